@@ -156,7 +156,8 @@ def _of_rig(rig: HungFinger, stiffness: Array) -> Iterator[Nuisance]:
     heaviest = float(rig.masses.max())
     first = np.concatenate([np.arange(len(one)) == 0 for one in rig.angles]).astype(float)
     yield Nuisance(
-        "base or camera is tilted by {}, positive where the tip is lower",
+        "the clamp is tilted or the camera rolled by {}, positive where the tip is lower (a plumb "
+        "line in a photograph distinguishes them)",
         (not rig.relative) * first + effect(lambda x: replace(rig, tilt=x), ANGLE_STEP),
         "°", DEGREES, 0.5 / DEGREES,
     )  # fmt: skip
@@ -288,16 +289,27 @@ def _read_angles(problem: CalibrationProblem, stage: Stage) -> Iterator[tuple[st
         ("the angles are in degrees, not in rad", angles(lambda x: x / DEGREES)),
         ("the angles are directions of the links, not rotations of the joints",
          angles(lambda x: np.diff(x, prepend=0.0))),
+        ("the angles are directions of the links against the last one",
+         angles(lambda x: x - np.append(x[1:], 0.0))),
         ("the joints are numbered from the tip", angles(lambda x: x[::-1])),
         ("the weights are in kg, not in g", replace(rig, masses=1e3 * rig.masses)),
         ("the weights are in g, not in kg", replace(rig, masses=1e-3 * rig.masses)),
         ("the weights are in ounces, not in g", replace(rig, masses=28.3495 * rig.masses)),
+        ("the weights are in pounds, not in g", replace(rig, masses=453.592 * rig.masses)),
+        ("the weights are in N, not in g", replace(rig, masses=101.972 * rig.masses)),
+        ("the weights are in the reverse order", replace(rig, masses=rig.masses[::-1])),
         ("the finger's masses are in g, not in kg", rig.scaled(mass=1e-3)),
         ("the finger's masses are in kg, not in g", rig.scaled(mass=1e3)),
         ("the finger's lengths are in mm, not in m", rig.scaled(length=1e-3)),
         ("the finger's lengths are in m, not in mm", rig.scaled(length=1e3)),
         ("the finger's lengths are in inches, not in mm", rig.scaled(length=25.4)),
     ]  # fmt: skip
+    unloaded = "the angles are relative to those without a weight (zero: unloaded)"
+    rigs += [(unloaded, replace(rig, relative=True))] * (not rig.relative)
+    rigs += [
+        (f"the angles of joint {joint + 1} have the other sign", angles(partial(_negated, joint)))
+        for joint in range(max(len(one) for one in rig.angles))
+    ]
     if min(len(one) for one in rig.angles) > 2:
         shifted = "the first column is no joint, and the others belong to the joint before"
         rigs.append((shifted, angles(lambda x: x[1:])))
@@ -310,6 +322,11 @@ def _read_angles(problem: CalibrationProblem, stage: Stage) -> Iterator[tuple[st
         rigs.append((f"the rows of {grams[a]:g} g and {grams[b]:g} g are exchanged", swapped))
     for reading, other in rigs:
         yield reading, _springs_of(other, stage)
+
+
+def _negated(joint: int, values: Array) -> Array:
+    """Return the values with the other sign of one."""
+    return np.where(np.arange(len(values)) == joint, -values, values)
 
 
 def _springs_of(rig: HungFinger, stage: Stage) -> Stage:
@@ -344,7 +361,8 @@ def _read_forces(
 
     pressure = np.array([one.pressure for one in forces])
     force = stage.measured
-    units = {"grams": 9.80665e-3, "kilograms": 9.80665, "mN": 1e-3, "pounds": 4.448222}
+    units = {"grams": 9.80665e-3, "kilograms": 9.80665, "mN": 1e-3, "pounds": 4.448222,
+             "ounces": 0.2780139}  # fmt: skip
     for unit, factor in units.items():
         yield f"the forces are in {unit}, not in N", of(pressure, factor * force)
     for unit, factor in {
@@ -352,11 +370,13 @@ def _read_forces(
         "psi": 6.894757,
         "MPa": 1e3,
         "mbar": 0.1,
+        "mmHg": 0.1333224,
         "Pa": 1e-3,
     }.items():
         yield f"the pressures are in {unit}, not in kPa", of(factor * pressure, force)
     yield "the pressures are absolute, not above the atmosphere", of(pressure - ATMOSPHERE, force)
     yield "the forces have the other sign", of(pressure, -force)
+    yield "the forces are in the reverse order", of(pressure, force[::-1])
     levels = np.unique(pressure)
     for a, b in combinations(levels.tolist() if len(levels) <= MAX_SWAPPED else [], 2):
         swapped = np.where(pressure == a, b, np.where(pressure == b, a, pressure))

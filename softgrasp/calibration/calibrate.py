@@ -162,7 +162,7 @@ def calibrate(
         together=together,
         finger=fitted_finger(problem, done),
         stages=tuple(done),
-        warnings=remarks(problem, done, method),
+        warnings=remarks(problem, done, method) + (posterior.warnings if posterior else ()),
         status=_status(done, credibility),
         credibility=credibility,
         posterior=posterior,

@@ -61,6 +61,8 @@ MIN_REPEATS = 3
 RATE = (1.25, 1.8)
 """Ratio of measured and simulated frequency of releases from which it is reported, and from
 which the fit is not credible [–]."""
+DEVIATING = 1e-4
+"""Probability of a scatter of repeats by chance below which it is reported [–]."""
 UNLIKELY_CAUSE = 1e-4
 """The same for the F tests of all systematic errors of a stage together [–]."""
 EXPLAINED = 0.3
@@ -209,7 +211,7 @@ def assess_credibility(
     alternatives: list[Alternative] = []
     quantities = tuple(_quantities(problem))
     findings = [Finding(stage, sentence, refutes=False) for stage, sentence in copies]
-    findings += _equal_angles(problem)
+    findings += [*_equal_angles(problem), *_equal_times(problem), *_deviating_repeats(problem)]
     findings += implausible(quantities)
     for name, position in fitted.items():
         stage = stage_of(name, problem, experiments, stiffness)
@@ -457,6 +459,46 @@ def _equal_angles(problem: CalibrationProblem) -> list[Finding]:
     return findings
 
 
+def _equal_times(problem: CalibrationProblem) -> list[Finding]:
+    times = [one.settling_time for one in problem.releases if one.settling_time]
+    if len(times) < MIN_REPEATS or len(set(times)) > 1:
+        return []
+    sentence = f"dampers: all {len(times)} settling times are equal to the last digit, like copies"
+    return [Finding("dampers", sentence, refutes=False)]
+
+
+def _deviating_repeats(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield the pressure whose repeated forces scatter far more than the others, by an F test."""
+    groups = [group for group in _repeated_forces(problem).values() if len(group) > 1]
+    squares = np.array([np.square(np.array(one) - np.mean(one)).sum() for one in groups])
+    freedom = np.array([len(one) - 1 for one in groups])
+    if len(groups) < MIN_REPEATS:
+        return
+    worst = int((squares / freedom).argmax())
+    others = (squares.sum() - squares[worst]) / (freedom.sum() - freedom[worst])
+    ratio = squares[worst] / freedom[worst] / max(others, 1e-12)
+    chance = stats.f.sf(ratio, freedom[worst], freedom.sum() - freedom[worst]) * len(groups)
+    if chance < DEVIATING:
+        pressure = [p for p, group in _repeated_forces(problem).items() if len(group) > 1][worst]
+        listed = ", ".join(f"{force:.3g}" for force in groups[worst])
+        yield Finding(
+            "torques",
+            f"torques: the repeated forces at {pressure / 1e3:g} kPa, {listed} N, differ "
+            f"{math.sqrt(ratio):.2g} times as much as those at other pressures; one of them may "
+            "be wrong",
+            refutes=False,
+        )
+
+
+def _repeated_forces(problem: CalibrationProblem) -> dict[float, list[float]]:
+    """Return the forces at each pressure, without those held out."""
+    groups: dict[float, list[float]] = defaultdict(list)
+    for one in problem.forces:
+        if not one.held_out:
+            groups[one.pressure].append(one.force)
+    return groups
+
+
 def _quantities(problem: CalibrationProblem) -> Iterator[PlausibleQuantity]:
     """Yield quantities with the ranges in which soft fingers of grippers and hands lie."""
     finger = problem.finger
@@ -504,3 +546,10 @@ def _pressure_quantities(problem: CalibrationProblem) -> Iterator[PlausibleQuant
         slope = float(pressures @ [one.force for one in forces] / (pressures @ pressures))
         yield PlausibleQuantity("force per pressure", slope, 1e-4, 0.5, "N/kPa",
                                 "compare N, g and kPa")  # fmt: skip
+    repeated = [np.array(one) for one in _repeated_forces(problem).values() if len(one) > 1]
+    if repeated and any(one.any() for one in repeated):
+        spread = root_mean_square(np.concatenate([one - one.mean() for one in repeated]))
+        level = root_mean_square(np.concatenate(repeated))
+        yield PlausibleQuantity("spread of repeated forces over the forces", 100 * spread / level,
+                                0.0, 10.0, "%", "compare loading and unloading, friction at the "
+                                "tip and leaks")  # fmt: skip

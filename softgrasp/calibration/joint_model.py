@@ -1,8 +1,8 @@
 """Measured angles and forces as functions of standardised parameters with a Gaussian prior.
 
-Beside the finger's parameters the model has nuisance parameters: tilt of base or camera, hook
-mass, load point, mass of the finger, offsets of joint angles (rounded valleys), tare; and the
-discrepancy of the model, a relative error of each joint's angle and of the forces.
+Beside the finger's parameters the model has nuisance parameters: tilt of the clamp, roll of the
+camera, hook mass, load point, mass of the finger, offsets of joint angles (rounded valleys), tare;
+and the discrepancy of the model, a relative error of each joint's angle and of the forces.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Priors:
 
     Args:
         joints: Of a joint's stiffness (or gain) from the mean of all, natural logarithm [–].
-        tilt: Of base or camera, typically [rad]; see ``posterior.SCALES``.
+        tilt: Of the clamp against the horizontal and of the camera, typically [rad]; see
+            ``posterior.SCALES``.
         offset: Of the angle of a joint, the same under all weights, typically [rad].
         hook: Of the mass of every weight [kg].
         load_point: Of the load point, over the length of the last link [–].
@@ -43,16 +44,16 @@ class Priors:
         forces: Of the model's force at each pressure, relative [–].
     """
 
-    joints: float = 0.5
+    joints: float = 0.7
     tilt: float = math.radians(1.0)
     offset: float = math.radians(1.0)
-    hook: float = 2e-4
+    hook: float = 1e-4
     load_point: float = 0.05
-    finger_mass: float = 0.02
-    tare: float = 0.005
+    finger_mass: float = 0.01
+    tare: float = 0.003
     angles: float = 0.02
     shape: float = 0.01
-    forces: float = 0.005
+    forces: float = 0.003
 
 
 class JointModel:
@@ -93,7 +94,7 @@ class JointModel:
     def nuisances(self) -> tuple[str, ...]:
         """Names of the nuisance parameters, in the order of z after the finger's parameters."""
         joints = range(1, self.observed + 1)
-        names = ["tilt", "hook", "load point", "finger mass"]
+        names = ["tilt", "hook", "load point", "finger mass", "roll of the camera"]
         names += [f"offset of joint {i}" for i in joints]
         names += [f"model error of joint {i}" for i in joints]
         if self.forces:
@@ -240,7 +241,7 @@ class JointModel:
         gain, offset = (self._per_joint(noise, name) for name in ("model error", "offset"))
         shown = angles * (1.0 + self.priors.angles * gain[:, None]) + self.offset * offset[:, None]
         if not self.relative:
-            shown[..., 0] += self.tilt * noise["tilt"][:, None]
+            shown[..., 0] += self.tilt * (noise["tilt"] + noise["roll of the camera"])[:, None]
         rows = [shown[:, i, : len(one.angles)] for i, one in enumerate(self.loads)]
         return np.concatenate(rows, axis=1)
 

@@ -24,7 +24,13 @@ FACTORS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
 """Candidate weights and pressures over the largest measured ones [–]."""
 HIGHEST_PRESSURE = 1.25
 """Largest factor of a pressure, so that the finger does not burst [–]."""
-ALL_JOINTS = "all joints in the picture"
+LEVEL_ERROR = math.radians(0.2)
+"""Standard error of a spirit level, or of a plumb line in a photograph [rad]."""
+LEVELS = {
+    "the tilt of the clamp with a spirit level": "tilt",
+    "the roll of the camera from a plumb line in a photograph": "roll of the camera",
+}
+"""Nuisance that a measurement shows."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,8 @@ def next_measurements(
     now = _covariance(problem, experiments, posterior, model, used)
     candidates = []
     for measurement, more in _candidates(problem, model):
-        then = _covariance(more, experiments, posterior, model, used)
+        level = LEVELS.get(measurement, "")
+        then = _covariance(more, experiments, posterior, model, used, level)
         before, after = np.sqrt(np.diag(now)), np.sqrt(np.diag(then))
         best = int((after / before).argmin())
         gain = 0.5 * float(np.linalg.slogdet(now)[1] - np.linalg.slogdet(then)[1])
@@ -88,7 +95,7 @@ def next_measurements(
 def _candidates(
     problem: CalibrationProblem, model: JointModel
 ) -> Iterator[tuple[str, CalibrationProblem]]:
-    """Yield photographs with weights, with all joints where some were hidden, and pressures."""
+    """Yield photographs with weights, with all joints where some were hidden, pressures, levels."""
     joints = len(problem.finger.joints)
     heaviest = float(model.masses.max())
     for factor in FACTORS if heaviest > 0.0 else ():
@@ -100,6 +107,8 @@ def _candidates(
             whole = HungAngles(mass=mass, angles=(0.0,) * joints)
             name = f"{grams} that shows all {joints} joints"
             yield name, problem.replace(hung=(*problem.hung, whole))
+    for name in LEVELS if problem.zero != "unloaded" else ():
+        yield name, problem
     highest = max((one.pressure for one in model.forces), default=0.0)
     for factor in FACTORS:
         if highest > 0.0 and factor <= HIGHEST_PRESSURE:
@@ -115,8 +124,12 @@ def _covariance(
     posterior: Posterior,
     base: JointModel,
     priors: Priors,
+    level: str = "",
 ) -> Array:
-    """Compute the covariance of the logarithms of the finger's parameters, (p, p)."""
+    """Compute the covariance of the logarithms of the finger's parameters, (p, p).
+
+    ``level`` names a nuisance that is known within ``LEVEL_ERROR``.
+    """
     model = JointModel(problem, experiments, priors)
     model.offset, model.tilt = posterior.offset, posterior.tilt
     fit = JointFit(model)
@@ -128,4 +141,10 @@ def _covariance(
     rest = [known.get(name, 0.0) for name in model.nuisances]
     z = np.concatenate([posterior.position[:count], rest])
     slopes = fit.parameter_slopes(z) / posterior.values[:, None]
-    return np.asarray(slopes @ fit.covariance(z) @ slopes.T)
+    covariance = fit.covariance(z)
+    if level:
+        column = covariance[count + model.nuisances.index(level)]
+        variance = column[count + model.nuisances.index(level)]
+        known_variance = (LEVEL_ERROR / model.tilt) ** 2
+        covariance = covariance - np.outer(column, column) / (variance + known_variance)
+    return np.asarray(slopes @ covariance @ slopes.T)

@@ -6,10 +6,11 @@ other joints, and as uncertain as they differ.
 
 How large noise, tilt and offsets are is estimated from the measurements, by the evidence (marginal
 likelihood) of the model linearised about the maximum a posteriori, on a grid of scales (MacKay,
-*Neural Computation* 4 (1992) 415; Rue, Martino and Chopin, *J. R. Stat. Soc. B* 71 (2009) 319).
-The estimate is the maximum a posteriori with the mean of their logarithms, by nonlinear least
-squares; the posterior is the mixture of Gaussians of all scales, weighted by evidence, in the
-logarithms of the parameters. Intervals are quantiles of its samples;
+*Neural Computation* 4 (1992) 415; Rue, Martino and Chopin, *J. R. Stat. Soc. B* 71 (2009) 319). The
+estimate is the maximum a posteriori with the mean of their logarithms, by nonlinear least squares.
+Samples of the mixture of Gaussians of all scales, weighted by evidence, in the logarithms of the
+parameters, are drawn again by importance, as angles are linear in compliance rather than in the
+logarithm of stiffness. Intervals are quantiles of them;
 ``benchmarks/calibration_coverage.py`` measures how often they contain the true values.
 """
 
@@ -22,6 +23,7 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from softgrasp.calibration.joint_model import JointModel, Priors
@@ -35,11 +37,11 @@ ROUNDS = 8
 """Largest number of times that scales are estimated from the fit."""
 SETTLED = 0.05
 """Change of the logarithm of every scale after which they are estimated [–]."""
-SCALES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
-"""Scales of tilt and offsets, over those of ``Priors`` [–]."""
-USUAL_SCALE = 0.4
-"""Scale s₀ of their prior, whose probability on the grid is proportional to 1/(s₀ + s) [–]."""
-NOISES = (-0.9, -0.6, -0.3, 0.0, 0.3, 0.6, 0.9)
+SCALES = (0.02, 0.5, 1.0, 2.0, 4.0)
+"""Scales of tilt and of offsets, over those of ``Priors``; the smallest stands for none [–]."""
+USUAL_SCALE = 0.02
+"""Scale s₀ of their prior, whose probability on the grids is proportional to 1/(s₀ + s) [–]."""
+NOISES = (-0.8, -0.4, 0.0, 0.4, 0.8)
 """Noise on the grid, natural logarithms of it over the one of the last round [–]."""
 USUAL_NOISE = {"angle": math.radians(0.5), "force": 0.02}
 """Median of the prior of noise that is not declared [rad, N]."""
@@ -49,7 +51,13 @@ MIN_NOISE = {"angle": math.radians(0.01), "force": 1e-4}
 """Smallest noise, about the rounding of published numbers [rad, N]."""
 MIN_WEIGHT = 1e-4
 """Weight over the largest below which scales are left out [–]."""
+MIN_INCLINATION = math.radians(0.5)
+"""Tilt of clamp and roll of camera together from which they are reported [rad]."""
+DISTINGUISHED = 0.2
+"""Standard deviation of the tilt over both, from which they count as not distinguished [–]."""
 SAMPLES = 4000
+PROPOSED = 10_000
+"""Number of samples before they are corrected by importance."""
 MAX_FITS = 60
 ROUGH, FINE = 1e-4, 1e-8
 """Tolerances of least squares, while scales change and at the end [–]."""
@@ -74,7 +82,9 @@ class Posterior:
         angle_noise: Standard error of an angle [rad]; NaN without angles.
         force_noise: Standard error of a force [N]; NaN without forces.
         offset: Standard deviation of the offsets of joint angles [rad].
-        tilt: Standard deviation of the tilt [rad].
+        tilt: Standard deviation of tilt and roll [rad].
+        inclination: Tilt of the clamp plus roll of the camera, and its standard deviation [rad].
+        tilt_deviation: Standard deviation of the tilt of the clamp alone [rad].
         position: Standardised parameters and nuisances at the maximum, (size,).
     """
 
@@ -91,7 +101,25 @@ class Posterior:
     force_noise: float
     offset: float
     tilt: float
+    inclination: tuple[float, float]
+    tilt_deviation: float
     position: Array
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Systematic errors that are there but that the measurements do not distinguish."""
+        size, deviation = self.inclination
+        if abs(size) < max(3.0 * deviation, MIN_INCLINATION) or (
+            self.tilt_deviation < DISTINGUISHED * abs(size)
+        ):
+            return ()
+        return (
+            f"springs: the finger begins {math.degrees(abs(size)):.2g}° ± "
+            f"{math.degrees(deviation):.2g}° {'lower' if size > 0.0 else 'higher'} than described "
+            "under every weight: the clamp is tilted or the camera rolled. These angles cannot "
+            "distinguish the two, so the intervals allow for both; a spirit level on the clamp or "
+            "a plumb line in a photograph distinguishes them",
+        )
 
 
 class Scales(NamedTuple):
@@ -187,7 +215,8 @@ class JointFit:
         """Return the scale of each z over another one, (size,); one where scales are fixed."""
         model = self.model
         names = [""] * sum(model.sizes) + list(model.nuisances)
-        ratios = {"offset": model.offset / scales.offset, "tilt": model.tilt / scales.tilt}
+        tilt = model.tilt / scales.tilt
+        ratios = {"offset": model.offset / scales.offset, "tilt": tilt, "roll": tilt}
         return np.array([ratios.get(name.split(" ")[0], 1.0) for name in names])
 
     def _variance(self, angle: float, force: float) -> Array:
@@ -239,32 +268,30 @@ class JointFit:
     def _components(self, data: Array, slopes: Array) -> Iterator[Component]:
         """Yield the components of a linear model, with the logarithm of evidence times prior."""
         priors = self.model.priors
-        errors = [
-            Scales(0.0, 0.0, priors.offset * a, priors.tilt * b) for a, b in product(SCALES, SCALES)
-        ]
-        rare = 2.0 * np.array([
-            math.log((USUAL_SCALE + a) * (USUAL_SCALE + b)) for a, b in product(SCALES, SCALES)
-        ])  # fmt: skip
-        ratios = np.array([self._relative(one) for one in errors])
+        pairs = list(product(SCALES, SCALES))
         for angle, force in product(self._noises(0), self._noises(1)):
+            scales = [Scales(angle, force, priors.offset * a, priors.tilt * b) for a, b in pairs]
+            rare = 2.0 * np.array([
+                math.log((USUAL_SCALE + a) * (USUAL_SCALE + b))
+                for a, b in pairs
+            ])  # fmt: skip
+            ratios = np.array([self._relative(one) for one in scales])
             variance = self._variance(angle, force)
             weighted = slopes / variance[:, None]
             precision = slopes.T @ weighted + np.einsum(
                 "ij,jk->ijk", ratios**2, np.eye(len(slopes.T))
             )
             side = data @ weighted
-            mean = np.linalg.solve(precision, np.broadcast_to(side, ratios.shape)[..., None])[
-                ..., 0
-            ]
+            sides = np.broadcast_to(side, ratios.shape)[..., None]
+            mean = np.linalg.solve(precision, sides)[..., 0]
             common = np.square(data) @ (1.0 / variance) + np.log(variance).sum()
             common += self._surprise(angle, force) + rare
             evidence = -0.5 * (
                 common - mean @ side + np.linalg.slogdet(precision)[1]
                 - 2.0 * np.log(ratios).sum(axis=1)
             )  # fmt: skip
-            for one, weight, centre, inverse in zip(errors, evidence, mean, precision, strict=True):
-                scales = Scales(angle, force, one.offset, one.tilt)
-                yield Component(scales, float(weight), centre, inverse)
+            for one, weight, centre, inverse in zip(scales, evidence, mean, precision, strict=True):
+                yield Component(one, float(weight), centre, inverse)
 
     def _noises(self, kind: int) -> list[float]:
         """Return noise on the grid: only that of the fit where it is declared or not needed."""
@@ -291,31 +318,71 @@ class JointFit:
         """Return the posterior at its maximum, with samples."""
         model = self.model
         count = sum(model.sizes)
-        drawn_z = draw(mixture, samples, np.random.default_rng(seed))
+        values = np.concatenate(model.parameters(z[None]), axis=1)[0]
+        drawn_z = self.samples(z, mixture, samples, np.random.default_rng(seed))
         drawn = np.concatenate(model.parameters(drawn_z), axis=1)
-        covariance = mixture_covariance(mixture)
-        slopes = self.parameter_slopes(z)[:, :count]
-        spread = slopes @ covariance[:count, :count] @ slopes.T
-        errors = np.sqrt(np.diag(spread))
         low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-        deviation = np.sqrt(np.diag(covariance))
+        relative = np.array([one for block in model.blocks for one in block.relative])
+        logarithms = np.where(relative, np.log(np.where(relative, drawn, 1.0)), drawn)
+        errors = np.where(relative, values, 1.0) * logarithms.std(axis=0)
+        deviation = drawn_z.std(axis=0)
+        tilt, roll = (model.nuisances.index(name) for name in ("tilt", "roll of the camera"))
+        inclined = model.tilt * (drawn_z[:, count + tilt] + drawn_z[:, count + roll])
+        inclined = np.zeros(1) if model.relative else inclined
         ends = zip(model.nuisances, z[count:], deviation[count:], strict=True)
         return Posterior(
             names=tuple(name for block in model.blocks for name in block.names),
             units=tuple(b.unit * relative for b in model.blocks for relative in b.relative),
-            values=np.concatenate(model.parameters(z[None]), axis=1)[0],
+            values=values,
             low=low,
             high=high,
             errors=errors,
-            correlation=spread / np.outer(errors, errors),
+            correlation=np.atleast_2d(np.corrcoef(logarithms.T)),
             samples=drawn,
             nuisances={name: (float(x), float(e)) for name, x, e in ends},
             angle_noise=self.noise[0],
             force_noise=self.noise[1] if len(model.force) else math.nan,
             offset=model.offset,
             tilt=model.tilt,
+            inclination=(float(inclined.mean()), float(inclined.std())),
+            tilt_deviation=float(model.tilt * deviation[count:][tilt]),
             position=z,
         )
+
+    def samples(
+        self, z: Array, mixture: list[Component], count: int, rng: np.random.Generator
+    ) -> Array:
+        """Draw samples of z from a mixture linearised about z, and correct them by importance.
+
+        Returns:
+            Samples, (count, size).
+        """
+        values, slopes = (np.nan_to_num(one) for one in self.model.linearized(z))
+        drawn, number = draw(mixture, PROPOSED, rng)
+        left = self.model.measured - values - (drawn - z) @ slopes.T
+        variances = np.array([
+            self._variance(one.scales.angle, one.scales.force)
+            for one in mixture
+        ])[number]  # fmt: skip
+        exact = left - self._curvature(z, drawn, slopes)
+        weight = 0.5 * ((np.square(left) - np.square(exact)) / variances).sum(axis=1)
+        weight = np.exp(weight - weight.max())
+        return np.asarray(drawn[rng.choice(PROPOSED, count, p=weight / weight.sum())])
+
+    def _curvature(self, z: Array, drawn: Array, slopes: Array) -> Array:
+        """Return the angles beyond those linear in the logarithm of stiffness, (s, m).
+
+        Angles are linear in compliance: d(1/k)/(1/k) = −d(log k).
+        """
+        model, block, size = self.model, self.model.blocks[0], self.model.sizes[0]
+        if not all(block.relative):
+            return np.zeros((len(drawn), len(slopes)))
+        stiffness = model.parameters(z[None])[0][0]
+        change = np.log(model.parameters(drawn)[0] / stiffness)
+        by_z = self.parameter_slopes(z)[: len(stiffness), :size] / stiffness[:, None]
+        angles = np.where(np.arange(len(slopes))[:, None] < len(model.angles), slopes, 0.0)
+        by_logarithm = angles[:, :size] @ np.linalg.pinv(by_z)
+        return np.asarray((change - 1.0 + np.exp(-change)) @ -by_logarithm.T)
 
     def parameter_slopes(self, z: Array) -> Array:
         """Compute derivatives of the finger's parameters by z, (p, size)."""
@@ -324,17 +391,10 @@ class JointFit:
         return np.asarray((values[1:] - values[0]).T / STEP)
 
 
-def mixture_covariance(mixture: list[Component]) -> Array:
-    """Compute the covariance of a mixture, (size, size)."""
-    middle = sum(one.weight * one.mean for one in mixture)
-    return np.asarray(sum(
-        one.weight * (np.linalg.inv(one.precision) + np.outer(one.mean - middle, one.mean - middle))
-        for one in mixture
-    ))  # fmt: skip
-
-
-def draw(mixture: list[Component], count: int, rng: np.random.Generator) -> Array:
-    """Draw samples of a mixture, (count, size)."""
+def draw(
+    mixture: list[Component], count: int, rng: np.random.Generator
+) -> tuple[Array, NDArray[np.intp]]:
+    """Draw samples of a mixture, (count, size), and the number of the component of each."""
     counts = rng.multinomial(count, [one.weight for one in mixture])
     parts = []
     for one, number in zip(mixture, counts.tolist(), strict=True):
@@ -343,4 +403,4 @@ def draw(mixture: list[Component], count: int, rng: np.random.Generator) -> Arra
             root = np.linalg.cholesky(one.precision)
             normal = rng.standard_normal((len(one.mean), number))
             parts.append(one.mean + np.linalg.solve(root.T, normal).T)
-    return np.asarray(rng.permutation(np.concatenate(parts)))
+    return np.concatenate(parts), np.repeat(np.arange(len(mixture)), counts)

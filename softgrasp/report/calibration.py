@@ -139,10 +139,10 @@ def _search_caption(result: EstimatedParameters) -> str:
 def _draw_all(result: CalibrationResult, directory: Path) -> list[Figure]:
     made = [
         ("Shapes under weights", draw_shapes(result, directory / "shapes.png"),
-         "Joint points measured (rings) and simulated (dots)."
+         "Joint points measured (rings) and simulated (dots)" + _relative_text(result) + "."
          + (" The weights of held-out shapes were not used." if _held_out(result) else "")),
         ("Angles", draw_angles(result, directory / "angles.png"),
-         "Simulated over measured angles, one colour per joint."
+         "Simulated over measured angles, one colour per joint" + _relative_text(result) + "."
          + (" Open markers: held out." if _held_out(result) else "")),
         ("Releases", draw_releases(result, directory / "releases.png"),
          "Settling times and overshoots after the release of a weight."),
@@ -162,6 +162,12 @@ def _draw_all(result: CalibrationResult, directory: Path) -> list[Figure]:
          "Personal bests of all particles, averaged over ten iterations; dashed: estimate."),
     ]  # fmt: skip
     return [Figure(title, path, caption) for title, path, caption in made if path is not None]
+
+
+def _relative_text(result: CalibrationResult) -> str:
+    if result.problem.zero == "unloaded":
+        return ", with angles relative to the image without a weight"
+    return ""
 
 
 def _held_out(result: CalibrationResult) -> bool:

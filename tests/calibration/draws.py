@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from softgrasp.calibration.objectives import finger_values
+from softgrasp.calibration.objectives import finger_values, with_values
+from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.continuum.statics import GRAVITY, Loads, PlanarChain, rest
 from softgrasp.description.calibration import CalibrationProblem, HungAngles
 from tests.calibration.wrong_inputs import (
     ANGLE_NOISE,
+    FORCE_NOISE,
     GAIN,
     MASSES,
     OBSERVED,
@@ -22,6 +24,40 @@ from tests.calibration.wrong_inputs import (
 
 TRUE = np.append(finger_values(true_finger(), "stiffness"), GAIN)
 """Stiffness of seven joints and gain."""
+
+
+def truth(problem: CalibrationProblem) -> np.ndarray:
+    """Stiffness of seven joints and gain of the finger of a draw, which no fit uses."""
+    gain = problem.finger.joints[0].pressure_gain
+    return np.append(finger_values(problem.finger, "stiffness"), gain)
+
+
+def another_finger(seed: int) -> CalibrationProblem:
+    """Noise, and stiffness from anywhere within a factor of six; the gain follows its mean."""
+    rng = np.random.default_rng(5000 + seed)
+    problem = Bench(true_finger(), seed=seed).problem()
+    exact = np.array([np.nan])
+    while np.isnan(exact).any():  # the tip of some fingers slips below the plate
+        k = np.exp(rng.uniform(*np.log([0.1, 0.6]), 7))
+        gain = GAIN * float(np.exp(np.log(k / TRUE[:7]).mean() + rng.uniform(-0.5, 0.2)))
+        exact = VirtualExperiments(problem).forces(k[None], np.full((1, 7), gain), problem.forces)[
+            0
+        ]
+    finger = with_values(with_values(true_finger(), "stiffness", k), "gain", np.full(7, gain))
+    angles = Bench(finger).angles() + ANGLE_NOISE * rng.standard_normal((len(MASSES), OBSERVED))
+    forces = exact + FORCE_NOISE * rng.standard_normal(len(exact))
+    return problem.replace(
+        finger=finger,
+        releases=(),
+        hung=tuple(
+            one.replace(angles=tuple(row))
+            for one, row in zip(problem.hung, angles.tolist(), strict=True)
+        ),
+        forces=tuple(
+            one.replace(force=force)
+            for one, force in zip(problem.forces, forces.tolist(), strict=True)
+        ),
+    )
 
 
 def rounded_valleys(seed: int) -> CalibrationProblem:
@@ -73,6 +109,7 @@ def fine_angles() -> np.ndarray:
 
 DRAWS: dict[str, Callable[[int], CalibrationProblem]] = {
     "noise": good,
+    "noise, and another finger in each draw": another_finger,
     "noise, and a base tilted by 2°": tilted,
     "noise, and offsets of 1° in every joint, as of rounded valleys": rounded_valleys,
     "noise, and a finger with twice as many joints": finer,

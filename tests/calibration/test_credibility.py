@@ -114,6 +114,24 @@ def test_repeats_give_the_error() -> None:
     assert tests[0].error == pytest.approx(0.01, rel=0.5)
 
 
+def test_a_repeat_with_a_lost_digit_is_named() -> None:
+    """It would hide in the error estimated from the repeats."""
+    problem = good(3)
+    forces = [*problem.forces]
+    forces[7] = forces[7].replace(force=0.1 * forces[7].force)
+    found = verdict(problem.replace(forces=tuple(forces)), ["torques"]).findings
+    assert any("the repeated forces at 60 kPa" in one.sentence for one in found)
+
+
+def test_friction_between_repeats_is_named() -> None:
+    problem = good(3)
+    forces = tuple(one.replace(force=(1.0 + 0.2 * (index % 3)) * one.force)
+                   for index, one in enumerate(problem.forces))  # fmt: skip
+    found = verdict(problem.replace(forces=forces), ["torques"])
+    assert not found.credible
+    assert "spread of repeated forces over the forces is" in found.sentence
+
+
 def test_hung_finger_without_errors_equals_the_virtual_experiments() -> None:
     problem = good(0)
     rig = HungFinger.of(problem)

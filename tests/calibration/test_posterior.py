@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -110,6 +112,27 @@ def test_offsets_are_estimated() -> None:
     assert error < 0.6 * abs(np.log(apart.parameters["k4"] / TRUE[3]))
 
 
+@pytest.mark.parametrize("clamp", [True, False])
+def test_tilted_clamp_and_rolled_camera_are_not_distinguished(clamp: bool) -> None:
+    """The tilt stays uncertain, and the warning names what distinguishes the two."""
+    angle = np.radians(4.0)
+    problem = replace(Bench(true_finger(), seed=1), tilt=angle * clamp).problem()
+    moved = tuple(
+        one.replace(angles=(one.angles[0] + angle * (not clamp), *one.angles[1:]))
+        for one in problem.hung
+    )
+    found = posterior(problem.replace(hung=moved))
+    assert found.inclination[0] == pytest.approx(angle, abs=np.radians(1.0))
+    assert found.tilt_deviation > 3.0 * found.inclination[1]
+    (warning,) = found.warnings
+    assert "the clamp is tilted or the camera rolled. These angles cannot distinguish" in warning
+    assert "a plumb line in a photograph distinguishes them" in warning
+
+
+def test_level_clamp_causes_no_warning() -> None:
+    assert all(posterior(good(seed)).warnings == () for seed in range(3))
+
+
 def test_samples_repeat_and_have_the_errors() -> None:
     first, again = posterior(good(2), seed=5), posterior(good(2), seed=5)
     np.testing.assert_array_equal(first.samples, again.samples)
@@ -180,7 +203,7 @@ def test_more_measurements_never_lose_information() -> None:
     problem = good(4)
     experiments = VirtualExperiments(problem)
     found = next_measurements(problem, experiments, joint_posterior(problem, experiments))
-    assert len(found) == 12
+    assert len(found) == 14
     assert all(one.information >= -1e-9 and one.then <= one.now * (1 + 1e-9) for one in found)
     assert [one.information for one in found] == sorted(
         (one.information for one in found), reverse=True

@@ -211,6 +211,12 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
          "joint 3"),
         ("picture copied", _hung(lambda r: [*r[:2], r[2].replace(angles=r[1].angles), r[3]]), good,
          "copy"),
+        ("sign of one joint", _angles(lambda x: x * [1, 1, -1, 1, 1, 1]), good, "joint 3"),
+        ("weights in reverse order", _hung(lambda r: [
+            a.replace(mass=b.mass) for a, b in zip(r, r[::-1], strict=True)]), good, "order"),
+        ("weights in pounds", _masses(lambda m: m / 453.592), good, "pounds"),
+        ("forces in ounces", _forces(lambda f: f / 0.278), good, "ounces"),
+        ("pressures in mmHg", _forces(pressure=lambda p: p / 0.1333224), good, "mmHg"),
         ("row copied", _hung(lambda r: [*r, r[1], r[1]]), good, "copies"),
         ("base tilted up 5°", None, _rig_error(tilt=-0.087), "tilt"),
         ("base tilted down 8°", None, _rig_error(tilt=0.14), "tilt"),

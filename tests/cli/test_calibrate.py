@@ -203,3 +203,4 @@ def test_mirrored_photographs_of_a_cast_finger_calibrate(run: Run, tmp_path: Pat
     assert message["parameters"]["k1"] == pytest.approx(0.19, rel=0.15)
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "they were mirrored" in page
+    assert "with angles relative to the image without a weight" in page

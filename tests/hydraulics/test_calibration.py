@@ -230,6 +230,23 @@ def test_the_command_line_takes_a_problem_of_an_arm(tmp_path: Path) -> None:
     assert "Motions" in page
 
 
+@pytest.mark.slow
+def test_the_command_line_refuses_recordings_of_an_arm_that_are_not_credible(
+    tmp_path: Path,
+) -> None:
+    path, out = written(tmp_path, GOOD), tmp_path / "out"
+    table = np.loadtxt(tmp_path / "a.csv", delimiter=",", skiprows=1)
+    table[:, 1] += 30.0
+    head = "time_s,x_mm,y_mm,z_mm"
+    np.savetxt(tmp_path / "a.csv", table, "%.9g", ",", header=head, comments="")
+    assert main(["calibrate", str(path), "--out", str(out)]) == 1
+    page = (out / "report.html").read_text("utf-8")
+    assert '<li class="bad"><strong>The fit is not credible' in page
+    assert "too large in all rows" in page
+    assert "the fit is not credible" in (out / "arm.yaml").read_text("utf-8")
+    assert main(["calibrate", str(path), "--out", str(out), "--force", "--accept"]) == 0
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
