@@ -239,8 +239,8 @@ class Bendable(Description):
         """Frame of its discs and its child link in physics, published frames and exported files.
 
         A ``webster`` frame rotates about the backbone with the bending plane. No body does, so it
-        is used only where the plane is fixed; ``sg.pcc.to_bishop`` converts the plane angles of a
-        chain.
+        is used only where the plane is fixed; ``continuum.pcc.to_bishop`` converts the plane angles
+        of a chain.
         """
         return self.frame if self.planar else "bishop"
 
