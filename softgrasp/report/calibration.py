@@ -187,7 +187,7 @@ def _summary(result: EstimatedParameters) -> str:
         fits.append(text)
     unknown, count = len(result.undetermined), len(result.parameters)
     determined = (
-        f"The measurements determine all {count} parameters."
+        f"The measurements determine all parameters ({count})."
         if unknown == 0
         else f"The measurements do not determine {unknown} of {count} parameters."
     )
@@ -225,7 +225,8 @@ def _credibility(result: EstimatedParameters) -> dict[str, Any] | None:
 
 
 def _model_error(result: EstimatedParameters) -> float:
-    return result.problem.model_error if isinstance(result, CalibrationResult) else 0.0
+    problem = getattr(result, "problem", None)  # of each kind of result
+    return float(getattr(problem, "model_error", 0.0))
 
 
 def _capital(text: str) -> str:
