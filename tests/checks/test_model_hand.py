@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,10 @@ def test_the_length_of_fingers_is_that_of_the_model(tmp_path: Path) -> None:
     assert thumb == pytest.approx(0.045 + 0.04 + 0.007, rel=1e-3)
     result = sg.inspect(built.hand)
     assert result.problems == ()
-    assert result.check("reach").measured.startswith("fingers that reach the centre: power 2 of 2")
+    # the object fits on either side of this hand
+    assert re.match(
+        r"fingers that reach the centre: power [12] of 2", result.check("reach").measured
+    )
 
 
 @QUIET

@@ -50,14 +50,21 @@ def test_figures_and_report_without_a_video(run: Run, short: Path, tmp_path: Pat
     assert ran.out.startswith("arm       hydraulic_two_section: 0.1 s, 1 cells a section\n")
 
 
-def test_another_run_takes_the_files_of_the_one_before(
+def test_another_run_replaces_files_of_runs_and_no_others(
     run: Run, short: Path, tmp_path: Path
 ) -> None:
     words = ("demo", "hydraulic", "--torques", short, "--out", "arm", *QUICK)
     assert run(*words).code == 0
-    (tmp_path / "arm" / "hydraulic.mp4").write_bytes(b"of before")
+    before = (tmp_path / "arm" / "result.json").stat().st_mtime_ns
     assert run(*words).code == 0
     assert files_in(tmp_path / "arm") == ["result.json", "trajectory.npz"]
+    after = (tmp_path / "arm" / "result.json").stat().st_mtime_ns
+    assert after > before
+    (tmp_path / "arm" / "hydraulic.mp4").write_bytes(b"of somebody else")
+    assert run(*words).code == 0
+    assert (tmp_path / "arm" / "hydraulic.mp4").read_bytes() == b"of somebody else"
+    assert (tmp_path / "arm" / "result.json").stat().st_mtime_ns == after
+    assert files_in(tmp_path / "arm_2") == ["result.json", "trajectory.npz"]
 
 
 def test_wrong_torques_are_refused(run: Run, short: Path) -> None:

@@ -43,7 +43,7 @@ def fingers(draw: st.DrawFn) -> sg.SoftFinger:
         for _ in range(len(positions) + 1)
     ]
     return sg.SoftFinger(
-        name=draw(st.text(min_size=1, max_size=20)),
+        name=draw(st.text(min_size=1, max_size=20).filter(str.isprintable)),
         joints=tuple(joints),
         links=tuple(links),
         tip=draw(st.tuples(numbers, numbers, numbers)),

@@ -126,7 +126,7 @@ def written(directory: Path, text: str, name: str = "robot.ucrdf") -> Path:
 
 WORDS = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cn")), min_size=1, max_size=6
-).filter(str.strip)
+).filter(lambda word: word.strip() and word.strip().isprintable())
 NUMBERS = st.floats(-1e4, 1e4)
 POSITIVE = st.floats(1e-9, 1e4)
 NOT_NEGATIVE = st.just(0.0) | POSITIVE

@@ -43,7 +43,7 @@ def test_a_constant_polynomial_is_constant_curvature(
     kappa: float, phi: float, frame: pcc.Frame
 ) -> None:
     state = BentState((kappa, 0.0, 0.0, 0.0), phi, 0.4)
-    target = pcc.segment_transform(kappa, phi, 0.4 * SHARES, frame)
+    target = pcc.segment_transform(kappa, phi, 0.4 * SHARES, ppc(frame).end_frame)
     np.testing.assert_allclose(frames_along(ppc(frame), state, SHARES), target, atol=1e-14)
 
 
