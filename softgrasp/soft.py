@@ -8,7 +8,13 @@ NAMES = {
     "continuum.rld": ("finger_from_bendable",),
     "io.soft_finger_mesh": ("finger_from_mesh", "soft_hand_from_mesh"),
     "sim.soft_dynamics": ("FingerMotion", "move_finger", "stable_timestep"),
-    "sim.soft_statics": ("Equilibrium", "buckling_factor", "equilibrium"),
+    "sim.soft_statics": (
+        "Equilibrium",
+        "RobotEquilibrium",
+        "buckling_factor",
+        "equilibrium",
+        "robot_equilibrium",
+    ),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""
 

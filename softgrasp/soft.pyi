@@ -5,7 +5,9 @@ from softgrasp.sim.soft_dynamics import FingerMotion as FingerMotion
 from softgrasp.sim.soft_dynamics import move_finger as move_finger
 from softgrasp.sim.soft_dynamics import stable_timestep as stable_timestep
 from softgrasp.sim.soft_statics import Equilibrium as Equilibrium
+from softgrasp.sim.soft_statics import RobotEquilibrium as RobotEquilibrium
 from softgrasp.sim.soft_statics import buckling_factor as buckling_factor
 from softgrasp.sim.soft_statics import equilibrium as equilibrium
+from softgrasp.sim.soft_statics import robot_equilibrium as robot_equilibrium
 
 NAMES: dict[str, tuple[str, ...]]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import mujoco
@@ -21,11 +22,19 @@ from softgrasp.continuum.rld import refined
 from softgrasp.continuum.settling import from_webots
 from softgrasp.continuum.statics import GRAVITY, PlanarChain, pressed, rest
 from softgrasp.description.calibration import FingerRelease
+from softgrasp.description.robot import Robot
 from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger, SoftLink
-from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model.robot import (
+    bend_joints,
+    robot_model,
+    segment_actuator_names,
+    slide_joints,
+    twist_joints,
+)
 from softgrasp.model.soft_finger import TIP, finger_model
 
 RICHARDSON = 4.0 / 3.0
@@ -325,6 +334,184 @@ def blocked_force(finger: SoftFinger, pressures: ArrayLike) -> Array:
     plate = chain.tip(np.zeros(len(springs)))[1]
     moments = np.asarray(pressures, dtype=float)[:, None] * gains
     return pressed(chain, springs, chain.weight.times(0.0), moments, plate).force
+
+
+# Continuum robots.
+
+
+@dataclass(frozen=True)
+class RobotEquilibrium:
+    """A continuum robot at rest, its root link fixed and its rigid joints at zero.
+
+    Args:
+        joint_positions: Of the joints of all cells, by their names [rad or m].
+        link_positions: Origins of all links in the world, by their names [m], (3,).
+        residual: Largest residual joint force over its stiffness [rad or m].
+        converged: As of ``Equilibrium``.
+        discretisation_error: Largest distance of a link from that of the continuous robot, by
+            Richardson's rule from one with twice as many cells on the same branch [m]; NaN as of
+            ``Equilibrium``.
+        min_eigenvalue: As of ``Equilibrium``.
+        buckling_factor: As of ``Equilibrium``.
+    """
+
+    joint_positions: dict[str, float]
+    link_positions: dict[str, Array]
+    residual: float
+    converged: bool
+    discretisation_error: float
+    min_eigenvalue: float
+    buckling_factor: float
+
+    @property
+    def stable(self) -> bool:
+        """Whether the robot returns to this shape from nearby ones."""
+        return self.min_eigenvalue > -NEUTRAL
+
+
+def robot_equilibrium(
+    robot: Robot,
+    *,
+    controls: Mapping[str, Sequence[float]] | None = None,
+    forces: Mapping[str, ArrayLike] | None = None,
+    gravity: bool = True,
+    error_estimate: bool = True,
+) -> RobotEquilibrium:
+    """Compute the rest shape of a robot with bendables, as ``equilibrium`` does of a finger.
+
+    Args:
+        robot: The robot.
+        controls: Tensions [N], pressures [Pa] or, where it has no actuators, bending moments [N·m]
+            of bendables, by their names; others are 0.
+        forces: Forces at the origins of links that keep their direction [N], world frame.
+        gravity: Whether gravity acts, towards −z.
+        error_estimate: Whether to solve a robot of twice as many cells, too.
+
+    Raises:
+        DescriptionError: There is no such bendable or link, or a load has another shape or is not
+            finite.
+        BuildError: The robot makes no model.
+    """
+    cells = _Cells(robot, controls or {}, forces or {}, gravity)
+    point = follow(cells.forces, cells.joint_stiffness)
+    rest, links = cells.result(point), [link.name for link in robot.links]
+    if not (error_estimate and point.converged):
+        return rest
+    twice = _Cells(_twice(robot), controls or {}, forces or {}, gravity)
+    start = cells.halves(point.positions)
+    finer = solve_near(twice.forces, start, twice.joint_stiffness)
+    if finer is None or finer.stable != point.stable:
+        return rest
+    there = twice.result(finer).link_positions
+    gaps = [float(np.linalg.norm(there[name] - rest.link_positions[name])) for name in links]
+    return replace(rest, discretisation_error=RICHARDSON * max(gaps))
+
+
+def _twice(robot: Robot) -> Robot:
+    """Return the robot with twice as many cells."""
+    parts = tuple(
+        part.replace(backbone=part.backbone.replace(links=2 * part.backbone.links))
+        for part in robot.bendables
+    )
+    return robot.replace(bendables=parts)
+
+
+class _Cells:
+    """Forces on the joints of all cells of a robot under a fraction of its loads."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        controls: Mapping[str, Sequence[float]],
+        forces: Mapping[str, ArrayLike],
+        gravity: bool,
+    ) -> None:
+        self._model = robot_model(robot)
+        self._data = mujoco.MjData(self._model)
+        self._links = [link.name for link in robot.links]
+        self._gravity = np.array(STANDARD_GRAVITY) if gravity else np.zeros(3)
+        self._groups: list[list[str]] = []
+        """Joints of one kind and direction of a bendable, from its base outwards."""
+        for part in robot.bendables:
+            towards: dict[tuple[float, ...], list[str]] = {}
+            for name, direction in bend_joints(part):
+                towards.setdefault(tuple(direction), []).append(name)
+            self._groups += [*towards.values(), slide_joints(part), twist_joints(part)]
+        self._names = [name for group in self._groups for name in group]
+        joints = [self._model.joint(name) for name in self._names]
+        self._addresses = [int(joint.qposadr[0]) for joint in joints]
+        self._freedoms = [int(joint.dofadr[0]) for joint in joints]
+        self.joint_stiffness = np.array([float(joint.stiffness[0]) for joint in joints])
+        """Of the springs [N·m/rad or N/m], (n,)."""
+        self._controls = self._checked_controls(robot, controls)
+        self._forces = self._checked_forces(forces)
+
+    def _checked_controls(self, robot: Robot, controls: Mapping[str, Sequence[float]]) -> Array:
+        parts = {part.name: part for part in robot.bendables}
+        values = np.zeros(self._model.nu)
+        for name, numbers in controls.items():
+            if name not in parts:
+                raise DescriptionError(f"no bendable '{name}'; {did_you_mean(name, parts)}")
+            actuators = segment_actuator_names(parts[name])
+            row = np.asarray(numbers, dtype=float)
+            if row.shape != (len(actuators),) or not np.isfinite(row).all():
+                raise DescriptionError(
+                    f"expected {len(actuators)} finite numbers, found {numbers}",
+                    field=f"controls of bendable '{name}'",
+                )
+            values[[self._model.actuator(actuator).id for actuator in actuators]] = row
+        return values
+
+    def _checked_forces(self, forces: Mapping[str, ArrayLike]) -> list[tuple[int, Array]]:
+        checked = []
+        for name, force in forces.items():
+            if name not in self._links:
+                raise DescriptionError(f"no link '{name}'; {did_you_mean(name, self._links)}")
+            vector = np.asarray(force, dtype=float)
+            if vector.shape != (3,) or not np.isfinite(vector).all():
+                raise DescriptionError(
+                    f"expected three finite numbers, found {vector}", field=f"force on '{name}'"
+                )
+            checked.append((int(self._model.body(name).id), vector))
+        return checked
+
+    def forces(self, positions: Array, load_factor: float) -> Array:
+        """Sum the forces of springs, actuators, weight and loads on every joint; zero at rest."""
+        model, data = self._model, self._data
+        model.opt.gravity[:] = load_factor * self._gravity
+        data.qpos[self._addresses], data.qvel[:] = positions, 0.0
+        data.ctrl[:] = load_factor * self._controls
+        mujoco.mj_forward(model, data)
+        total = data.qfrc_smooth.copy()
+        jacobian = np.zeros((3, model.nv))
+        for body, force in self._forces:
+            mujoco.mj_jacBody(model, data, jacobian, None, body)
+            total += load_factor * (jacobian.T @ force)
+        return np.asarray(total[self._freedoms])
+
+    def halves(self, positions: Array) -> Array:
+        """Return joint positions of a robot with twice as many cells that has the same shape."""
+        values, parts, begin = np.asarray(positions), [np.zeros(0)], 0
+        for group in self._groups:
+            parts.append(0.5 * values[begin : begin + len(group)].repeat(2))
+            begin += len(group)
+        return np.concatenate(parts)
+
+    def result(self, point: PathPoint) -> RobotEquilibrium:
+        """Describe a solution."""
+        left = self.forces(point.positions, 1.0) / self.joint_stiffness
+        return RobotEquilibrium(
+            joint_positions=dict(zip(self._names, point.positions.tolist(), strict=True)),
+            link_positions={name: self._data.body(name).xpos.copy() for name in self._links},
+            residual=float(np.abs(left).max()),
+            converged=point.converged,
+            discretisation_error=math.nan,
+            min_eigenvalue=point.eigenvalue,
+            buckling_factor=point.critical_load,
+        )
+
+
+# Fingers with a weight at the tip.
 
 
 def damped_finger(release: FingerRelease) -> SoftFinger:

@@ -14,6 +14,7 @@ import softgrasp as sg
 from softgrasp.continuum.load_path import differences, follow
 from softgrasp.model.soft_finger import TIP, finger_model
 from softgrasp.sim import soft_statics
+from tests.continuum_control.arms import LENGTH, STIFFNESS, arm
 
 EULER = np.pi**2 / 4
 """Buckling load of a cantilever of unit length and bending stiffness [N]."""
@@ -119,6 +120,28 @@ def test_nudged_shapes_return_to_the_equilibrium(ratio: float) -> None:
         data.qfrc_applied[:] = jacobian.T @ force
         mujoco.mj_step(model, data)
     assert np.abs(data.qpos - rest.joint_angles).max() < 1e-3 * np.abs(nudge).max()
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1.5])
+def test_a_robots_segment_rests_as_the_finger_of_the_same_beam(ratio: float) -> None:
+    """Its z axis is the finger's x axis; it is free to bend in both planes."""
+    robot, force = arm(1, "moments"), load(ratio, 0.02) * STIFFNESS / LENGTH**2
+    push = {"l1": (-force[2], 0.0, force[0])}
+    rest = sg.soft.robot_equilibrium(robot, forces=push, gravity=False)
+    finger = sg.rld.discretise(LENGTH, STIFFNESS, 1e-6, 6)
+    other = sg.equilibrium(finger, tip_force=force, gravity=False)
+    x, _, z = other.tip_position
+    assert rest.converged
+    assert rest.stable
+    assert rest.link_positions["l1"] == pytest.approx([-z, 0.0, x], abs=1e-9)
+    assert rest.discretisation_error == pytest.approx(other.discretisation_error, rel=1e-3)
+    standing = sg.soft.robot_equilibrium(
+        robot, forces={"l1": (0.0, 0.0, -1.5 * EULER * STIFFNESS / LENGTH**2)}, gravity=False
+    )
+    assert standing.buckling_factor == pytest.approx(1 / 1.5, rel=0.01)
+    assert standing.stable
+    with pytest.raises(sg.DescriptionError, match="no link 'l2'; known: l0, l1"):
+        sg.soft.robot_equilibrium(robot, forces={"l2": (0, 0, 1)})
 
 
 def test_a_snap_through_ends_on_the_next_stable_branch() -> None:
