@@ -145,13 +145,20 @@ def test_nothing_of_an_earlier_calibration_stays(run: Run, tables: Path) -> None
     words = ("calibrate", "--finger", "paper000", "--out", str(tables / "out"))
     hung = ("--hung", str(tables / "hung.csv"))
     assert run(*words, *hung, "--no-report").code == 0
-    for name in ("notes.txt", "report.html", "forces.png", "photo_1_20g.png"):
-        (tables / "out" / name).write_text("old")
+    (tables / "out" / "notes.txt").write_text("mine")
+    results = {"calibration.json", "calibration.npz", "finger.yaml", "finger_ensemble.csv"}
+    assert run(*words, *hung).code == 0
+    assert "report.html" in files_of(tables / "out")
     assert run(*words, *hung, "--no-report").code == 0
-    names = {path.name for path in (tables / "out").iterdir()}
-    assert names == {
-        "calibration.json", "calibration.npz", "finger.yaml", "finger_ensemble.csv", "notes.txt",
-    }  # fmt: skip
+    assert files_of(tables / "out") == {*results, "notes.txt"}
+    (tables / "out" / "report.html").write_text("mine")
+    assert run(*words, *hung, "--no-report").code == 0
+    assert (tables / "out" / "report.html").read_text() == "mine"
+    assert files_of(tables / "out_2") == results
+
+
+def files_of(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir() if not path.name.startswith(".")}
 
 
 def test_a_request_that_fails_leaves_nothing(run: Run, tables: Path) -> None:

@@ -243,7 +243,7 @@ def test_a_rigid_hand_on_the_arm_lifts_a_ball_from_a_table() -> None:
     result = sg.simulate(sg.load_scene("hydraulic_arm_rigid"))
     assert result.held
     assert result.hold is not None
-    assert result.hold.lifted_m == pytest.approx(0.073, abs=2e-3)
+    assert result.hold.lifted_m == pytest.approx(0.075, abs=2e-3)
     requested = result.contact_model.asked.stiffness
     for stiffness in result.contact_model.measured_stiffness_N_m.values():
         assert stiffness == pytest.approx(requested, rel=0.02)

@@ -17,6 +17,8 @@ AXIS_TOLERANCE, EXACT_AXIS = 1e-3, 1e-6
 normalised: that of files of six decimals."""
 MAX_INTEGER = 2**31 - 1
 FLAGS = ("TRUE", "FALSE")
+MAX_SHOWN = 60
+"""Longest part of a token in a message [characters]."""
 
 _PARTS = re.compile(
     r"""(?P<skip> [\s,]+ | \#[^\n]* )
@@ -100,7 +102,9 @@ class Token(NamedTuple):
         """Format the token for an error message."""
         if self.kind == "end":
             return "the end of the file"
-        return f'"{self.text}"' if self.kind == "string" else f"'{self.text}'"
+        text = self.text if len(self.text) <= MAX_SHOWN else f"{self.text[:MAX_SHOWN]}…"
+        text = " ".join(text.split())  # a string may have several lines
+        return f'"{text}"' if self.kind == "string" else f"'{text}'"
 
 
 def tokens(text: str, file: str | Path) -> Iterator[Token]:

@@ -434,3 +434,8 @@ def test_a_string_has_an_end():
     assert str(caught.value) == (
         "a.wbt:2: expected a quotation mark that ends this string, found none"
     )
+
+
+def test_a_message_shows_a_long_string_on_one_line() -> None:
+    assert Token("string", "first\n  second", 1).actual == '"first second"'
+    assert Token("string", 100 * "a", 1).actual == f'"{60 * "a"}…"'
