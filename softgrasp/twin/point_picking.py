@@ -37,7 +37,7 @@ from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.io.input_limits import json_from
 from softgrasp.mechanics.camera import undistort
 from softgrasp.mechanics.transforms import Array
-from softgrasp.twin.connections import ConnectionLimits
+from softgrasp.twin.connections import TOTAL, ConnectionLimits
 from softgrasp.twin.piecewise_bending import AngleEstimate, direction_rows, directions, solve_angles
 from softgrasp.vision.image import SHEET, Color, Image, degrees, draw_dot, draw_line, opencv, write
 from softgrasp.vision.segmentation import Hsv, hsv_of
@@ -630,6 +630,9 @@ def _png(image: Image) -> bytes:
 
 class _LimitedServer(ThreadingHTTPServer):
     """A server whose connections are limited; those that send no request are closed first."""
+
+    # with the 5 of the base class, connections of a burst wait for a second each
+    request_queue_size = TOTAL
 
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
         self.limits = ConnectionLimits()

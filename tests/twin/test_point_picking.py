@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import time
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -17,6 +19,7 @@ from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.camera import project
 from softgrasp.mechanics.transforms import rotate_about
+from softgrasp.twin.connections import ConnectionLimits
 from softgrasp.twin.piecewise_bending import angle_between, direction_rows, directions, solve_angles
 from softgrasp.twin.point_picking import (
     CHORD,
@@ -355,12 +358,24 @@ def test_two_picks_per_cut() -> None:
 
 
 def test_silent_connections_do_not_keep_a_browser_out(page: PickServer) -> None:
-    silent = [socket.create_connection(page._server.server_address) for _ in range(200)]
-    with urlopen(page.url, timeout=20) as answer:
-        assert answer.status == 200
-    assert page._server.limits.dropped > 0
-    for one in silent:
-        one.close()
+    limits = page._server.limits = ConnectionLimits(total=4, per_address=3)
+    with ExitStack() as stack:
+        for number in range(1, 6):
+            stack.enter_context(socket.create_connection(page._server.server_address))
+            deadline = time.monotonic() + 20
+            while len(limits) + limits.dropped < number and time.monotonic() < deadline:
+                time.sleep(0.005)
+        with urlopen(page.url, timeout=20) as answer:
+            assert answer.status == 200
+    assert limits.dropped == 3
+
+
+def test_a_burst_of_connections_is_queued() -> None:
+    page = PickServer(PICTURE, PickTarget(2, edges=False, line=True), measured)
+    with page._server, ExitStack() as stack:  # a server that does not accept connections yet
+        for _ in range(100):
+            address = page._server.server_address
+            stack.enter_context(socket.create_connection(address, timeout=5))
 
 
 def test_a_port_in_use(page: PickServer) -> None:
