@@ -56,9 +56,9 @@ SOFT_REACH = 0.2
 MAX_SOFT_ROTATIONS = 8
 """Largest number of rotations that are tried for soft fingers."""
 HELD = 3e-4
-"""Displacement of the object in a trial up to which a computed grasp is taken [m]."""
+"""Displacement of the object in a trial up to which a computed grasp may hold it [m]."""
 MAX_DROP = SuccessCriterion().max_drop
-"""The same for the grasp that the hand specifies, in a hold test of full length [m]."""
+"""Displacement up to which a grasp holds in a hold test of full length [m]."""
 Kind = Literal["power", "precision"]
 
 
@@ -162,8 +162,8 @@ def _chosen(scene: GraspScene) -> Choice:
         except DescriptionError:  # joints too slow for a trial, for example
             continue
         is_described = choice.preset == _preset_of(scene.hand, choice.grasp)
-        displacement = load(GRASP_TRIAL)(_longer(trial) if is_described else trial)
-        if displacement <= (MAX_DROP if is_described else HELD):
+        displacement, holds = _trial(trial, short=not is_described)
+        if holds:
             return choice
         if displacement < smallest:
             best, smallest = choice, displacement
@@ -171,10 +171,19 @@ def _chosen(scene: GraspScene) -> Choice:
     return best
 
 
-def _longer(trial: GraspScene) -> GraspScene:
-    """Return a trial with a hold test of full length, as slow slip accelerates."""
-    assert trial.success is not None
-    return trial.replace(success=SuccessCriterion(gravity=trial.success.gravity))
+def _trial(trial: GraspScene, *, short: bool) -> tuple[float, bool]:
+    """Return the displacement of the object in a trial [m], and whether the grasp holds it.
+
+    Slow slip accelerates: a hold test of full length decides. A short one before it rejects most
+    of the grasps that do not hold.
+    """
+    run, success = load(GRASP_TRIAL), trial.success
+    assert success is not None
+    displacement = float(run(trial)) if short else 0.0
+    if displacement > HELD:
+        return displacement, False
+    displacement = float(run(trial.replace(success=SuccessCriterion(gravity=success.gravity))))
+    return displacement, displacement <= MAX_DROP
 
 
 def _kinds(scene: GraspScene) -> list[Kind]:

@@ -287,3 +287,25 @@ def test_the_other_kind_is_tried_within_its_payload(monkeypatch: pytest.MonkeyPa
         scene = adapted("soft_gripper", BALL.replace(mass=mass))
         assert fitted(scene) == scene.replace(adapt_grasp=False)
         assert set(tried) == kinds
+
+
+def test_a_grasp_that_slips_in_a_hold_test_of_full_length_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from softgrasp.model import object_grasp
+
+    short, full = object_grasp.HOLD_TIME, sg.SuccessCriterion().hold_time
+    tried = []
+
+    def trial(scene: sg.GraspScene) -> float:
+        assert scene.success is not None
+        tried.append((scene.preset, scene.success.hold_time))
+        slips = len({preset for preset, _ in tried}) < 3
+        return 1e-4 if scene.success.hold_time == short else 6e-4 if slips else 1e-5
+
+    monkeypatch.setattr(object_grasp, "load", lambda _: trial)
+    scene = adapted("underactuated_1", BALL)
+    with pytest.warns(sg.SoftgraspWarning, match="another power grasp was computed"):
+        chosen = fitted(scene).preset
+    assert [seconds for _, seconds in tried] == [full, short, full, short, full]
+    assert chosen == tried[-1][0] != scene.preset
