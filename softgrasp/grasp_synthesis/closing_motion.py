@@ -29,7 +29,11 @@ DISTAL = 0.15
 PARALLEL = 0.7
 """Cosine to the last axis of a finger above which a joint bends it instead of spreading it [–]."""
 MAX_OPENING = 0.35
-"""Largest opening of a joint beyond its rest [rad]."""
+"""Largest opening of a joint beyond its rest [rad]; multiples of it where fingertips remain near
+each other."""
+NARROW, WIDENING = 0.5, 1.1
+"""Largest distance of two fingertips over that from the palm up to which joints open further, and
+smallest ratio by which that has to increase it [–]."""
 MAX_CLOSING = 0.75 * np.pi
 """Largest closing of a joint beyond its rest [rad], as some models have ranges of 2π and more."""
 SYMMETRIC = 0.3
@@ -107,8 +111,7 @@ def closing_of(hand: ClosingHand) -> Closing:
         for index, (_, actuator) in enumerate(along):
             order[actuator] = max(order[actuator], index)
     free = _free(hand, [actuator for actuator in usable if actuator not in closing])
-    for actuator in closing:
-        start[actuator] = _opened(hand, actuator, end[actuator])
+    start = _start(hand, start, end, closing)
     groups = _groups([[d for d in closing if d in bend_indices] for bend_indices in bends])
     group_of = tuple(
         next((n for n, group in enumerate(groups) if bend_indices.keys() & set(group)), -1)
@@ -194,13 +197,31 @@ def _range(hand: ClosingHand, actuator: int) -> tuple[float, float]:
     return max(low, rest - MAX_CLOSING), min(high, rest + MAX_CLOSING)
 
 
-def _opened(hand: ClosingHand, actuator: int, closed: float) -> float:
-    """Return the open end of a range, for a hinge at most ``MAX_OPENING`` beyond its rest."""
+def _start(hand: ClosingHand, rest: Array, end: Array, closing: Sequence[int]) -> Array:
+    """Return the targets of the open hand, (nd,); further open while fingertips are narrow."""
+    start, opening = rest, 0.0
+    for multiple in range(1, 5):
+        wider = rest.copy()
+        for actuator in closing:
+            wider[actuator] = _opened(hand, actuator, end[actuator], multiple * MAX_OPENING)
+        tips = tips_of(hand, hand.frames(wider[None]))[:, 0]
+        widest = float(np.linalg.norm(tips[:, None] - tips, axis=2).max(initial=0.0))
+        if multiple > 1 and widest < WIDENING * opening:
+            break
+        start, opening = wider, widest
+        reach = np.linalg.norm(tips - hand.middle, axis=1).mean() if len(tips) else 0.0
+        if opening > NARROW * reach:
+            break
+    return start
+
+
+def _opened(hand: ClosingHand, actuator: int, closed: float, most: float) -> float:
+    """Return the open end of a range, for a hinge at most an angle beyond its rest [rad]."""
     low, high = _range(hand, actuator)
     opened, rest = high if closed == low else low, hand.rest[actuator]
     if hand.actuators[actuator].unit != "rad" or not low < rest < high:
         return opened
-    return max(rest - MAX_OPENING, min(rest + MAX_OPENING, opened))
+    return max(rest - most, min(rest + most, opened))
 
 
 def _groups(moving: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:

@@ -71,7 +71,7 @@ NEIGHBOR_WEIGHT = 0.5
 """Weight of the mean score of neighbouring positions over that of the position itself [–]."""
 TIP_SIZE = 0.01
 """Distance from the outermost point of a finger up to which its points are the fingertip [m]."""
-MAX_CANDIDATES, APART = 6, 0.015
+MAX_CANDIDATES, APART = 12, 0.015
 """Number of candidates that are tried, and smallest distance between two of one orientation
 [m]."""
 CENTROID_RADIUS, CENTROID_SCORE, CENTROID_LOSS = 2.0, 0.08, 0.15

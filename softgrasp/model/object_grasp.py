@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -57,6 +58,8 @@ MAX_SOFT_ROTATIONS = 8
 """Largest number of rotations that are tried for soft fingers."""
 HELD = 3e-4
 """Displacement of the object in a trial up to which a computed grasp may hold it [m]."""
+EARLY = 6
+"""Number of computed grasps of one kind that are tried before those of the other kind."""
 MAX_DROP = SuccessCriterion().max_drop
 """Displacement up to which a grasp holds in a hold test of full length [m]."""
 Kind = Literal["power", "precision"]
@@ -200,6 +203,7 @@ def _candidates(scene: GraspScene) -> Iterator[Choice]:
     """Yield the grasps to try in their order."""
     hand, kinds = scene.hand, _kinds(scene)
     presets = {kind: _preset_of(hand, kind) for kind in kinds}
+    computed: dict[Kind, Iterator[GraspPreset]] = {}
     # those of soft fingers differ by little more than the pressure
     first = kinds if hand.soft_fingers else []
     yield from (Choice(kind, presets[kind]) for kind in first)
@@ -208,10 +212,13 @@ def _candidates(scene: GraspScene) -> Iterator[Choice]:
         if not preset.per_object and kind not in first:
             yield Choice(kind, preset)
         tried = scene.replace(grasp=kind)
-        computed = _soft_presets(tried) if hand.soft_fingers else _presets(tried)
-        yield from (Choice(kind, one) for one in computed)
+        computed[kind] = _soft_presets(tried) if hand.soft_fingers else _presets(tried)
+        early = islice(computed[kind], None if hand.soft_fingers else EARLY)
+        yield from (Choice(kind, one) for one in early)
         if preset.per_object:
             yield Choice(kind, preset.replace(per_object=False))
+    for kind in kinds:
+        yield from (Choice(kind, one) for one in computed[kind])
 
 
 def _preset_of(hand: Hand, kind: Kind) -> GraspPreset:

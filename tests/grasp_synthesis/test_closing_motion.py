@@ -7,6 +7,7 @@ import pytest
 
 from softgrasp.description.actuation import Actuator
 from softgrasp.grasp_synthesis import Digit, DigitJoint, SynthesizedGrasps, synthesize_grasps
+from softgrasp.grasp_synthesis.closing_motion import MAX_OPENING, closing_of
 from softgrasp.mechanics.transforms import Array, rotate_about
 
 
@@ -89,3 +90,46 @@ def test_jaws_out_of_reach_do_not_enclose() -> None:
 def test_rates_do_not_exceed_the_maximum() -> None:
     result = synthesize_grasps(Jaws(), {"one": 0.01})
     assert abs(result.power.rates[0]) <= 0.01 + 1e-6
+
+
+class Hinged:
+    """Two fingers, 100 mm long, on hinges 20 mm from the middle, that lean inwards at rest.
+
+    Args:
+        lean: Angle to the palm normal at rest [rad].
+        sides: Side of each finger, 1 or −1; fingers of one side lie beside each other.
+    """
+
+    def __init__(self, lean: float, sides: tuple[float, float] = (1.0, -1.0)) -> None:
+        self.lean, self.sides = lean, sides
+        self.actuators = [Actuator(n, n, "rad", (-1.4, 0.8), 0.0) for n in ("one", "two")]
+        self.rest = [0.0, 0.0]
+        tip = np.array([0.0, 0.0, 0.1])
+        axis = np.array([0.0, 1.0, 0.0])
+        self.digits = [
+            Digit(name, (DigitJoint(k, name, axis),), (name,), name, tip)
+            for k, name in enumerate(("one", "two"))
+        ]
+        self.skins = {name: np.linspace(np.zeros(3), tip, 9) for name in ("one", "two")}
+        self.palm = np.zeros((1, 3))
+        self.middle = np.zeros(3)
+        self.up: Array | None = None
+
+    def frames(self, targets: Array) -> dict[str, Array]:
+        result = {}
+        for column, (name, side) in enumerate(zip(("one", "two"), self.sides, strict=True)):
+            frames = rotate_about("y", -side * (self.lean + targets[:, column]))
+            frames[:, :3, 3] = 0.02 * side, 0.03 * column, 0.0
+            result[name] = frames
+        return result
+
+
+def test_fingers_whose_tips_meet_at_rest_open_further() -> None:
+    """Tips of 0.4 rad of lean are 30 mm apart after one opening, 99 mm after two."""
+    assert closing_of(Hinged(0.0)).start.tolist() == pytest.approx([-MAX_OPENING] * 2)
+    assert closing_of(Hinged(0.4)).start.tolist() == pytest.approx([-2 * MAX_OPENING] * 2)
+
+
+def test_fingers_beside_each_other_do_not_open_further() -> None:
+    closing = closing_of(Hinged(0.4, (1.0, 1.0)))
+    assert closing.start.tolist() == pytest.approx([-MAX_OPENING] * 2)
