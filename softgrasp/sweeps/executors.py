@@ -399,12 +399,21 @@ _ROWS: Rows | None = None
 
 
 def _start_worker(plan: SweepPlan, extra: ExtraOutputs | None, parent: int) -> None:
-    """Make this process a worker that ends with its parent and leaves Ctrl-C to it."""
+    """Make this process a worker of a sweep."""
     global _ROWS
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    follow_parent(parent)
     _ROWS = Rows(plan, extra)
     gc.freeze()  # what was imported stays
+
+
+def follow_parent(parent: int) -> None:
+    """Make this process a worker that ends with its parent and leaves Ctrl-C to it.
+
+    Args:
+        parent: Identifier of the parent process.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
 def _compute(chunk: Chunk) -> list[Row]:

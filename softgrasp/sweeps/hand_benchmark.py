@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
+import os
 import re
 import subprocess
 import time
@@ -51,6 +52,7 @@ from softgrasp.rendering.keyframes import Playback
 from softgrasp.rendering.video import framing, render_key_frames, write_png
 from softgrasp.sim.result import GraspResult
 from softgrasp.sim.simulate import simulate
+from softgrasp.sweeps.executors import follow_parent
 
 JOURNAL, SETTINGS, IMAGES = "rows.jsonl", "benchmark.json", "images"
 SCHEMA_VERSION = 1
@@ -474,7 +476,7 @@ def _pool_rows(
     """Yield rows of a pool of processes, and return the pairs that it lost."""
     lost: list[Pair] = []
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max_workers=workers, mp_context=context) as pool:
+    with ProcessPoolExecutor(workers, context, follow_parent, (os.getpid(),)) as pool:
         futures = {pool.submit(work, hand, one, images): (hand, one) for hand, one in pairs}
         for future in as_completed(futures):
             try:

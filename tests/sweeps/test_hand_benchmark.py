@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import subprocess
+import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -30,7 +33,7 @@ from softgrasp.sweeps.hand_benchmark import (
     run_hand_benchmark,
 )
 from tests.conftest import Run, files_in
-from tests.support.processes import dies_with_cubes
+from tests.support.processes import are_gone, children_of, dies_with_cubes
 
 FOUR = HandSource("four_finger", "four_finger", "softgrasp", "0")
 BALL = ObjectSource("ball_60", "ball")
@@ -175,6 +178,30 @@ def test_a_grasp_that_ends_its_process_is_a_failed_row() -> None:
     assert outcomes == {"ball_60": "HELD", "cube_50": "FAILED"}
     messages = {one["object"]: one["message"] for one in rows}
     assert messages["cube_50"] == "the process of this grasp has died"
+
+
+@pytest.mark.slow
+def test_a_benchmark_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
+    script = tmp_path / "long.py"
+    script.write_text(
+        "if __name__ == '__main__':\n"
+        "    from pathlib import Path\n"
+        "    from softgrasp.sweeps.hand_benchmark import (\n"
+        "        find_hands, find_objects, run_hand_benchmark)\n"
+        "    run_hand_benchmark(find_hands([]), find_objects([]), Path('out'), workers=2)\n",
+        encoding="utf-8",
+    )
+    process = subprocess.Popen([sys.executable, script], cwd=tmp_path)
+    journal = tmp_path / "out" / "rows.jsonl"
+    for _ in range(600):
+        if journal.exists() and journal.read_bytes().count(b"\n") >= 2:
+            break
+        time.sleep(0.1)
+    children = children_of(process.pid)
+    process.terminate()
+    process.wait()
+    assert children
+    assert are_gone(children)
 
 
 def test_the_report_names_source_version_and_every_outcome(tmp_path: Path) -> None:
