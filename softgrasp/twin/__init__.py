@@ -40,8 +40,12 @@ NAMES = {
     "twin.flange_server": ("SimulatedRobot", "open_flange"),
     "twin.robot_server": ("RobotServer",),
     "twin.loop": ("poll", "run_twin"),
-    "twin.modbus_client": ("ControllerReading",),
-    "twin.modbus_server": ("Valve", "connect_controller", "controller_server"),
+    "twin.modbus_server": ("controller_server",),
+    "twin.pneumatic_controller": (
+        "ControllerReading",
+        "Valve",
+        "connect_controller",
+    ),
     "twin.piecewise_bending": (
         "FitReport",
         "angles_at",

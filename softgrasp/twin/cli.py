@@ -356,7 +356,10 @@ def serve(
     not encrypted: a token prevents writing, not reading.
     """
     from softgrasp.twin.files import load_register_map
-    from softgrasp.twin.modbus_server import Valve, controller_server
+    from softgrasp.twin.modbus_server import controller_server
+    from softgrasp.twin.pneumatic_controller import (
+        Valve,
+    )
 
     registers = load_register_map(map_)
     valve = Valve(time_constant=time_constant, noise=noise, seed=seed)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from softgrasp.errors import BadAnswerError, DeviceError, SafeStopError
 from softgrasp.twin.flange_streams import Clock
-from softgrasp.twin.modbus_client import ControllerReading
 from softgrasp.twin.piecewise_bending import KPA
+from softgrasp.twin.pneumatic_controller import ControllerReading
 
 if TYPE_CHECKING:
-    from softgrasp.twin.modbus_client import ControllerClient
+    from softgrasp.twin.pneumatic_controller import ControllerClient
 
 RETRY = 0.1
 """Pause between two attempts of a safe stop [s]."""

@@ -26,14 +26,14 @@ from softgrasp.twin.description import FlangeSample, Twin
 from softgrasp.twin.finger_pieces import TwinShape, arm_joints, twin_shape
 from softgrasp.twin.flange_server import open_flange
 from softgrasp.twin.flange_streams import Clock, LatestPose, SystemClock
-from softgrasp.twin.modbus_client import Backoff, ControllerReading
-from softgrasp.twin.modbus_server import connect_controller
+from softgrasp.twin.modbus import Backoff
 from softgrasp.twin.piecewise_bending import KPA
+from softgrasp.twin.pneumatic_controller import ControllerReading, connect_controller
 from softgrasp.twin.record import TwinRecorder, TwinRow
 from softgrasp.twin.soft_fingers import TwinFingers
 
 if TYPE_CHECKING:
-    from softgrasp.twin.modbus_client import ControllerClient
+    from softgrasp.twin.pneumatic_controller import ControllerClient
 
 
 T = TypeVar("T")

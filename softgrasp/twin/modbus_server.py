@@ -1,64 +1,49 @@
-"""Simulated pneumatic controller on Modbus TCP, hardened against untrusted clients.
+"""Modbus TCP server of the simulated controller, hardened against untrusted clients.
 
-Two triggers select a positive or a negative target pressure, and a first-order valve approaches
-it: p(t + Δt) = p* + (p(t) − p*)·exp(−Δt/τ), which is exact for a constant target p*, so the
-pressure does not depend on how often it is read. ``SimulatedController`` maps this system to the
-registers of a ``RegisterMap``; a ``Session`` answers the requests of one connection;
-``ControllerServer`` serves many.
+A ``Session`` answers the requests of one connection; ``ControllerServer`` serves many.
 
 Requests are decoded by pymodbus, but its server was not used (3.16.1, measured): it answers only
 the first of several requests in one packet, does not answer on a connection after one wrong
 header, and limits neither idle time nor the number of connections.
+
+Modbus has no users and passwords. Every connection may read. It may write after it has proved
+that it knows the token: the server keeps a random challenge per connection in eight holding
+registers, and the client writes HMAC-SHA256(token, challenge) into the sixteen following ones
+(RFC 2104). The token itself is never transmitted, and a recorded exchange is useless on the next
+connection. Nothing is encrypted and later frames are not signed: whoever can modify frames can
+still send commands, so an untrusted network needs a tunnel.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import logging
-import math
+import secrets
 import socket
 import struct
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Self
 
-import numpy as np
-from pydantic import model_validator
 from pymodbus.constants import ExcCodes
 from pymodbus.exceptions import ModbusException
 from pymodbus.pdu import ExceptionResponse, ModbusPDU, bit_message, register_message
 
-from softgrasp.description.base import (
-    Description,
-    FieldError,
-    NonNegative,
-    Number,
-    Positive,
-    is_loopback,
-)
-from softgrasp.errors import BackendUnavailable, DescriptionError, DeviceError, SimulationError
+from softgrasp.description.base import is_loopback
+from softgrasp.errors import DescriptionError, DeviceError
 from softgrasp.twin.connections import ConnectionLimits
-from softgrasp.twin.description import ANSWER_WORDS, CHALLENGE_WORDS, Kind, Register, RegisterMap
-from softgrasp.twin.modbus_client import Backoff
-from softgrasp.twin.modbus_frames import (
+from softgrasp.twin.description import ANSWER_WORDS, CHALLENGE_WORDS, Kind, RegisterMap
+from softgrasp.twin.modbus import (
     BUFFER,
-    Access,
     FrameError,
     FrameReader,
-    Words,
-    allowed,
-    from_words,
+    answer_to,
+    pdu_bytes,
     require_token,
-    to_words,
-    words_of,
 )
-
-if TYPE_CHECKING:
-    from softgrasp.twin.modbus_client import ControllerClient
-
+from softgrasp.twin.pneumatic_controller import CommandCallback, SimulatedController, Valve
 
 LOOPBACK, PORT = "127.0.0.1", 5020
 """Default address and port of ``softgrasp twin serve``; the standard port 502 needs privileges."""
@@ -97,100 +82,8 @@ LONG_WRITES = (15, 16)
 SHORT_LENGTH = 5
 """Length of all other requests [bytes]."""
 SINGLE_COIL, COIL_VALUES = 5, (b"\x00\x00", b"\xff\x00")
-ATMOSPHERE = 0.0
-"""All pressures are gauge pressures [Pa]."""
-TRIGGERS = ("positive_on", "negative_on")
-
-
-class ControllerState(NamedTuple):
-    """State of the controller at one time."""
-
-    time: float = 0.0
-    """Time [s]."""
-    pressure: float = ATMOSPHERE
-    """Gauge pressure in the fingers, without the sensor's error [Pa]."""
-    positive_on: bool = False
-    negative_on: bool = False
-    positive_target: float = 0.0
-    """Target [Pa]."""
-    negative_target: float = 0.0
-    """Target [Pa]."""
-
-
-CommandCallback = Callable[[ControllerState], None]
-"""Called after every command, with the new state."""
-
-# Client and server by one call each
-
-
-def connect_controller(
-    host: str,
-    port: int,
-    registers: RegisterMap,
-    *,
-    token: str | None = None,
-    timeout: float = 1.0,
-    attempts: int = 3,
-    backoff: Backoff | None = None,
-    stale_after: float = 0.5,
-) -> ControllerClient:
-    """Make a client of a pneumatic controller on Modbus TCP; it connects on the first request.
-
-    Args:
-        host: Name or address of the controller.
-        port: Port.
-        registers: Register map.
-        token: Token for writing, for softgrasp's own server.
-        timeout: Longest wait for a connection, and for each answer [s].
-        attempts: Number of attempts per request; with the delays between them this limits the
-            duration of a call.
-        backoff: Delays before reconnecting.
-        stale_after: Age at which a reading is too old [s].
-
-    Raises:
-        BackendUnavailable: pymodbus is not installed.
-        DescriptionError: The token is too short.
-    """
-    _require_modbus()
-    from softgrasp.twin.modbus_client import ControllerClient, TcpLink
-
-    link = TcpLink(host, port, timeout=timeout, attempts=attempts, backoff=backoff)
-    return ControllerClient(registers, link, token=token, stale_after=stale_after)
-
-
-def _require_modbus() -> None:
-    if find_spec("pymodbus") is None:
-        raise BackendUnavailable(
-            "expected pymodbus for a controller on Modbus TCP, found none; "
-            "pip install 'softgrasp[twin]'"
-        )
-
-
-def controller_server(
-    registers: RegisterMap,
-    valve: Valve | None = None,
-    *,
-    token: str | None = None,
-    watchdog: float | None = None,
-    heard: Callable[[ControllerState], None] | None = None,
-) -> ControllerServer:
-    """Make a simulated pneumatic controller on Modbus TCP in real time; it is not started yet.
-
-    Args:
-        registers: Register map.
-        valve: Valve and sensor.
-        token: Token for writing; None: writing is open to all.
-        watchdog: Time without a request after which both triggers go off [s]; None: never.
-        heard: Called after every command, with the new state.
-
-    Raises:
-        BackendUnavailable: pymodbus is not installed.
-        DescriptionError: The token is too short.
-    """
-    _require_modbus()
-
-    controller = SimulatedController(registers, valve, watchdog=watchdog, heard=heard)
-    return ControllerServer(controller, token=token)
+MAX_WRONG = 3
+"""Number of wrong answers to the challenge after which a connection is closed."""
 
 
 # Server
@@ -352,6 +245,31 @@ class ControllerServer:
             await writer.wait_closed()
 
 
+def controller_server(
+    registers: RegisterMap,
+    valve: Valve | None = None,
+    *,
+    token: str | None = None,
+    watchdog: float | None = None,
+    heard: CommandCallback | None = None,
+) -> ControllerServer:
+    """Make a simulated pneumatic controller on Modbus TCP in real time; it is not started yet.
+
+    Args:
+        registers: Register map.
+        valve: Valve and sensor.
+        token: Token for writing; None: writing is open to all.
+        watchdog: Time without a request after which both triggers go off [s]; None: never.
+        heard: Called after every command, with the new state.
+
+    Raises:
+        BackendUnavailable: pymodbus is not installed.
+        DescriptionError: The token is too short.
+    """
+    controller = SimulatedController(registers, valve, watchdog=watchdog, heard=heard)
+    return ControllerServer(controller, token=token)
+
+
 def require_safe(host: str, token: str | None) -> None:
     """Refuse an address that other machines can reach without a token.
 
@@ -401,7 +319,7 @@ class Session:
             return _refused(function, ExcCodes.ILLEGAL_VALUE)
         # pymodbus expects its own context type here, and calls only the two methods below
         answer = await request.datastore_update(self, unit)  # type: ignore[arg-type]
-        return _bytes(answer)
+        return pdu_bytes(answer)
 
     async def async_getValues(
         self, _device_id: int, func_code: int, address: int, count: int = 1
@@ -430,11 +348,7 @@ class Session:
 
 
 def _refused(function: int, why: ExcCodes) -> bytes:
-    return _bytes(ExceptionResponse(function & 0x7F, why))
-
-
-def _bytes(answer: ModbusPDU) -> bytes:
-    return bytes([answer.function_code]) + answer.encode()
+    return pdu_bytes(ExceptionResponse(function & 0x7F, why))
 
 
 def _request(pdu: bytes) -> ModbusPDU | None:
@@ -452,193 +366,47 @@ def _request(pdu: bytes) -> ModbusPDU | None:
     return request
 
 
-# Simulated controller
+# Token, the side of the server
 
 
-class Valve(Description):
-    """Pneumatic valve and pressure sensor of the simulated controller."""
-
-    time_constant: Positive = 0.15
-    """Time constant τ, after which 63 % of a step are reached [s]; the paper does not state one."""
-    lowest: Number = -90e3
-    """Lower limit of targets [Pa]."""
-    highest: Number = 120e3
-    """Upper limit of targets [Pa]."""
-    noise: NonNegative = 0.0
-    """Standard deviation of the sensor's error [Pa]."""
-    sample_period: Positive = 1e-3
-    """Period of the sensor [s]."""
-    seed: int = 0
-    """Seed of the sensor's errors; an error depends on seed and time only."""
-
-    @model_validator(mode="after")
-    def _around_atmosphere(self) -> Self:
-        if not self.lowest <= ATMOSPHERE <= self.highest:
-            raise FieldError(
-                f"expected lowest <= 0 <= highest, found {self.lowest:g} and {self.highest:g} Pa",
-                "lowest",
-            )
-        return self
-
-
-def target_of(state: ControllerState, valve: Valve) -> float:
-    """Return the pressure that the valve approaches [Pa].
-
-    Without a trigger it is ambient pressure; with both on, too: two opposite commands are
-    contradictory, and an open valve is the safe state. The target is clipped to the valve's
-    range.
-    """
-    target = ATMOSPHERE
-    if state.positive_on and not state.negative_on:
-        target = state.positive_target
-    elif state.negative_on and not state.positive_on:
-        target = state.negative_target
-    return min(max(target, valve.lowest), valve.highest)
-
-
-def advanced(state: ControllerState, time: float, valve: Valve) -> ControllerState:
-    """Advance the state to a later time with constant commands.
+class Access:
+    """Write permission of one connection, obtained by answering a challenge.
 
     Args:
-        state: State before.
-        time: Later time [s].
-        valve: Valve.
-
-    Raises:
-        SimulationError: The time is before that of the state.
-    """
-    if not time >= state.time:
-        raise SimulationError(
-            f"expected a time from {state.time:g} s on, found {time:g} s: the simulation does not "
-            "run backwards"
-        )
-    target = target_of(state, valve)
-    decay = math.exp(-(time - state.time) / valve.time_constant)
-    return state._replace(time=time, pressure=target + (state.pressure - target) * decay)
-
-
-def sample_number(state: ControllerState, valve: Valve) -> int:
-    """Return the number of sensor samples since time 0."""
-    return math.floor(state.time / valve.sample_period)
-
-
-def measured(state: ControllerState, valve: Valve) -> float:
-    """Return the measured pressure [Pa], with an error drawn anew for every sample."""
-    if valve.noise == 0:
-        return state.pressure
-    # one generator per sample: the error depends on the time only, not on earlier requests
-    generator = np.random.default_rng((valve.seed, abs(sample_number(state, valve))))
-    return state.pressure + valve.noise * float(generator.standard_normal())
-
-
-class SimulatedController:
-    """A controller with a clock, read and written through the registers of a map.
-
-    The valve's law is exact over any interval, so no loop is needed: the state is advanced to
-    the current time on every access.
-
-    Args:
-        registers: Register map.
-        valve: Valve and sensor.
-        watchdog: Time without a successful read or write request after which both triggers go
-            off [s]; once a heartbeat was written, time without a change of it; None: never.
-        clock: Monotonic clock [s].
-        heard: Called after every command.
+        token: Token of the server; None: writing is open to all.
     """
 
-    def __init__(
-        self,
-        registers: RegisterMap,
-        valve: Valve | None = None,
-        *,
-        watchdog: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        heard: CommandCallback | None = None,
-    ) -> None:
-        self.registers = registers
-        self.valve = valve or Valve()
-        self._clock, self._heard = clock, heard
-        self._watchdog = watchdog
-        self._begin = clock()
-        self._alive_at = 0.0
-        self._heartbeat: float | None = None
-        self._state = ControllerState()
-        self._read = _entries(registers.writes) | _entries(registers.reads)
-        self._written = _entries(registers.writes)
+    def __init__(self, token: str | None) -> None:
+        self._token = token
+        self.granted = token is None
+        self.wrong = 0
+        self.challenge = _challenge()
 
-    def state(self) -> ControllerState:
-        """Return the current state; its time counts from the creation of the controller."""
-        now = self._clock() - self._begin
-        silent = None if self._watchdog is None else self._alive_at + self._watchdog
-        if silent is not None and self._state.time <= silent < now:
-            left_alone = advanced(self._state, silent, self.valve)
-            self._state = left_alone._replace(positive_on=False, negative_on=False)
-        self._state = advanced(self._state, now, self.valve)
-        return self._state
+    @property
+    def asks(self) -> bool:
+        """Return whether clients need a token to write."""
+        return self._token is not None
 
-    def command(self, **values: Any) -> ControllerState:
-        """Change triggers or targets, by the field names of ``ControllerState``."""
-        self._state = self.state()._replace(**values)
-        if self._heard is not None:
-            self._heard(self._state)
-        return self._state
+    @property
+    def exhausted(self) -> bool:
+        """Return whether there were more wrong answers than allowed."""
+        return self.wrong >= MAX_WRONG
 
-    def words(self, kind: Kind, address: int, count: int) -> Words | ExcCodes:
-        """Return words, or bits, from an address on; raise an error for one without register."""
-        entries = [self._read.get((kind, address + k)) for k in range(count)]
-        if None in entries:
-            return ExcCodes.ILLEGAL_ADDRESS
-        state = self._state_at_request()
-        encoded: dict[str, Words] = {}
-        register_words = []
-        for name, register, word in filter(None, entries):
-            if name not in encoded:
-                encoded[name] = self._encoded(name, register, state)
-            register_words.append(encoded[name][word])
-        return register_words
-
-    def write(self, kind: Kind, address: int, words: Sequence[int]) -> ExcCodes | None:
-        """Write whole values from an address on: all of them, or none and the reason."""
-        changes: dict[str, float | bool] = {}
-        at = 0
-        while at < len(words):
-            name, register, word = self._written.get((kind, address + at), (None, None, 0))
-            if name is None or register is None or word or at + register.width > len(words):
-                return ExcCodes.ILLEGAL_ADDRESS
-            value = from_words(register, words[at : at + register.width])
-            if not allowed(register, value):
-                return ExcCodes.ILLEGAL_VALUE
-            changes[name] = bool(value) if name in TRIGGERS else value
-            at += register.width
-        state = self._state_at_request()
-        heartbeat = changes.pop("heartbeat", self._heartbeat)
-        if heartbeat != self._heartbeat:
-            self._heartbeat, self._alive_at = heartbeat, state.time
-        if changes:
-            self.command(**changes)
-        return None
-
-    def _state_at_request(self) -> ControllerState:
-        state = self.state()
-        if self._heartbeat is None:
-            self._alive_at = state.time
-        return state
-
-    def _encoded(self, name: str, register: Register, state: ControllerState) -> Words:
-        if name == "pressure":
-            return to_words(register, measured(state, self.valve))
-        if name == "counter":
-            return words_of(register, sample_number(state, self.valve) % 2**15)
-        if name == "heartbeat":
-            return to_words(register, self._heartbeat or 0)
-        return to_words(register, getattr(state, name))
+    def offer(self, answer: Sequence[int]) -> bool:
+        """Check an answer to the challenge; a wrong one makes a new challenge."""
+        if self._token is None:
+            return True
+        response = struct.pack(f">{len(answer)}H", *answer)
+        expected = struct.pack(f">{ANSWER_WORDS}H", *answer_to(self.challenge, self._token))
+        right = hmac.compare_digest(response, expected)
+        self.challenge = _challenge()
+        if not right:
+            self.wrong += 1
+            self.granted = False
+        else:
+            self.granted = True
+        return right
 
 
-def _entries(part: Any) -> dict[tuple[str, int], tuple[str, Register, int]]:
-    """Map addresses to the name, register and word index of the value there."""
-    return {
-        (register.kind, register.address + word): (name, register, word)
-        for name, register in part
-        if register is not None
-        for word in range(register.width)
-    }
+def _challenge() -> list[int]:
+    return list(struct.unpack(f">{CHALLENGE_WORDS}H", secrets.token_bytes(2 * CHALLENGE_WORDS)))

@@ -25,7 +25,7 @@ from softgrasp.io.input_limits import json_from, read_json, result_loader
 from softgrasp.mechanics.transforms import Array
 from softgrasp.twin.description import FlangeSample, Twin
 from softgrasp.twin.finger_pieces import TwinShape, twin_shape
-from softgrasp.twin.modbus_client import ControllerReading
+from softgrasp.twin.pneumatic_controller import ControllerReading
 
 TWIN_FILE, JOURNAL, TABLE = "twin.json", "record.jsonl", "record.parquet"
 FORCED = 1.0

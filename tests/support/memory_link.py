@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softgrasp.twin.modbus_client import Greet, LinkCounts, T, Take
+from softgrasp.twin.modbus import Greet, LinkCounts, T, Take
 from softgrasp.twin.modbus_server import Session
 
 

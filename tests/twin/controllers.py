@@ -8,9 +8,10 @@ from typing import Any
 
 from softgrasp.twin.description import RegisterMap
 from softgrasp.twin.files import load_register_map, register_map_from
-from softgrasp.twin.modbus_client import ControllerClient, TcpLink
-from softgrasp.twin.modbus_server import (
-    ControllerServer,
+from softgrasp.twin.modbus import TcpLink
+from softgrasp.twin.modbus_server import ControllerServer
+from softgrasp.twin.pneumatic_controller import (
+    ControllerClient,
     ControllerState,
     SimulatedController,
     Valve,

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from random import Random
 from typing import Self
 
-from softgrasp.twin.modbus_frames import Frame, FrameError, FrameReader
+from softgrasp.twin.modbus import Frame, FrameError, FrameReader
 
 Fault = str
 Plan = Callable[[], Fault]

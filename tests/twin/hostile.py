@@ -7,7 +7,7 @@ import struct
 from random import Random
 from typing import NamedTuple
 
-from softgrasp.twin.modbus_frames import HEADER, Frame
+from softgrasp.twin.modbus import HEADER, Frame
 
 KNOWN = (1, 2, 3, 4, 5, 6, 15, 16)
 

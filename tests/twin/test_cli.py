@@ -12,7 +12,7 @@ import pytest
 
 from softgrasp.cli import main
 from softgrasp.twin.files import load_register_map
-from softgrasp.twin.modbus_server import connect_controller
+from softgrasp.twin.pneumatic_controller import connect_controller
 from softgrasp.twin.record import read_twin_record
 from tests.conftest import Run
 from tests.twin.serving import serving

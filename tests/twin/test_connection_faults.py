@@ -10,8 +10,13 @@ import pytest
 from softgrasp.errors import BadAnswerError, ConnectionLostError, DescriptionError
 from softgrasp.twin.files import load_register_map
 from softgrasp.twin.loop import Cycle, poll
-from softgrasp.twin.modbus_client import Backoff, ControllerClient
-from softgrasp.twin.modbus_server import ControllerState, Session, SimulatedController
+from softgrasp.twin.modbus import Backoff
+from softgrasp.twin.modbus_server import Session
+from softgrasp.twin.pneumatic_controller import (
+    ControllerClient,
+    ControllerState,
+    SimulatedController,
+)
 from tests.support.memory_link import MemoryLink
 from tests.twin.controllers import PATIENCE, Bench, Clock, rig
 from tests.twin.faulty_proxy import QUICK_FAULTS, Plan, faulty, listed, seeded

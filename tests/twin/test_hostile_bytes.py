@@ -13,10 +13,10 @@ import pytest
 
 from softgrasp.twin.connections import ConnectionLimits
 from softgrasp.twin.files import load_register_map
-from softgrasp.twin.modbus_frames import Access, Frame
-from softgrasp.twin.modbus_server import (
+from softgrasp.twin.modbus import Frame
+from softgrasp.twin.modbus_server import Access, Session
+from softgrasp.twin.pneumatic_controller import (
     ControllerState,
-    Session,
     SimulatedController,
     connect_controller,
 )

@@ -12,7 +12,7 @@ from softgrasp.assets import directory, names
 from softgrasp.errors import DescriptionError
 from softgrasp.twin.description import PressureRegister, RegisterMap
 from softgrasp.twin.files import load_register_map
-from softgrasp.twin.modbus_frames import allowed, from_words, to_words
+from softgrasp.twin.modbus import allowed, from_words, to_words
 from tests.twin.controllers import odd_map
 
 SHIPPED = directory("register_maps") / "softgrasp_default.yaml"

@@ -16,8 +16,7 @@ from pymodbus.server import ModbusTcpServer
 from pymodbus.simulator import DataType, SimData, SimDevice
 
 from softgrasp.errors import DeviceError
-from softgrasp.twin.modbus_client import TcpLink
-from softgrasp.twin.modbus_frames import HEADER, Frame, read_request, words_in
+from softgrasp.twin.modbus import HEADER, Frame, TcpLink, read_request, words_in
 from tests.twin.controllers import PATIENCE, rig
 
 READ = read_request("holding", 0, 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from pymodbus.client import AsyncModbusTcpClient
 from pymodbus.server import ModbusTcpServer
 from pymodbus.simulator import DataType, SimData, SimDevice
 
+import softgrasp.twin
 from softgrasp.errors import (
     BackendUnavailable,
     BadAnswerError,
@@ -23,16 +25,15 @@ from softgrasp.errors import (
 )
 from softgrasp.twin.description import RegisterMap
 from softgrasp.twin.files import load_register_map
-from softgrasp.twin.modbus_client import ControllerClient, TcpLink
-from softgrasp.twin.modbus_frames import spans
-from softgrasp.twin.modbus_server import (
+from softgrasp.twin.modbus import TcpLink, spans
+from softgrasp.twin.modbus_server import Session
+from softgrasp.twin.pneumatic_controller import (
+    ControllerClient,
     ControllerState,
-    Session,
     SimulatedController,
     Valve,
     advanced,
     connect_controller,
-    controller_server,
     measured,
     sample_number,
     target_of,
@@ -328,11 +329,12 @@ def test_a_missing_server_is_reported() -> None:
 
 
 def test_a_missing_pymodbus_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softgrasp.twin.modbus_server.find_spec", lambda name: None)
-    for end in (lambda: connect_controller("127.0.0.1", 1, DEFAULT),
-                lambda: controller_server(DEFAULT)):  # fmt: skip
-        with pytest.raises(BackendUnavailable, match=r"pip install 'softgrasp\[twin\]'"):
-            end()
+    for name in [name for name in sys.modules if name.startswith("pymodbus")]:
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in ("modbus", "pneumatic_controller"):
+        monkeypatch.delitem(sys.modules, f"softgrasp.twin.{name}")
+    with pytest.raises(BackendUnavailable, match=r"pip install 'softgrasp\[twin\]'"):
+        _ = softgrasp.twin.connect_controller
 
 
 ON = ControllerState(positive_on=True, positive_target=100e3, negative_target=-80e3)

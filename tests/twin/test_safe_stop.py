@@ -19,8 +19,8 @@ from softgrasp.errors import BadAnswerError, ConnectionLostError, ResultError, S
 from softgrasp.twin.commands import VENT, Command, CommandBox, CommandQueue
 from softgrasp.twin.description import RegisterMap
 from softgrasp.twin.loop import TwinLoop
-from softgrasp.twin.modbus_frames import Refusal
-from softgrasp.twin.modbus_server import SimulatedController, Valve
+from softgrasp.twin.modbus import Refusal
+from softgrasp.twin.pneumatic_controller import SimulatedController, Valve
 from softgrasp.twin.record import TwinRow, read_twin_record
 from softgrasp.twin.viewer import VentButton
 from tests.conftest import Run

@@ -11,8 +11,8 @@ from softgrasp.twin.files import load_twin
 from softgrasp.twin.flange_server import open_flange
 from softgrasp.twin.flange_streams import LatestPose
 from softgrasp.twin.loop import TwinLoop
-from softgrasp.twin.modbus_client import ControllerClient
-from softgrasp.twin.modbus_server import Session, SimulatedController
+from softgrasp.twin.modbus_server import Session
+from softgrasp.twin.pneumatic_controller import ControllerClient, SimulatedController
 from softgrasp.twin.record import TwinRow
 from tests.support.memory_link import MemoryLink
 from tests.twin.clock import ManualClock
