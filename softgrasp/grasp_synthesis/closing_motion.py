@@ -215,13 +215,13 @@ def _start(hand: ClosingHand, rest: Array, end: Array, closing: Sequence[int]) -
     return start
 
 
-def _opened(hand: ClosingHand, actuator: int, closed: float, most: float) -> float:
+def _opened(hand: ClosingHand, actuator: int, closed: float, limit: float) -> float:
     """Return the open end of a range, for a hinge at most an angle beyond its rest [rad]."""
     low, high = _range(hand, actuator)
     opened, rest = high if closed == low else low, hand.rest[actuator]
     if hand.actuators[actuator].unit != "rad" or not low < rest < high:
         return opened
-    return max(rest - most, min(rest + most, opened))
+    return max(rest - limit, min(rest + limit, opened))
 
 
 def _groups(moving: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:

@@ -27,6 +27,7 @@ from softgrasp.description.geometry import (
 )
 from softgrasp.io.mesh import MeshBody, load_mesh
 from softgrasp.io.mesh_files import shape_triangles
+from softgrasp.io.mesh_repair import hull_of
 from softgrasp.mechanics import geometry
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 
@@ -261,6 +262,21 @@ def extent(shape: ObjectShape) -> tuple[float, float, float]:
         case Compound():
             x, y, z = np.subtract(*reversed(bounds(shape))).tolist()
             return (x, y, z)
+
+
+def width(shape: ObjectShape) -> float:
+    """Return the smallest distance of parallel planes with the shape between them [m].
+
+    Of other shapes than solids the planes are parallel to a face of the convex hull.
+    """
+    if not isinstance(shape, Mesh | Compound | Superellipsoid):
+        return min(extent(shape))
+    hull = hull_of(np.concatenate([vertices for vertices, _ in convex_parts(shape)]))
+    first, second, third = np.moveaxis(hull.vertices[hull.faces], 1, 0)
+    normals = np.cross(second - first, third - first)
+    lengths = np.linalg.norm(normals, axis=1)
+    normals = normals[lengths > 0.0] / lengths[lengths > 0.0, None]
+    return float(np.ptp(hull.vertices @ normals.T, axis=0).min())
 
 
 def bounds(shape: ObjectShape) -> tuple[Array, Array]:

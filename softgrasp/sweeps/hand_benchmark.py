@@ -2,7 +2,7 @@
 
 Hands come from the library and from files and directories, objects are ten primitives and the
 directories of objects such as those of the YCB set. Every finished grasp is one line of a journal,
-so that an interrupted benchmark goes on. An object whose smallest extent is larger than the opening
+so that an interrupted benchmark goes on. An object whose width is larger than the opening
 of the hand does not fit: it is simulated, too, and counted apart.
 """
 
@@ -47,7 +47,7 @@ from softgrasp.io.yaml_files import YamlFile
 from softgrasp.model.grasp_geometry import geom_vertices
 from softgrasp.model.object import default_grasp
 from softgrasp.model.scene import build
-from softgrasp.model.shapes import extent
+from softgrasp.model.shapes import width
 from softgrasp.rendering.keyframes import Playback
 from softgrasp.rendering.video import framing, render_key_frames, write_png
 from softgrasp.sim.result import GraspResult
@@ -300,7 +300,7 @@ def _fill(row: Row, source: HandSource, one: ObjectSource, images: Path | None) 
         adapt_grasp=True,
         success=SuccessCriterion(),
     )
-    size = min(extent(described.shape))
+    size = width(described.shape)
     opening = hand_opening(scene)
     fits = opening is None or size <= opening
     row |= {"outcome": FAILED, "opening_m": opening, "size_m": size, "fits": fits}

@@ -11,7 +11,7 @@ import trimesh
 import softgrasp as sg
 from softgrasp.mechanics import geometry
 from softgrasp.model.scene import build
-from softgrasp.model.shapes import surface_of
+from softgrasp.model.shapes import extent, surface_of, width
 from tests.support.scenes import pinch
 
 RADII = (0.03, 0.03, 0.03)
@@ -54,6 +54,16 @@ def test_sweep_of_exponents() -> None:
 def test_concave_exponents_are_rejected() -> None:
     with pytest.raises(sg.DescriptionError, match=r"exponents"):
         of((2.5, 1.0))
+
+
+def test_the_width_does_not_depend_on_the_orientation_in_the_file() -> None:
+    box = sg.Cuboid(size=(0.03, 0.07, 0.12))
+    turned = (0.9, 0.3, 0.3, 0.1)
+    pose = sg.description.Pose(position=(0.1, 0.0, 0.0), quaternion=turned)
+    rotated = sg.description.Compound(parts=(sg.description.Part(shape=box, pose=pose),))
+    assert min(extent(rotated)) > 0.05
+    assert width(rotated) == pytest.approx(0.03)
+    assert width(box) == 0.03
 
 
 # Surfaces of deformable shapes
