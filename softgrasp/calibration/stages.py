@@ -442,13 +442,13 @@ class Journal:
         """Return the recorded values of the next evaluation; None where it was not recorded."""
         if self._next >= len(self._entries):
             return None
-        line = self._entries[self._next]
-        if line["parameters"] != _digest(requested):
-            self._entries = self._entries[: self._next]  # another numpy, or another machine
+        values = _recorded(self._entries[self._next], requested)
+        if values is None:  # another numpy, another machine, or a damaged line
+            self._entries = self._entries[: self._next]
             self._rewrite()
             return None
         self._next += 1
-        return np.array([[np.nan if x is None else x for x in row] for row in line["values"]])
+        return values
 
     def record(self, requested: Array, values: Array) -> None:
         """Append the values (B, m) of a request."""
@@ -467,6 +467,18 @@ class Journal:
         if self._file is not None:
             lines = (json.dumps(line) + "\n" for line in (self._head, *self._entries))
             self._file.replace(lines)
+
+
+def _recorded(entry: Any, requested: Array) -> Array | None:
+    """Return the values in a line of the journal; None where they are not those of a request."""
+    try:
+        if entry["parameters"] != _digest(requested):
+            return None
+        values = [[np.nan if x is None else float(x) for x in row] for row in entry["values"]]
+        table = np.array(values)
+    except (KeyError, TypeError, ValueError):
+        return None
+    return table if table.ndim == 2 and len(table) == len(requested) else None
 
 
 def _digest(requested: Array) -> str:

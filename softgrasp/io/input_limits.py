@@ -42,10 +42,14 @@ MAX_LENGTH = 1e4
 """Largest length and coordinate in a model [m]."""
 MAX_COORDINATE = 1e7
 """Largest coordinate in a mesh, whose unit may be mm."""
+MAX_WORLD = 16 * 10**6
+"""Largest size of a world of Webots [bytes]; public ones have at most 2.3 MB."""
 MAX_MESH = 128 * 10**6
 """Largest size of a file with a mesh [bytes]."""
 MAX_COPIES = 10_000
 """Largest number of copies that one element of a model makes, with those around it."""
+MAX_LINE = 4 * 10**6
+"""Largest number of characters in a line of a journal."""
 MAX_SAMPLES = 4_000_000
 """Largest number of heights of a height field."""
 LENGTHS = frozenset(["pos", "xyz", "size", "fromto", "spacing", "length", "radius"])

@@ -15,9 +15,11 @@ from typing import Any, TypeVar
 
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.files import note_written, write_text
-from softgrasp.io.input_limits import json_from
+from softgrasp.io.input_limits import MAX_LINE, json_from
 
 R = TypeVar("R")
+BLOCK = 2**20
+"""Bytes that are read at once from the end."""
 REPORTED_LINES = 3
 """Maximum lines that a warning describes."""
 
@@ -70,11 +72,16 @@ class JsonLines:
         return records
 
     def lines(self) -> Iterator[str]:
-        """Yield all complete lines; none where there is no file."""
+        """Yield all complete lines, cut at ``MAX_LINE``; none where there is no file."""
         if not self.path.exists():
             return
-        with self.path.open(encoding="utf-8", errors="replace") as lines:
-            yield from (line for line in lines if line.endswith("\n"))
+        with self.path.open(encoding="utf-8", errors="replace") as file:
+            while line := file.readline(MAX_LINE):
+                rest = line
+                while rest and not rest.endswith("\n"):
+                    rest = file.readline(MAX_LINE)
+                if rest:
+                    yield line if rest is line else f"{line}\n"
 
     def append(self, records: Iterable[dict[str, Any]], *, sync: bool = True) -> None:
         """Append records to the file.
@@ -106,7 +113,14 @@ class JsonLines:
         """Remove the incomplete last line that a crash has left."""
         if not self.path.exists():
             return
-        content = self.path.read_bytes()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            os.truncate(self.path, whole)
+        with self.path.open("rb+") as file:
+            end = size = file.seek(0, os.SEEK_END)
+            whole = 0
+            while end > 0 and not whole:
+                begin = max(0, end - BLOCK)
+                file.seek(begin)
+                newline = file.read(end - begin).rfind(b"\n")
+                whole = begin + newline + 1 if newline >= 0 else 0
+                end = begin
+            if whole < size:
+                file.truncate(whole)

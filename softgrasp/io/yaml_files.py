@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import logging
+import math
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
@@ -22,7 +23,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from softgrasp.description.base import Description
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean, reason
-from softgrasp.io.input_limits import check_brackets, check_size, check_tree
+from softgrasp.io.input_limits import MAX_LENGTH, check_brackets, check_size, check_tree
 from softgrasp.mechanics.transforms import nearest_rotation, quaternion_of, rotation_from_euler
 from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS
 
@@ -77,6 +78,26 @@ class YamlFile:
         logger.info("Reading %s.", path)
         self.path = path
         self._tree = _parse(path)
+        self._check_lengths(self._tree, self._length_unit(), ())
+
+    def _length_unit(self) -> float:
+        units = self._tree.get("units")
+        name = units.get("length") if isinstance(units, dict) else None
+        return LENGTH_UNITS.get(name, 1.0) if isinstance(name, str) else 1.0
+
+    def _check_lengths(self, node: Tree, unit: float, location: tuple[int | str, ...]) -> None:
+        """Refuse lengths with which a world would be too large."""
+        parts = node.items() if isinstance(node, dict) else enumerate(node)
+        for key, part in parts:
+            if key in LENGTHS and (large := _largest(part)) * unit > MAX_LENGTH:
+                raise DescriptionError(
+                    f"expected lengths of at most {MAX_LENGTH:g} m, found {large * unit:g}",
+                    field=".".join(map(str, (*location, key))),
+                    file=self.path,
+                    line=self.line_of((*location, key)),
+                )
+            if isinstance(part, dict | list):
+                self._check_lengths(part, unit, (*location, key))
 
     @property
     def data(self) -> dict[str, Tree]:
@@ -124,6 +145,17 @@ class YamlFile:
         except (KeyError, IndexError, TypeError):
             return None
         return _plain(node)
+
+
+def _largest(value: Tree) -> float:
+    """Return the largest finite magnitude in a number or a list of numbers; 0 where there is none.
+
+    Infinite ones are refused with their field.
+    """
+    if isinstance(value, list):
+        return max(map(_largest, value), default=0.0)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return abs(float(value)) if is_number and math.isfinite(value) else 0.0
 
 
 def _parse(path: Path) -> CommentedMap:

@@ -261,7 +261,8 @@ def run_hand_benchmark(
 
 def _stored_row(record: Any) -> Row:
     """Return a record of the journal; raises ValueError where it is no row."""
-    if not isinstance(record, dict) or not {"hand", "object", "outcome"} <= record.keys():
+    names = ("hand", "object", "outcome")
+    if not isinstance(record, dict) or not all(isinstance(record.get(n), str) for n in names):
         raise ValueError("expected a row with hand, object and outcome, found none")
     return record
 

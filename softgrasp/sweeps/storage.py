@@ -254,7 +254,7 @@ def count_finished(directory: Path) -> int:
     """
     path = directory / JOURNAL
     try:
-        return path.read_bytes().count(b"\n") if path.exists() else 0
+        return sum(1 for _ in JsonLines(path).lines())
     except OSError as error:
         raise ResultError(
             f"{path}: expected the finished rows, found: {error.strerror or error}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -300,3 +302,30 @@ def test_dampers_from_counts_keep_the_errors_of_springs_in_a_joint_fit() -> None
     together = calibrate(problem, "least-squares", models=False, together=True)
     alone = calibrate(problem.replace(hung=()), stages=["dampers"])
     assert together.standard_errors["c"] > 1.5 * alone.standard_errors["c"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda line: [],
+        lambda line: line | {"parameters": 3},
+        lambda line: {"values": line["values"]},
+        lambda line: line | {"values": [["x", 1.0]]},
+        lambda line: line | {"values": line["values"] * 2},
+        lambda line: line | {"values": 7},
+    ],
+)
+def test_damaged_evaluations_are_computed_again(
+    damage: Callable[[dict[str, Any]], object], tmp_path: Path
+) -> None:
+    requests = [np.array([[1.0]]), np.array([[2.0]]), np.array([[3.0]])]
+    journal = Journal(tmp_path, "problem")
+    for request in requests:
+        journal.record(request, 10.0 * request)
+    lines = (tmp_path / NAME).read_text().splitlines()
+    lines[2] = json.dumps(damage(json.loads(lines[2])))
+    (tmp_path / NAME).write_text("\n".join(lines) + "\n")
+    journal = Journal(tmp_path, "problem")
+    assert journal.known(requests[0]) == 10.0
+    assert journal.known(requests[1]) is None
+    assert len((tmp_path / NAME).read_text().splitlines()) == 2

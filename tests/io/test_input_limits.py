@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.errors import DescriptionError, ResultError
-from softgrasp.io import input_limits
+from softgrasp.backends.wbt import read_world
+from softgrasp.errors import DescriptionError, ResultError, SoftgraspWarning
+from softgrasp.io import input_limits, json_lines
 from softgrasp.io.input_limits import (
     check_size,
     check_tree,
@@ -22,6 +23,7 @@ from softgrasp.io.input_limits import (
     read_json,
     result_loader,
 )
+from softgrasp.io.json_lines import JsonLines
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.urdf.xml import XACRO_ACCESS, expanded, parsed
 
@@ -90,6 +92,76 @@ def test_a_large_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (tmp_path / name).write_text("x" * 2000)
         with pytest.raises(DescriptionError, match=rf"{name}: expected a file of at most"):
             sg.load_hand(tmp_path / name)
+
+
+def test_a_large_world_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "large.wbt"
+    with file.open("wb") as stream:
+        stream.truncate(10**9)
+    with pytest.raises(DescriptionError, match=r"large\.wbt: expected a file of at most 16 MB"):
+        read_world(file)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("Solid { translation 0 -1e9 0 }", r"Solid\.translation: .* found 1e\+09"),
+        ("Shape { geometry Sphere { radius 2e4 } }", r"Sphere\.radius: .* found 20000"),
+        (
+            "Shape { geometry IndexedFaceSet { coord Coordinate { point [ 1 2 3, 4 5 6e7 ] } } }",
+            r"Coordinate\.point: .* found 6e\+07",
+        ),
+    ],
+)
+def test_a_world_of_large_extent_is_refused(content: str, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "world.wbt"
+    path.write_text(f"#VRML_SIM R2025a utf8\nSpotLight {{ radius 1e6 }}\n{content}")
+    with pytest.raises(DescriptionError, match=rf"world\.wbt:3: {sentence}"):
+        read_world(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("shape: {type: sphere, radius: 1e9}", r"ball\.yaml:1: shape\.radius: .* found 1e\+09"),
+        (
+            "units: {length: mm}\nshape:\n  type: cuboid\n  size: [30, 2e7, 30]",
+            r"ball\.yaml:4: shape\.size: expected lengths of at most 10000 m, found 20000",
+        ),
+    ],
+)
+def test_a_description_of_large_extent_is_refused(text: str, sentence: str, tmp_path: Path) -> None:
+    (tmp_path / "ball.yaml").write_text(f"{text}\nname: ball\nmass: 0.1\n")
+    with pytest.raises(DescriptionError, match=sentence):
+        sg.load_object(tmp_path / "ball.yaml")
+
+
+def test_the_limit_of_lengths_is_in_metres(tmp_path: Path) -> None:
+    text = "units: {length: mm}\nname: hall\nmass: 1\nshape: {type: sphere, radius: 20000}\n"
+    (tmp_path / "hall.yaml").write_text(text)
+    assert sg.load_object(tmp_path / "hall.yaml").shape.radius == 20.0
+
+
+def test_a_long_line_of_a_journal_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_lines, "MAX_LINE", 10)
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"a": 1}\n{"a": [1, 2, 3, 4, 5, 6, 7]}\n{"a": 2}\n{"a": 3333333333')
+    journal = JsonLines(path)
+    assert list(journal.lines()) == ['{"a": 1}\n', '{"a": [1, \n', '{"a": 2}\n']
+    with pytest.warns(SoftgraspWarning, match="1 damaged or foreign lines.*line 2"):
+        assert journal.checked(lambda row: row["a"], repair=False) == [1, 2]
+
+
+def test_the_cut_line_at_the_end_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    for block in (1, 3, 100):
+        monkeypatch.setattr(json_lines, "BLOCK", block)
+        for before, after in (("{}\n[]\n{12345", "{}\n[]\n"), ("{}\n", "{}\n"), ("{12", "")):
+            path.write_text(before)
+            JsonLines(path).drop_cut_line()
+            assert path.read_text() == after
 
 
 # XML

@@ -23,6 +23,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from softgrasp.errors import SoftgraspError
 from tests.support.mjcf_hands import TENDON
 
@@ -45,6 +47,8 @@ PIECES = (
     *(b"<!DOCTYPE a [<!ENTITY b 'c'>]>", b"A" * 100_000, b"../" * 50, b"\n" * 1000, b": - : -"),
     *(b"${" + b"9**" * 20 + b"9}", b"!!python/object:os.system", b"\t", b"'", b'"', b"null"),
 )
+REQUESTED = np.array([[1.0, 2.0], [3.0, 4.0]])
+"""Parameters of an evaluation in the journal of a calibration."""
 _NUMBER = re.compile(rb"-?\d+\.?\d*(?:[eE][-+]?\d+)?")
 _WORD = re.compile(rb"[A-Za-z_]{3,}")
 
@@ -249,6 +253,38 @@ def _read_sweep(path: Path) -> object:
     return finished_sweep(path.parent)
 
 
+def _evaluations(target: Path) -> Path:
+    from softgrasp.calibration.stages import NAME
+
+    _journal(target).record(REQUESTED, 2.0 * REQUESTED)
+    return target / NAME
+
+
+def _journal(directory: Path) -> Any:
+    from softgrasp.calibration.stages import Journal
+
+    return Journal(directory, "a problem")
+
+
+def _read_evaluations(path: Path) -> object:
+    return _journal(path.parent).known(REQUESTED)
+
+
+def _read_benchmark(path: Path) -> object:
+    from softgrasp.io.json_lines import JsonLines
+    from softgrasp.sweeps.hand_benchmark import _stored_row
+
+    journal = JsonLines(path)
+    journal.drop_cut_line()
+    return {(row["hand"], row["object"]): row for row in journal.checked(_stored_row, repair=True)}
+
+
+def _read_world(path: Path) -> object:
+    from softgrasp.backends.wbt import problems, read_world
+
+    return problems(read_world(path))
+
+
 def _twin_record(target: Path) -> Path:
     import asyncio
 
@@ -276,7 +312,6 @@ def _joint_states(target: Path) -> Path:
 def kinds() -> dict[str, Kind]:
     """All kinds of input files, by name."""
     import softgrasp as sg
-    from softgrasp.backends.wbt.parser import read_world
     from softgrasp.calibration.files import load_problem
     from softgrasp.hydraulics.files import load_hydraulic_arm, load_torques
     from softgrasp.io.arm import load_arm
@@ -316,7 +351,9 @@ def kinds() -> dict[str, Kind]:
         "journal": Kind(_sweep, _read_sweep),
         "sweep_plan": Kind(_sweep_plan, _read_sweep),
         "joint_states": Kind(_joint_states, load_joint_states),
-        "world": Kind(_world, read_world),
+        "evaluations": Kind(_evaluations, _read_evaluations),
+        "hand_benchmark": Kind(written("rows.jsonl", BENCHMARK), _read_benchmark),
+        "world": Kind(_world, _read_world),
         "twin": Kind(shipped("assets/twins", "three_fingers.yaml"), twin.load_twin),
         "register_map": Kind(
             shipped("assets/register_maps", "softgrasp_default.yaml"), twin.load_register_map
@@ -331,6 +368,7 @@ def kinds() -> dict[str, Kind]:
             shipped("assets/pressure_fits", "four_piece.csv"), twin.load_piece_angles
         ),
         "flange_samples": Kind(written("poses.csv", POSES), twin.load_flange_samples),
+        "flange_journal": Kind(_flange_journal, twin.load_flange_samples),
         "record": Kind(_twin_record, lambda path: read_twin_record(path.parent)),
         "twin_json": Kind(_twin_file, lambda path: read_twin_record(path.parent)),
         "hydraulic_arm": Kind(
@@ -340,7 +378,18 @@ def kinds() -> dict[str, Kind]:
     }
 
 
+BENCHMARK = "".join(
+    json.dumps({"hand": hand, "object": "sphere", "outcome": "held", "seconds": 1.5}) + "\n"
+    for hand in ("four_finger", "allegro_right")
+)
 POSES = "time_s,x_mm,y_mm,z_mm,qw,qx,qy,qz\n0.0,0.1,0.2,0.3,1,0,0,0\n0.1,0.1,0.2,0.3,1,0,0,0\n"
+
+
+def _flange_journal(target: Path) -> Path:
+    from softgrasp.twin.files import load_flange_samples, save_flange_samples
+
+    poses = load_flange_samples(written("poses.csv", POSES)(target))
+    return save_flange_samples(poses, target / "poses.jsonl")
 
 
 def _template(kind: str) -> str:

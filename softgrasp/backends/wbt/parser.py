@@ -38,10 +38,12 @@ from softgrasp.backends.wbt.tokens import (
 )
 from softgrasp.description.base import either
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.io.input_limits import loader
+from softgrasp.io.input_limits import MAX_LENGTH, MAX_WORLD, check_size, loader
 
 MAX_INSTANCES, MAX_PROTO_BYTES = 10_000, 4_000_000
 """Largest number of instances of PROTO files that are expanded, and largest size of such a file."""
+LENGTHS = frozenset(["translation", "size", "radius", "height", "point", "anchor"])
+"""Fields with lengths or coordinates [m]."""
 _TEMPLATE = re.compile(r"%[<{]")
 _HEADER = re.compile(r"#VRML_SIM (\S+)(?: \S+)*? utf8\s*")
 _VERSION = re.compile(r"R\d{4}[a-z]")
@@ -95,15 +97,19 @@ def read_world(path: str | Path) -> World:
     """Read a world from a file.
 
     Raises:
-        DescriptionError: It cannot be read, or as ``parse_world`` raises it.
+        DescriptionError: It cannot be read, is too large, its lengths are, or as ``parse_world``
+            raises it.
     """
     path = Path(path)
     try:
+        check_size(path, MAX_WORLD)
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DescriptionError(f"expected a readable world, found: {reason}", file=path) from error
-    return parse_world(text, path)
+    world = parse_world(text, path)
+    _check_lengths(world)
+    return world
 
 
 def parse_world(text: str, file: str | Path = "world.wbt") -> World:
@@ -127,6 +133,26 @@ def parse_world(text: str, file: str | Path = "world.wbt") -> World:
     nodes = reader.nodes()
     notes = [*library.notes, *reader.cursor.notes]
     return World(version, nodes, Path(file), reader.declared, notes)
+
+
+def _check_lengths(world: World) -> None:
+    """Refuse a world of an extent that no robot has."""
+    for node in world.walk():
+        for name in () if node.type.endswith("Light") else LENGTHS & node.fields.keys():
+            if (large := _largest(node.fields[name])) > MAX_LENGTH:
+                raise DescriptionError(
+                    f"expected lengths of at most {MAX_LENGTH:g} m, found {large:g}",
+                    file=world.file,
+                    line=node.line,
+                    field=f"{node.type}.{name}",
+                )
+
+
+def _largest(value: Value) -> float:
+    """Return the largest magnitude of the numbers in a value; 0 where it has none."""
+    if isinstance(value, list | tuple):
+        return max(map(_largest, value), default=0.0)
+    return abs(value) if isinstance(value, int | float) else 0.0
 
 
 def _version(text: str, file: str | Path) -> str:
