@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import errno
 import os
 import subprocess
 import tempfile
@@ -24,7 +23,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
-from softgrasp.io.files import atomic_path
+from softgrasp.io.files import DISK_ERRORS, atomic_path, disk_message
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.deformable import node_bodies
@@ -410,7 +409,8 @@ def write_frames(path: str | Path, frames: Iterable[Image], fps: int) -> Path:
 
     Raises:
         BackendUnavailable: ffmpeg is missing.
-        ResultError: No frames, frames of different sizes, or the file cannot be written.
+        ResultError: No frames, frames of different sizes, the disk is full, or the file cannot be
+            written.
     """
     path = Path(path)
     remaining = iter(frames)
@@ -424,13 +424,20 @@ def write_frames(path: str | Path, frames: Iterable[Image], fps: int) -> Path:
         failure = _run_with_input(
             command, _frame_bytes(path, first.shape, chain([first], remaining))
         )
+        if isinstance(failure, OSError):
+            raise ResultError(disk_message(path, failure))
         if failure is not None:
             raise ResultError(f"{path}: ffmpeg could not write the video: {failure}")
     return path
 
 
-def _run_with_input(command: list[str], chunks: Iterable[bytes]) -> str | None:
-    """Run a program with chunks of input; return its last error line, or None on success."""
+def _run_with_input(command: list[str], chunks: Iterable[bytes]) -> OSError | str | None:
+    """Run ffmpeg with chunks of input.
+
+    Returns:
+        None on success, the error of a disk that is full or cannot be written, or the last line
+        that ffmpeg wrote.
+    """
     with tempfile.TemporaryFile() as errors:
         program = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors
@@ -448,9 +455,10 @@ def _run_with_input(command: list[str], chunks: Iterable[bytes]) -> str | None:
             return None
         errors.seek(0)
         lines = errors.read().decode(errors="replace").strip().splitlines()
-        full = os.strerror(errno.ENOSPC)
-        if any(full in line for line in lines):  # the last line names a consequence
-            return full
+        for code in DISK_ERRORS:  # the last line names a consequence; a full disk may hold none
+            sentence = os.strerror(code)
+            if program.returncode == 256 - code or any(sentence in line for line in lines):
+                return OSError(code, sentence)
         return lines[-1] if lines else f"exit status {program.returncode}"
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -115,6 +118,44 @@ def test_an_ffmpeg_that_fails_is_reported(tmp_path, monkeypatch):
     with pytest.raises(ResultError, match=r"film\.mp4: ffmpeg could not write the video: .+"):
         write_frames(tmp_path / "film.mp4", _frames(40, 480, 640), fps=30)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("silent", [False, True], ids=["reported", "no space for its report"])
+@pytest.mark.parametrize("count", [1, 40], ids=["at the end", "while frames are written"])
+def test_a_full_disk_is_one_sentence(
+    silent: bool, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from softgrasp.rendering import video as film
+
+    @contextlib.contextmanager
+    def full(_: Path) -> Iterator[Path]:
+        yield Path("/dev/full")
+
+    monkeypatch.setattr(film, "atomic_path", full)
+    quiet = ("-v", "quiet") if silent else ()
+    monkeypatch.setattr(film, "_ENCODING", (*film._ENCODING, "-f", "mp4", *quiet))
+    path = tmp_path / "film.mp4"
+    with pytest.raises(ResultError) as caught:
+        write_frames(path, _frames(count, 480, 640), fps=30)
+    assert str(caught.value) == (
+        f"{path}: expected space for the file, found: No space left on device"
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell of POSIX")
+def test_an_older_ffmpeg_that_reports_a_full_disk_is_understood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "ffmpeg"
+    program.write_text(
+        "#!/bin/sh\ncat > /dev/null\necho 'av_write_frame: No space left on device' >&2\n"
+        "echo 'Conversion failed!' >&2\nexit 1\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(imageio_ffmpeg, "get_ffmpeg_exe", lambda: str(program))
+    with pytest.raises(ResultError, match="expected space for the file, found: No space left"):
+        write_frames(tmp_path / "film.mp4", _frames(2), fps=30)
 
 
 def test_writing_is_silent(tmp_path):
