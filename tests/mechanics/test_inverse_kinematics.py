@@ -54,6 +54,17 @@ def test_the_branch_is_that_of_the_previous_posture() -> None:
         np.testing.assert_allclose(found, near, atol=1e-5)
 
 
+def test_after_a_jump_the_nearest_of_all_branches_is_chosen() -> None:
+    generator = np.random.default_rng(4)
+    for joints in generator.uniform(LOW, HIGH, (8, 6)):
+        goal = flange(joints)
+        near = generator.uniform(LOW, HIGH)
+        found = nearest_posture(CHAIN, goal, near)
+        assert found is not None
+        distances = [np.linalg.norm(one - near) for one in postures(CHAIN, goal)]
+        assert np.linalg.norm(found - near) <= min(distances) + 1e-6
+
+
 def test_multiples_of_360_degrees_are_added_to_come_near() -> None:
     joints = np.radians([20.0, 30.0, -20.0, 40.0, 50.0, 10.0])
     near = joints + np.array([0.0, 0.0, 0.0, 0.0, 0.0, math.tau])  # the flange turns by ±400°

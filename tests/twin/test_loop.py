@@ -10,10 +10,14 @@ import numpy as np
 import pytest
 
 from softgrasp.errors import ConnectionLostError, ResultError
+from softgrasp.mechanics.hand_kinematics import forward_kinematics
+from softgrasp.mechanics.inverse_kinematics import postures
+from softgrasp.mechanics.transforms import quaternion_of
 from softgrasp.twin.commands import Command, CommandBox, CommandQueue, Watchdog
+from softgrasp.twin.description import FlangeSample
 from softgrasp.twin.files import load_twin
 from softgrasp.twin.finger_pieces import twin_shape
-from softgrasp.twin.loop import Cycle, poll
+from softgrasp.twin.loop import SEARCH_PAUSE, Cycle, poll
 from softgrasp.twin.record import TwinRow
 from softgrasp.twin.soft_fingers import TwinFingers
 from tests.twin.controllers import Clock
@@ -41,6 +45,9 @@ def test_every_cycle_is_a_row_and_the_last_one_reports_the_end() -> None:
     assert rows[10].time == pytest.approx(10 / rig.twin.rate)
     assert rows[-1].events[-1] == "End."
     assert all(row.reading is not None for row in rows[:-1])
+    reported = [row for row in rows if row.flange is not None]
+    assert len(reported) > 40
+    assert all(tuple(row.joints) == row.flange.joints for row in reported)
 
 
 def test_a_confirmed_command_bends_the_fingers_after_the_fit() -> None:
@@ -129,6 +136,25 @@ def test_fingers_in_the_engine_follow_and_sag_a_little() -> None:
     gap = np.linalg.norm(row.settled_tips - row.shape.tips, axis=1)
     assert (gap > 1e-5).all()
     assert (gap < 3e-3).all()
+
+
+def test_joints_continue_those_of_the_row_before_and_pause_beyond_reach() -> None:
+    rig = Bench()
+    assert rig.twin.arm is not None
+    chain = rig.twin.arm.chain
+    goal = forward_kinematics(chain, np.radians([20.0, 30.0, -20.0, 40.0, 50.0, 10.0]).tolist())[-1]
+    flange = FlangeSample(
+        time=0.0, position=goal[:3, 3].tolist(), quaternion=list(quaternion_of(goal[:3, :3]))
+    )
+    branches = postures(chain, goal)
+    assert len(branches) > 1
+    for branch in branches:
+        rig.loop._joints = branch
+        np.testing.assert_allclose(rig.loop._arm_joints(flange, 0.0), branch, atol=1e-5)
+    far = flange.replace(position=(9.0, 0.0, 0.0))
+    assert rig.loop._arm_joints(far, 1.0) is None
+    assert rig.loop._arm_joints(flange, 1.0 + 0.5 * SEARCH_PAUSE) is None
+    np.testing.assert_allclose(rig.loop._arm_joints(flange, 2.0), branches[-1], atol=1e-5)
 
 
 def test_the_watchdog_counts_from_the_last_reading() -> None:

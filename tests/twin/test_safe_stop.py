@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -209,41 +209,70 @@ def run_twin(port: int, out: Path) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize(
-    "number",
-    ["SIGHUP", *(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGINT", "SIGTERM"))],
-)
-def test_a_signal_ends_in_a_safe_stop(number: str, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def controller_port() -> Iterator[int]:
+    """Port of a served controller whose watchdog is off."""
     with serving("--port", "0", "--watchdog", "0") as server:
-        process = run_twin(server.port, tmp_path)
-        journal = tmp_path / "record.jsonl"
-        while not journal.exists() or len(journal.read_text().splitlines()) < 3:
-            assert process.poll() is None, process.communicate()
-        process.send_signal(getattr(signal, number))
-        assert process.wait(PATIENCE) == 0, process.communicate()
-        process.communicate()
-    events = read_twin_record(tmp_path).rows[-1]["events"]
+        yield server.port
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_ends_in_a_safe_stop(
+    name: str, controller_port: int, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    number = getattr(signal, name)
+    before = signal.signal(number, lambda *_: None)  # so that no failure ends the tests
+
+    def put_and_signal(loop: TwinLoop, row: TwinRow) -> None:
+        put(loop, row)
+        if row.number == 5:
+            os.kill(os.getpid(), number)
+
+    put = TwinLoop._put
+    monkeypatch.setattr(TwinLoop, "_put", put_and_signal)
+    try:
+        words = ["--no-view", "--no-report", "--duration", "5", "--out", tmp_path]
+        done = run("twin", "run", "--controller", f"127.0.0.1:{controller_port}", *words)
+    finally:
+        signal.signal(number, before)
+    assert done.code == 0
+    rows = read_twin_record(tmp_path).rows
+    assert len(rows) < SECOND
+    events = rows[-1]["events"]
     assert events.startswith("Safe stop: positive trigger off, negative trigger off. Confirmed")
 
 
-def test_a_failed_stop_is_an_exit_code_and_a_line(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_the_end_of_the_terminal_is_a_safe_stop_of_the_process(
+    controller_port: int, tmp_path: Path
 ) -> None:
-    with serving("--port", "0") as server:
+    process = run_twin(controller_port, tmp_path)
+    journal = tmp_path / "record.jsonl"
+    while not journal.exists() or len(journal.read_text().splitlines()) < 3:
+        assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(PATIENCE) == 0, process.communicate()
+    process.communicate()
+    assert "Confirmed at" in read_twin_record(tmp_path).rows[-1]["events"]
 
-        def mute(loop: TwinLoop, row: TwinRow) -> None:
-            if row.number == 5:
-                loop._client._link.ask = Bench(broken=lambda _: True).client._link.ask
-                loop.twin = loop.twin.replace(stop_within=0.3)
-            put(loop, row)
 
-        put = TwinLoop._put
-        monkeypatch.setattr(TwinLoop, "_put", mute)
-        done = run(
-            "twin", "run", "--controller", f"127.0.0.1:{server.port}", "--duration", "0.5",
-            "--no-view", "--no-report", "--out", tmp_path / "record",
-        )  # fmt: skip
+def test_a_failed_stop_is_an_exit_code_and_a_line(
+    controller_port: int, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def mute(loop: TwinLoop, row: TwinRow) -> None:
+        if row.number == 5:
+            loop._client._link.ask = Bench(broken=lambda _: True).client._link.ask
+            loop.twin = loop.twin.replace(stop_within=0.3)
+        put(loop, row)
+
+    put = TwinLoop._put
+    monkeypatch.setattr(TwinLoop, "_put", mute)
+    done = run(
+        "twin", "run", "--controller", f"127.0.0.1:{controller_port}", "--duration", "0.3",
+        "--no-view", "--no-report", "--out", tmp_path / "record",
+    )  # fmt: skip
     assert done.code == 2
     assert "the wire is cut; the gripper may be under pressure" in done.err
     assert "Safe stop failed" in read_twin_record(tmp_path / "record").rows[-1]["events"]
@@ -251,7 +280,7 @@ def test_a_failed_stop_is_an_exit_code_and_a_line(
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("a bug")])
 def test_a_full_disk_and_an_internal_error_end_in_a_safe_stop(
-    error: Exception, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    error: Exception, controller_port: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def fail(self: TwinRow) -> dict[str, Any]:
         if self.number < 5:
@@ -268,14 +297,13 @@ def test_a_full_disk_and_an_internal_error_end_in_a_safe_stop(
         heard.extend(self._events)
 
     monkeypatch.setattr(TwinLoop, "_stop", watched)
-    with serving("--port", "0") as server:
-        words = ["--no-view", "--no-report", "--duration", "0.5", "--out", str(tmp_path / "r")]
-        command = ["twin", "run", "--controller", f"127.0.0.1:{server.port}", *words]
-        if isinstance(error, RuntimeError):
-            with pytest.raises(RuntimeError, match="a bug"):
-                main(command)
-        else:
-            assert main(command) == 2
+    words = ["--no-view", "--no-report", "--duration", "0.5", "--out", str(tmp_path / "r")]
+    command = ["twin", "run", "--controller", f"127.0.0.1:{controller_port}", *words]
+    if isinstance(error, RuntimeError):
+        with pytest.raises(RuntimeError, match="a bug"):
+            main(command)
+    else:
+        assert main(command) == 2
     assert any("Confirmed at" in event for event in heard)
 
 

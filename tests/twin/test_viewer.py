@@ -111,3 +111,12 @@ def test_sliders_have_the_limits_of_the_map(view: TwinView, rig: Bench) -> None:
     odd = position.replace(map=position.map.replace(writes=writes))
     panel = CommandPanel(view._page.server.gui, rig.twin.replace(controller=odd), Tray(), "k")
     assert panel.positive.value == 95.0
+
+
+def test_the_vent_button_is_the_first_element_of_the_page(view: TwinView) -> None:
+    gui = view._page.server.gui
+    root = list(gui._container_handle_from_uuid["root"]._children.values())
+    button = view.vent.button
+    assert min(root, key=lambda handle: handle.order) is button
+    assert len(root) > 3
+    assert not button.disabled
