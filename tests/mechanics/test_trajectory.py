@@ -182,6 +182,17 @@ def test_quintics_have_the_requested_end_states(
     assert motion.at(duration + 1.0, 1)[0] == 0.0
 
 
+def test_one_time_gives_the_bits_of_scipy() -> None:
+    generator = np.random.default_rng(0)
+    for size in (1, 2, 3) * 20:
+        begin, end, velocity, acceleration = generator.normal(size=(4, size))
+        duration = float(generator.uniform(0.1, 5.0))
+        motion = Quintic(begin, end, duration, velocity, acceleration)
+        times = generator.uniform(-0.1, 1.1, 20) * duration
+        expected = motion.at(times)
+        assert [motion.at(time).tolist() for time in times.tolist()] == expected.tolist()
+
+
 def test_quintics_from_rest_are_minimum_jerk_motions() -> None:
     times = np.linspace(0.0, 2.0, 50)
     motion = Quintic([1.0, -2.0], [4.0, 2.0], 2.0)
