@@ -14,6 +14,7 @@ from softgrasp._version import __version__
 from softgrasp.cli import terminal
 from softgrasp.cli.names import require_known, require_scene
 from softgrasp.cli.options import (
+    DEFAULT_VIDEO_SIZE,
     DIVERGED,
     INTERRUPTED,
     NOT_HELD,
@@ -25,7 +26,9 @@ from softgrasp.cli.options import (
     Out,
     Renderer,
     SceneOptions,
+    VideoSize,
     Workers,
+    size_of,
     with_scene_options,
 )
 from softgrasp.cli.terminal import (
@@ -87,6 +90,7 @@ def grasp(
     force: Force = False,
     renderer: Renderer = "auto",
     no_video: NoVideo = False,
+    video_size: VideoSize = None,
     no_report: NoReport = False,
     json: Json = False,
 ) -> None:
@@ -111,6 +115,7 @@ def grasp(
     if options.contact_model is not None:
         require_known("contact model", options.contact_model, CONTACT_MODELS)
     scene = scene_of(first, second, options, adapt=True)
+    pixels = size_of(video_size)
     known = None if ensemble is None else _known_fingers(options, ensemble, backend)
     job = Job(
         directory=output_directory(
@@ -118,6 +123,7 @@ def grasp(
         ),
         renderer=renderer,
         video=not no_video,
+        video_size=pixels,
         report=not no_report,
         backend=backend,
         require_held=require_held,
@@ -156,6 +162,7 @@ class Job:
     directory: Path
     renderer: str = "auto"
     video: bool = True
+    video_size: tuple[int, int] = DEFAULT_VIDEO_SIZE
     report: bool = True
     backend: str = "mujoco"
     require_held: bool = False
@@ -262,6 +269,7 @@ def _write(
             job.directory,
             renderer=job.renderer,
             video=job.video,
+            video_size=job.video_size,
             report=job.report,
             progress=lambda file, done: update(f"writing {file}", done),
             ensemble=ensemble,

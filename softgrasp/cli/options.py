@@ -31,6 +31,11 @@ from softgrasp.units import LengthUnit
 PROBLEMS, WRONG_INPUT, MISSING, DIVERGED, NOT_HELD, INTERRUPTED = 1, 2, 3, 4, 5, 130
 """Exit codes; 0 where the job ran, for a grasp only where the object is held or grasped."""
 
+DEFAULT_VIDEO_SIZE = (640, 480)
+"""Width and height of a video [px]."""
+MIN_PIXELS, MAX_PIXELS = 64, 4096
+"""Limits of width and height of a video [px]."""
+
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")
 ]
@@ -40,6 +45,9 @@ Force = Annotated[
     typer.Option("--force", help="Replace an earlier result; else the name in out/ gets a number."),
 ]
 NoVideo = Annotated[bool, typer.Option("--no-video", help="Make no video.")]
+VideoSize = Annotated[
+    str | None, typer.Option(metavar="WxH", help="Size of the video [px]; else 640x480.")
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Draw no figures, write no report.")]
 Renderer = Annotated[
     Literal["auto", "gl", "raycast", "none"],
@@ -66,6 +74,27 @@ Triple = tuple[float, float, float]
 
 PREFIXES = {"mpa": 1e6, "kpa": 1e3, "bar": 1e5, "pa": 1.0}
 """Pascals of units of pressure."""
+
+
+def size_of(text: str | None) -> tuple[int, int]:
+    """Read the size of a video, such as ``1280x720``.
+
+    Raises:
+        DescriptionError: It is no size, or beyond the limits.
+    """
+    if text is None:
+        return DEFAULT_VIDEO_SIZE
+    parts = text.lower().replace("×", "x").split("x")
+    if len(parts) != 2 or not all(part.isdecimal() and part.isascii() for part in parts):
+        raise DescriptionError(
+            f"--video-size: expected width and height such as 1280x720, found '{text}'"
+        )
+    width, height = int(parts[0]), int(parts[1])
+    if not all(MIN_PIXELS <= side <= MAX_PIXELS for side in (width, height)):
+        raise DescriptionError(
+            f"--video-size: expected {MIN_PIXELS} to {MAX_PIXELS} pixels each, found '{text}'"
+        )
+    return width, height
 
 
 def pressure_of(text: str | float) -> float:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from softgrasp.cli import terminal
-from softgrasp.cli.options import Json, NoVideo, Renderer
+from softgrasp.cli.options import Json, NoVideo, Renderer, VideoSize, size_of
 
 
 def report(
@@ -16,6 +16,7 @@ def report(
     *,
     renderer: Renderer = "auto",
     no_video: NoVideo = False,
+    video_size: VideoSize = None,
     json_: Json = False,
 ) -> None:
     """Write figures and report of a result from its files, such as after --no-report.
@@ -31,6 +32,7 @@ def report(
             directory,
             renderer=renderer,
             video=not no_video,
+            video_size=size_of(video_size),
             progress=lambda file, done: update(f"writing {file}", done),
         )
     if json_:

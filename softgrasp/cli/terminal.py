@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -35,6 +37,8 @@ OUTPUTS = (
 """Patterns of the files that runs write into their directory."""
 MAX_NAMED = 3
 """Largest number of files in a message."""
+FILE_COLUMNS = 70
+"""Width of a list of files."""
 LINE_INTERVAL = 10.0
 """Time between two lines of progress in a file [s]."""
 ProgressCallback = Callable[[str, float | None], None]
@@ -77,9 +81,32 @@ def put(text: str) -> None:
 
 
 def put_files(files: Sequence[Path]) -> None:
-    """Print the paths of written files, one per line."""
-    for index, file in enumerate(files):
-        put(f"{'files' if index == 0 else '':<10}{file}")
+    """Print the directories of written files and the names in each, grouped by extension.
+
+    Reports come first; images, tables and numbers follow.
+    """
+    names_by_directory: dict[Path, list[Path]] = {}
+    for file in files:
+        names_by_directory.setdefault(file.parent, []).append(file)
+    lines: list[str] = []
+    for directory, inside in names_by_directory.items():
+        if len(inside) == 1:
+            lines.append(str(inside[0]))
+            continue
+        lines.append(f"{directory}{os.sep}")
+        lines += textwrap.wrap(", ".join(_file_groups(inside)), FILE_COLUMNS, initial_indent="  ",
+                               subsequent_indent="  ", break_on_hyphens=False)  # fmt: skip
+    for index, line in enumerate(lines):
+        put(f"{'files' if index == 0 else '':<10}{line}")
+
+
+def _file_groups(files: Sequence[Path]) -> list[str]:
+    """Return names of files of one directory; files with equal stems once: ``joints.png/csv``."""
+    suffixes_by_stem: dict[str, list[str]] = {}
+    for file in sorted(files, key=lambda file: file.suffix != ".html"):
+        suffixes_by_stem.setdefault(file.stem, []).append(file.suffix)
+    return [f"{stem}{'/'.join(suffixes).replace('/.', '/')}"
+            for stem, suffixes in suffixes_by_stem.items()]  # fmt: skip
 
 
 def put_json(document: Any) -> None:

@@ -28,7 +28,12 @@ from softgrasp.rendering.camera import (
 )
 from softgrasp.rendering.overlay import Arrow, Ball, Mark, Rgba
 from softgrasp.rendering.rays import Caster
-from softgrasp.sim.contacts import ContactPoint, contact_points, merged
+from softgrasp.sim.contacts import (
+    BodyContactState,
+    ContactPoint,
+    contact_points,
+    merged,
+)
 from softgrasp.sim.outcome import Outcome
 from softgrasp.sim.replayed_result import ReplayedResult
 from softgrasp.sim.result import BodyContact, ContactEvent, GraspResult, PhaseSpan
@@ -59,6 +64,10 @@ LARGE_FORCE_PERCENTILE = 95.0
 """Percentile of the forces that scales the arrows; impacts are much larger."""
 BALL_RATIO, SHAFT_RATIO = 0.008, 0.0045
 """Radii of contact points and arrows over the image height."""
+HIDDEN_ALPHA = 0.25
+"""Opacity of contact points and arrows behind the object or another finger."""
+MAX_LAYERS, LAYER_STEP = 16, 1e-4
+"""Maximum number of surfaces of a finger in front of its contact, and the step behind each."""
 CAMERA_SAMPLES = 16
 """Number of instants of a run that the camera frames."""
 STRAY = 1.3
@@ -83,6 +92,8 @@ MARGIN = 0.07
 """Free margin on each side of the image, over its size."""
 OBJECT_WEIGHT, SHADE = 3.0, 0.3
 """Weight of the object relative to a phalanx, and of a shaded point relative to a lit one."""
+SILHOUETTE_WEIGHT = 2.0
+"""Gain of a camera that sees the widest silhouette of the objects."""
 LIGHT_DISTANCE, SHADOW_SLACK = 3.0, 1e-3
 """Distance of the light [m], and the fraction of it before the target without shadow."""
 CAMERA_ROWS = 48
@@ -114,6 +125,7 @@ class Playback(ReplayedResult):
             body: np.flatnonzero(self.model.geom_bodyid == self.model.body(body).id).tolist()
             for body in result.contact_bodies.tolist()
         }
+        self._fingers = {part.body: part.finger or part.body for part in result.contacts}
         self._large_force = _large_force(result)
 
     def colors(self, time: float) -> dict[int, Rgba]:
@@ -123,7 +135,7 @@ class Playback(ReplayedResult):
         return {geom: IN_CONTACT_RGBA for body in bodies for geom in self._geoms[body]}
 
     def marks(self, time: float, camera: Camera, window: float = 0.0) -> list[Mark]:
-        """Return contact points and force arrows of the posed state.
+        """Return contact points and force arrows of the posed state, faint where they are hidden.
 
         Args:
             time: The time of the pose [s].
@@ -136,8 +148,16 @@ class Playback(ReplayedResult):
             point for point in contact_points(self.model, self.data) if point.body in hand_bodies
         ]
         forces = self._forces(time, window)
+        caster = Caster(self.model, self.data, under_skins=True)
+
+        def rgba(part: ContactPoint | BodyContactState, body: str) -> Rgba:
+            outside = np.array(part.point) - BALL_RATIO * height * np.array(part.normal)
+            hidden = self._is_hidden(caster, camera.position, outside, body)
+            return (*CONTACT_RGBA[:3], HIDDEN_ALPHA) if hidden else CONTACT_RGBA
+
         drawn_marks: list[Mark] = [
-            Ball(_point(contact.point), BALL_RATIO * height, CONTACT_RGBA) for contact in points
+            Ball(_point(contact.point), BALL_RATIO * height, rgba(contact, contact.body))
+            for contact in points
         ]
         for body, force in zip(self.result.contact_bodies.tolist(), forces, strict=True):
             state = merged(on_deepest([contact for contact in points if contact.body == body]))
@@ -147,9 +167,30 @@ class Playback(ReplayedResult):
             # the tip is at the contact point; inside the object arrows would intersect
             start = np.array(state.point) - length_ratio * height * np.array(state.normal)
             drawn_marks.append(
-                Arrow(_point(start), state.point, SHAFT_RATIO * height, CONTACT_RGBA)
+                Arrow(_point(start), state.point, SHAFT_RATIO * height, rgba(state, body))
             )
         return drawn_marks
+
+    def _is_hidden(self, caster: Caster, eye: Array, point: Array, body: str) -> bool:
+        """Whether a contact of a body is behind something other than its finger.
+
+        Args:
+            caster: Caster of the posed state.
+            eye: Position of the camera [m], (3,).
+            point: Position beside the contact, outside the object [m], (3,).
+            body: The body of the hand.
+        """
+        finger, begin = self._fingers[body], eye
+        for _ in range(MAX_LAYERS):
+            hits = caster.hits(begin, (point - begin)[None])
+            geom, distance = int(hits.geom[0]), float(hits.distance[0])
+            if geom < 0 or distance >= 1.0:
+                return False
+            name = self.model.body(int(self.model.geom_bodyid[geom])).name
+            if self._fingers.get(name) != finger:
+                return True
+            begin = begin + (distance + LAYER_STEP) * (point - begin)
+        return False
 
     def cloud(self, begin: float | None = None) -> Array:
         """World points of the hand and the objects to be framed [m], shape (n, 3).
@@ -363,7 +404,8 @@ def best_camera(
     """Choose the camera that shows as much as possible of hand and object in one state.
 
     A body counts with the square root of its visible area, which favours a partly hidden finger
-    over a large palm. Objects count ``OBJECT_WEIGHT`` fold, shaded points less.
+    over a large palm. Objects count ``OBJECT_WEIGHT`` fold, shaded points less. A wide silhouette
+    of the objects is preferred, as it shows handles.
 
     Args:
         model: The model.
@@ -382,7 +424,10 @@ def best_camera(
         frame_points(outline, azimuth_deg=a, elevation_deg=e, aspect=aspect, margin=MARGIN)
         for e, a in product(ELEVATIONS_DEG, AZIMUTHS_DEG)
     ]
-    return max(cameras, key=lambda camera: _score(model, data, camera, weights, aspect, rows))
+    scores = np.array([_score(model, data, camera, weights, aspect, rows) for camera in cameras])
+    widest = scores[:, 1].max() or 1.0
+    gain = 1.0 + SILHOUETTE_WEIGHT * (scores[:, 1] / widest) ** 2
+    return cameras[int(np.argmax(scores[:, 0] * gain))]
 
 
 def _outline(cloud: Array) -> Array:
@@ -400,7 +445,8 @@ def _score(
     weights: Array,
     aspect: float,
     height: int,
-) -> float:
+) -> tuple[float, float]:
+    """Return the score of the visible areas, and the area of the silhouette of the objects [m²]."""
     caster = Caster(model, data, under_skins=True)
     width = round(aspect * height)
     columns, rows = np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5)
@@ -412,6 +458,17 @@ def _score(
     light = np.where(caster.blocked(light_position, points, SHADOW_SLACK), SHADE, 1.0)
     bodies = model.geom_bodyid[hits.geom[met]]
     shown = np.bincount(bodies, weights=light, minlength=model.nbody)
+    objects = weights[bodies] == OBJECT_WEIGHT
+    area = _hull_area(np.column_stack([columns.ravel(), rows.ravel()])[met][objects])
     # distance reduces areas; compensating half of that avoids views along the widest side of the
     # hand in narrow images, where one finger hides the next
-    return float(weights @ np.sqrt(shown) * np.sqrt(camera.distance))
+    score = float(weights @ np.sqrt(shown) * np.sqrt(camera.distance))
+    return score, area / camera.pixels_per_metre(camera.distance, height) ** 2
+
+
+def _hull_area(pixels: Array) -> float:
+    """Return the area of the convex hull of pixels (n, 2) [px²]."""
+    try:
+        return float(ConvexHull(pixels).volume) if len(pixels) > 2 else 0.0
+    except QhullError:  # collinear pixels
+        return 0.0

@@ -162,6 +162,8 @@ class View(NamedTuple):
         """Whether the images of two states differ by less than a tenth of a pixel."""
         if self.colors != other.colors or len(self.marks) != len(other.marks):
             return False
+        if [mark.rgba for mark in self.marks] != [mark.rgba for mark in other.marks]:
+            return False
         here, there = (np.array([_end(mark) for mark in view.marks]) for view in (self, other))
         return bool(
             np.abs(self.qpos - other.qpos).max(initial=0.0) < UNSEEN
@@ -182,7 +184,7 @@ def render_video(
     """Write a video of a finished run: closure in slow motion, remaining phases, final state.
 
     Phalanges in established contact change colour; balls are contact points, arrows are normal
-    forces on the object.
+    forces on the object, both faint behind the object or another finger.
 
     Args:
         result: The run.

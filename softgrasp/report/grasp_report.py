@@ -20,6 +20,7 @@ from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, write_text
 from softgrasp.io.tables import with_numbers
 from softgrasp.rendering.keyframes import key_frames
 from softgrasp.rendering.overlay import Image
+from softgrasp.rendering.video import SIZE as VIDEO_SIZE
 from softgrasp.rendering.video import VideoInfo, render_video
 from softgrasp.report import grasp_tables, grasp_text
 from softgrasp.report.contact_figures import (
@@ -111,6 +112,7 @@ def write_report(
     save: bool = True,
     progress: Progress | None = None,
     ensemble: EnsembleResult | None = None,
+    video_size: tuple[int, int] = VIDEO_SIZE,
 ) -> list[Path]:
     """Write result files, figures, video and a self-contained HTML report of a run.
 
@@ -124,6 +126,7 @@ def write_report(
             from this directory.
         progress: Called with the file in progress and the completed fraction.
         ensemble: The same grasp with fingers of a posterior, for a section of the report.
+        video_size: Width and height of the video [px].
 
     Returns:
         The files in the order of writing: ``result.json``, ``trajectory.npz``, figures, each
@@ -151,6 +154,7 @@ def write_report(
                 result,
                 directory / VIDEO,
                 renderer=renderer,
+                size=video_size,
                 progress=lambda done: update(VIDEO, done),
             )
     written += [path for paths in drawn for path in paths.result()]

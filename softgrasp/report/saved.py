@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from softgrasp.errors import ResultError
 from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE
+from softgrasp.rendering.video import SIZE
 
 Progress = Callable[[str, float], None]
 """Called with the name of the file in progress and the completed fraction, 0 to 1."""
@@ -25,6 +26,7 @@ class Options(NamedTuple):
     renderer: str = "auto"
     video: bool = True
     progress: Progress | None = None
+    video_size: tuple[int, int] = SIZE
 
 
 class SavedResult(NamedTuple):
@@ -43,6 +45,7 @@ def write_report_from(
     renderer: str = "auto",
     video: bool = True,
     progress: Progress | None = None,
+    video_size: tuple[int, int] = SIZE,
 ) -> list[Path]:
     """Write the report of a saved result from its files.
 
@@ -54,6 +57,7 @@ def write_report_from(
         renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no video and no key frames.
         video: Whether to write videos.
         progress: Called with the file in progress and the completed fraction.
+        video_size: Width and height of the video of a grasp [px].
 
     Returns:
         The files of the report.
@@ -66,7 +70,7 @@ def write_report_from(
     directory = Path(directory)
     if directory.name in [kind.file for kind in SAVED_RESULTS]:
         directory = directory.parent
-    return kind_in(directory).write(directory, Options(renderer, video, progress))
+    return kind_in(directory).write(directory, Options(renderer, video, progress, video_size))
 
 
 def kind_in(directory: Path) -> SavedResult:
@@ -109,6 +113,7 @@ def _write_grasp(directory: Path, options: Options) -> list[Path]:
     files = write_report(
         load_result(directory), directory, renderer=options.renderer, video=options.video,
         progress=options.progress, save=False, ensemble=ensemble,
+        video_size=options.video_size,
     )  # fmt: skip
     return [file for file in files if file.name not in (RESULT_FILE, TRAJECTORY_FILE)]
 

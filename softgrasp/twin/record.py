@@ -11,8 +11,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -32,6 +33,8 @@ FORCED = 1.0
 """Period at which rows are synced to the disk [s]."""
 NEEDED = frozenset(["number", "time", "latency", "lateness", "missed", "connected", "events"])
 """Columns of every row."""
+BLOCK = 1_000
+"""Number of rows that are converted to the table at once."""
 SCHEMA = 1
 """Version of these files; larger numbers are newer."""
 READ = ("positive_on", "negative_on", "positive_target", "negative_target", "pressure")
@@ -180,8 +183,7 @@ class TwinRecorder:
             with contextlib.suppress(OSError):
                 self._file.close()
             raise ResultError(disk_message(self.directory / JOURNAL, error)) from error
-        rows, _ = _journal(self.directory / JOURNAL)
-        write_table(rows, self.directory / TABLE)
+        _write_table(self.directory / JOURNAL, self.directory / TABLE)
         (self.directory / JOURNAL).unlink()
         return self.directory / TABLE
 
@@ -196,19 +198,32 @@ class TwinRecorder:
                 raise
 
 
-def _journal(path: Path) -> tuple[list[dict[str, Any]], bool]:
-    """Read the rows of a journal, and whether the last one was cut off."""
-    rows: list[dict[str, Any]] = []
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
-    for number, line in enumerate(lines[:-1]):
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Read the lines of a journal with their numbers from 1, without a last one that is cut off."""
+    with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+        for number, line in enumerate(file, 1):
+            if line.endswith("\n"):
+                yield number, line
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Read the rows of a journal one after the other."""
+    for number, line in _lines(path):
         try:
             row = json_from(line)
         except ValueError:
             row = None
         if not (isinstance(row, dict) and row.keys() >= NEEDED):
-            raise ResultError(f"{path}:{number + 1}: expected a row, found other content")
-        rows.append(row)
-    return rows, bool(lines[-1])
+            raise ResultError(f"{path}:{number}: expected a row, found other content")
+        yield row
+
+
+def _is_cut_off(path: Path) -> bool:
+    """Whether the last row of a journal is incomplete."""
+    with path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(end - 1, 0))
+        return file.read(1) not in (b"", b"\n")
 
 
 @result_loader
@@ -225,8 +240,8 @@ def read_twin_record(directory: str | Path) -> TwinRecord:
         return TwinRecord(twin, _table(directory / TABLE), broken=False)
     if not (directory / JOURNAL).is_file():
         raise ResultError(f"{directory}: expected {TABLE} or {JOURNAL}, found neither")
-    rows, broken = _journal(directory / JOURNAL)
-    return TwinRecord(twin, rows, broken)
+    journal = directory / JOURNAL
+    return TwinRecord(twin, list(_rows(journal)), _is_cut_off(journal))
 
 
 def _twin(path: Path) -> Twin:
@@ -263,21 +278,38 @@ def _table(path: Path) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
 
 
-def write_table(rows: list[dict[str, Any]], path: Path) -> Path:
-    """Write rows as a parquet file, atomically.
+def _write_table(journal: Path, path: Path) -> None:
+    """Convert a journal to a parquet file, atomically; only a block of rows is in memory.
 
     Raises:
-        BackendUnavailable: pandas or pyarrow is not installed.
-        ResultError: The file cannot be written.
+        ResultError: The journal cannot be read, or the file cannot be written.
     """
-    require_tables()
-    import pandas as pd
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
 
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    table = pd.DataFrame(rows, columns=names)
-    with atomic_path(path) as temporary:
-        table.to_parquet(temporary, index=False)
-    return path
+    schema = pa.schema(_column_types(journal))
+    with atomic_path(path) as temporary, ParquetWriter(temporary, schema) as writer:
+        rows = _rows(journal)
+        while block := list(islice(rows, BLOCK)):
+            writer.write_table(pa.Table.from_pylist(block, schema))
+
+
+def _column_types(journal: Path) -> list[tuple[str, Any]]:
+    """Return the columns of a journal and their types, after reading all of it."""
+    import pyarrow as pa
+
+    kinds: dict[str, set[type]] = {}
+    for row in _rows(journal):
+        for name, value in row.items():
+            kinds.setdefault(name, set()).add(type(value))
+    types = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
+    columns: list[tuple[str, Any]] = []
+    for name, present in kinds.items():
+        present -= {type(None)}
+        if float in present:
+            present -= {int}
+        columns.append((name, types[present.pop()] if len(present) == 1 else pa.null()))
+    return columns
 
 
 def require_tables() -> None:

@@ -46,6 +46,14 @@ def refused(run: Run, directory: Path, *words: str, code: int = 2) -> str:
             "them: four_finger sphere",
         ),
         (
+            "four_finger strawberry --video-size 1280",
+            "--video-size: expected width and height such as 1280x720, found '1280'",
+        ),
+        (
+            "four_finger strawberry --video-size 10x9000",
+            "--video-size: expected 64 to 4096 pixels each, found '10x9000'",
+        ),
+        (
             "four_finger strawbery",
             f"no object 'strawbery'; did you mean 'strawberry'? known: {OBJECTS}",
         ),

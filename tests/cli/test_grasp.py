@@ -6,6 +6,7 @@ import json
 import math
 from pathlib import Path
 
+import imageio.v3
 import pytest
 
 import softgrasp as sg
@@ -27,7 +28,7 @@ def test_a_quick_grasp_writes_its_numbers_and_reports_them_in_five_lines(
     lines = ran.out.splitlines()
     assert [line.split()[0] for line in lines] == [
         "grasp", "outcome", "contacts", "forces", "object", "cost", "files",
-        "out/four_finger_sphere/trajectory.npz",
+        "result.json,",
     ]  # fmt: skip
     assert lines[0] == ("grasp     four_finger closes on sphere (precision grasp, 79.2 g)")
     assert lines[1] == "outcome   CLOSED: the hand has closed on the object and stands still"
@@ -35,6 +36,12 @@ def test_a_quick_grasp_writes_its_numbers_and_reports_them_in_five_lines(
     directory = tmp_path / "out" / "four_finger_sphere"
     assert files_in(directory) == NUMBERS
     assert sg.load_result(directory).status is sg.GraspStatus.CLOSED
+
+
+def test_a_video_has_the_requested_size(run: Run, tmp_path: Path) -> None:
+    words = ("--no-report", "--renderer", "raycast", "--duration", "0.02", "--out", "here")
+    run("grasp", "four_finger", "sphere", *words, "--video-size", "96x64")
+    assert imageio.v3.immeta(tmp_path / "here" / "grasp.mp4")["size"] == (96, 64)
 
 
 def test_json_is_the_result_file_and_nothing_else(run: Run, tmp_path: Path) -> None:
@@ -187,7 +194,10 @@ def test_figures_report_and_video_are_chosen_one_by_one(
     ran = run("grasp", "four_finger", "sphere", "--duration", "0.01", "--renderer", "raycast",
               "--no-video", *words)  # fmt: skip
     del requested["progress"]
-    assert requested == {"renderer": "raycast", "video": False, "report": page, "ensemble": None}
+    assert requested == {
+        "renderer": "raycast", "video": False, "report": page, "ensemble": None,
+        "video_size": (640, 480),
+    }  # fmt: skip
     assert ("images    drawn by the built-in ray caster, as requested\n" in ran.out) is page
 
 

@@ -22,8 +22,10 @@ import softgrasp as sg
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
 from softgrasp.model.visual import IN_CONTACT_RGBA
 from softgrasp.rendering import tile, write_frames, write_png
-from softgrasp.rendering.keyframes import Playback, key_frames
+from softgrasp.rendering.camera import geom_corner_points
+from softgrasp.rendering.keyframes import HIDDEN_ALPHA, Playback, key_frames
 from softgrasp.rendering.overlay import Arrow, Ball
+from softgrasp.rendering.rays import Caster
 from softgrasp.rendering.renderer import open_renderer
 from softgrasp.rendering.video import (
     CLOSING_SECONDS,
@@ -274,6 +276,33 @@ def test_arrows_are_normal_forces_on_the_object(held: sg.GraspResult):
         inward = center - arrow.start
         cosine = along @ inward / np.linalg.norm(along) / np.linalg.norm(inward)
         assert cosine == pytest.approx(1.0, abs=1e-3)
+
+
+def test_contacts_behind_the_object_are_faint(held: sg.GraspResult):
+    playback, end = Playback(held), float(held.time[-1])
+    center = playback.pose(end).body("object").xpos.copy()
+    first, alphas = framing([playback], SMALL), set()
+    for azimuth in (first.azimuth_deg, first.azimuth_deg + 180.0):
+        camera = replace(first, azimuth_deg=azimuth, elevation_deg=-5.0)
+        for mark in playback.marks(end, camera):
+            tip = mark.center if isinstance(mark, Ball) else mark.vector_end
+            beyond = (np.array(tip) - center) @ camera.axes()[2]
+            if abs(beyond) > 5e-3:
+                assert mark.rgba[3] == (HIDDEN_ALPHA if beyond > 0.0 else 1.0)
+                alphas.add(mark.rgba[3])
+    assert len(alphas) == 2
+
+
+def test_the_camera_shows_the_handle_of_a_mug():
+    hand, mug = sg.load_hand("four_finger"), sg.load_object("mug")
+    result = sg.simulate(sg.GraspScene(hand=hand, object=mug, duration=0.01))
+    playback = Playback(result)
+    camera, data = framing([playback], SMALL), playback.pose(0.0)
+    geoms = np.flatnonzero(playback.model.geom_bodyid == playback.model.body("object").id)
+    points = geom_corner_points(playback.model, data, geoms)
+    flat = points[:, :2] - data.body("object").xpos[:2]
+    handle = points[np.argmax(np.linalg.norm(flat, axis=1))]
+    assert not Caster(playback.model, data).blocked(camera.position, handle[None], 0.02)[0]
 
 
 @pytest.mark.parametrize(("factor", "grows"), [(0.5, 0.5), (1.0, 1.0), (1e6, 1.4)])

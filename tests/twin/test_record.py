@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,16 @@ from softgrasp.twin.record import (
     TABLE,
     TWIN_FILE,
     TwinRecorder,
+    TwinRow,
     read_twin_record,
     replayed,
 )
 from tests.conftest import limited_file_size
 from tests.twin.test_loop import CLOSE, At
 from tests.twin.twins import Bench
+
+ROW = (0.0, 0.001, 0, None, None, None, None, np.zeros((3, 3)), ())
+"""Fields of a row after its number and time."""
 
 
 def recorded(directory: Path, rotations: int = 40) -> Bench:
@@ -40,6 +45,24 @@ def test_rows_round_trip_exactly(tmp_path: Path) -> None:
     names = {name for row in rig.rows for name in row.document()}
     for row, result in zip(rig.rows, record.rows, strict=True):
         assert result == dict.fromkeys(names) | row.document()
+
+
+def test_the_table_is_written_in_the_memory_of_a_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("softgrasp.twin.record.BLOCK", 50)
+    rig, peaks = Bench(), []
+    for count in (10, 100, 600):
+        recorder = TwinRecorder(tmp_path / str(count), rig.twin)
+        for number in range(count):
+            recorder.add(TwinRow(number, 0.05 * number, *ROW))
+        if count > 10:  # the first loads libraries
+            tracemalloc.start()
+        recorder.close()
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert len(read_twin_record(tmp_path / "600").rows) == 600
+    assert peaks[2] - peaks[1] < 100.0 * 500  # bytes a row; a whole table takes 3,000
 
 
 def test_a_recorded_row_has_the_shape_that_the_loop_had(tmp_path: Path) -> None:
