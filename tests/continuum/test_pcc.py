@@ -62,7 +62,7 @@ def test_chains_of_the_papers_have_the_expected_ends(
         assert end[:3, 2] == pytest.approx(axis, abs=1e-9)
 
 
-@settings(max_examples=200)
+@settings(max_examples=50)
 @given(bends, bends, arcs)
 def test_a_segment_is_the_integral_of_its_curvature(u: float, v: float, length: float) -> None:
     """A frame that turns at the constant rate (−v, u, 0)/ℓ and moves along its z axis."""

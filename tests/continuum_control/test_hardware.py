@@ -185,7 +185,7 @@ def test_impedance_calms_the_shipped_arm(stiffness: float, damping: float) -> No
     machine.manager.load(controller)
     machine.manager.switch(start=["soft"])
     controller.aim({"segment1": (1.0, 0.0)})
-    machine.step(6.0)
+    machine.step(4.0)
     assert machine.curvature("segment1")[0] == pytest.approx(1.0, rel=0.06)
     assert machine.curvature("segment3")[0] < 0.02
 

@@ -87,11 +87,12 @@ def changed(motion: sg.hydraulics.ArmMotion, change: Any) -> sg.hydraulics.ArmMo
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda ends: 1e3 * ends, "compare mm and m"),
+        pytest.param(lambda ends: 1e3 * ends, "compare mm and m", marks=pytest.mark.slow),
         (lambda ends: ends + np.array([0.03, 0.0, 0.0]), "x is 29 mm too large in all rows"),
-        (
+        pytest.param(
             lambda ends: np.array([0.0, 0.0, 2.0 * ends[0, 2]]) - ends,
             "larger than the assumed error",
+            marks=pytest.mark.slow,
         ),
     ],
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
@@ -372,6 +372,7 @@ def message(make: Callable[[], object]) -> object:
         return str(error)
 
 
+@settings(max_examples=30)
 @given(st.dictionaries(st.sampled_from(COLUMNS), JSON, max_size=8))
 def test_any_values_give_a_sample_or_an_error(values: dict[str, object]) -> None:
     result = message(lambda: sample_from(OBJECT | values))

@@ -32,6 +32,7 @@ def held() -> ReferenceRun:
     return run
 
 
+@pytest.mark.slow
 def test_forces_on_a_held_ball_balance_its_weight(held):
     touch, mass = held._dynamics.touch, float(held.model.body("object").mass[0])
     into = np.where(
@@ -48,6 +49,7 @@ def test_forces_on_a_held_ball_balance_its_weight(held):
     assert (friction < 0.5 * touch.forces.normal).all()
 
 
+@pytest.mark.slow
 def test_moments_of_the_servos_balance_the_finger_tips(held):
     """Jᵀ f of every finger is what its servos give, gravity of the links included."""
     data, touch = held.data, held._dynamics.touch
@@ -60,6 +62,7 @@ def test_moments_of_the_servos_balance_the_finger_tips(held):
     assert of_contacts[:12] == pytest.approx(-others[:12], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_result_has_the_fields_of_other_engines(held):
     result = result_of(held, [], 0.0, quality_rate=0.0)
     assert result.status is GraspStatus.CLOSED

@@ -51,7 +51,7 @@ def test_a_tumbling_brick_keeps_its_energy():
     dynamics.data.qvel[2:5] = -0.5, 3.0, -2.0
     dynamics.start()
     before = energy(dynamics, 1e5)
-    for _ in range(60):
+    for _ in range(45):
         dynamics.advance(1e-3)
     assert energy(dynamics, 1e5) == pytest.approx(before, rel=1e-6)
     assert np.linalg.norm(dynamics.data.qvel[3:] - [3.0, -2.0, 0.0]) > 1.0  # it has hit the floor
@@ -70,7 +70,9 @@ def test_a_collision_with_friction_keeps_momentum():
     assert momentum(dynamics) == pytest.approx(before, abs=1e-8)
 
 
-@pytest.mark.parametrize(("mass", "damping"), [(0.08, 30.0), (0.9, 300.0)])
+@pytest.mark.parametrize(
+    ("mass", "damping"), [(0.08, 30.0), pytest.param(0.9, 300.0, marks=pytest.mark.slow)]
+)
 def test_a_ball_bounces_as_a_damped_oscillator(mass, damping):
     speed = 0.1
     expected = Bounce(mass, 1e5, damping, speed)
@@ -105,21 +107,21 @@ def test_a_loaded_contact_has_period_and_decrement_of_its_mass():
 
 def test_a_sliding_block_stops_after_the_distance_of_coulomb():
     dynamics = rig(FLOOR + free(BRICK, "0 0 0.00997547"), law(friction=0.3))
-    dynamics.data.qvel[0] = 0.5
+    dynamics.data.qvel[0] = 0.3
     dynamics.start()
-    for _ in range(220):
+    for _ in range(140):
         dynamics.advance(1e-3)
     assert len(dynamics.touch.points.pair) == 4
-    assert dynamics.data.qpos[0] == pytest.approx(0.5**2 / (2.0 * 0.3 * GRAVITY), rel=0.01)
+    assert dynamics.data.qpos[0] == pytest.approx(0.3**2 / (2.0 * 0.3 * GRAVITY), rel=0.01)
     assert abs(dynamics.data.qvel[0]) < 1e-6
 
 
 def on_slope(fraction: float, friction: float = 0.5) -> float:
-    """Speed after 0.1 s of a block on a slope of a fraction of the friction angle's tangent."""
+    """Speed after 0.05 s of a block on a slope of a fraction of the friction angle's tangent."""
     slope = math.atan(fraction * friction)
     gravity = (GRAVITY * math.sin(slope), 0.0, -GRAVITY * math.cos(slope))
     dynamics = rig(FLOOR + free(BRICK, "0 0 0.00998"), law(friction=friction), gravity)
-    for _ in range(100):
+    for _ in range(50):
         dynamics.advance(1e-3)
     return float(dynamics.data.qvel[0])
 
@@ -131,7 +133,7 @@ def test_a_block_sticks_below_the_friction_angle_and_slides_above():
     assert 0.5 * x * (3.0 - x * x) == pytest.approx(0.95, rel=1e-3)
     slope = math.atan(1.1 * 0.5)
     gain = GRAVITY * (math.sin(slope) - 0.5 * math.cos(slope))
-    assert on_slope(1.1) == pytest.approx(0.1 * gain, rel=0.01)
+    assert on_slope(1.1) == pytest.approx(0.05 * gain, rel=0.01)
 
 
 def test_friction_decreases_to_its_dynamic_coefficient():
@@ -211,7 +213,7 @@ def test_a_rotated_scene_moves_alike():
         dynamics.data.qvel[3:] = 3.0, -2.0, 4.0  # in the frame of the body
         dynamics.start()
         touched = False
-        for _ in range(30):
+        for _ in range(28):
             dynamics.advance(1e-3)
             touched |= bool(len(dynamics.touch.points.pair))
         assert touched

@@ -66,18 +66,23 @@ def built() -> BuiltScene:
     )
 
 
-def test_a_sensor_that_feels_its_weight_reports_no_touch_by_itself(
-    built: BuiltScene, tmp_path: Path
-) -> None:
-    result = played(built, tmp_path, LIKE_WEBOTS)
+@pytest.fixture(scope="module")
+def whole(built: BuiltScene, tmp_path_factory: pytest.TempPathFactory) -> sg.GraspResult:
+    """The scene with sensors of whole forces."""
+    return played(built, tmp_path_factory.mktemp("whole"), LIKE_WEBOTS)
+
+
+def test_a_sensor_that_feels_its_weight_reports_no_touch_by_itself(whole: sg.GraspResult) -> None:
+    result = whole
     assert result.status is sg.GraspStatus.CLOSED
     assert {event.body for event in result.events} == {"F1_P3", "F2_P3", "F3_P3", "F4_P3"}
     assert min(event.time_s for event in result.events) > 0.25
     assert np.all(result.friction_force == 0.0)
 
 
-def test_whole_forces_stop_the_hand_where_normal_ones_do(built: BuiltScene, tmp_path: Path) -> None:
-    whole = played(built, tmp_path, LIKE_WEBOTS)
+def test_whole_forces_stop_the_hand_where_normal_ones_do(
+    built: BuiltScene, whole: sg.GraspResult
+) -> None:
     exact = sg.simulate(built.scene, backend="ode")
     gap = np.degrees(np.abs(whole.joint_position[-1] - exact.joint_position[-1]))
     assert gap.max() < 0.2
