@@ -145,7 +145,7 @@ def test_every_command_line_is_understood(
 SLOW = (
     "02_densities", "04_contact_log", "05_calibrate_from_photos", "06_closures",
     "07_hydraulic_curvature_control", "08_urdf_hand", "09_mesh_object", "10_sweep",
-    "11_quality", "13_planner", "14_crosscheck",
+    "11_quality", "13_planner", "14_crosscheck", "17_learning",
 )  # fmt: skip
 EXAMPLES = [
     pytest.param(path, marks=pytest.mark.slow, id=path.stem)

@@ -66,6 +66,8 @@ BALL_RATIO, SHAFT_RATIO = 0.008, 0.0045
 """Radii of contact points and arrows over the image height."""
 HIDDEN_ALPHA = 0.25
 """Opacity of contact points and arrows behind the object or another finger."""
+BESIDE_RATIO = 0.024
+"""Distance of the tested point from the contact, outside the object, over the image height."""
 MAX_LAYERS, LAYER_STEP = 16, 1e-4
 """Maximum number of surfaces of a finger in front of its contact, and the step behind each."""
 CAMERA_SAMPLES = 16
@@ -151,7 +153,7 @@ class Playback(ReplayedResult):
         caster = Caster(self.model, self.data, under_skins=True)
 
         def rgba(part: ContactPoint | BodyContactState, body: str) -> Rgba:
-            outside = np.array(part.point) - BALL_RATIO * height * np.array(part.normal)
+            outside = np.array(part.point) - BESIDE_RATIO * height * np.array(part.normal)
             hidden = self._is_hidden(caster, camera.position, outside, body)
             return (*CONTACT_RGBA[:3], HIDDEN_ALPHA) if hidden else CONTACT_RGBA
 

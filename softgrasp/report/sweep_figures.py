@@ -98,7 +98,7 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             fit_ticks(panel, table, axes[0], _width(figure, panel))
         _label_bottom(panels, across)
         style.footnote(figure, averaging(plan, table, len(series)))
-        handles = _handles(figure)
+        handles = _handles(figure, keys)
         if handles or lost(table).any():
             handles += _lost_key(table)
             style.legend(figure, handles, columns=columns_of_key)
@@ -200,13 +200,13 @@ def _width(figure: Figure, panel: Axes) -> float:
     return float(panel.get_position().width * figure.get_size_inches()[0])
 
 
-def _handles(figure: Figure) -> list[Any]:
-    """Make legend entries of all lines, as a single panel may lack some."""
+def _handles(figure: Figure, keys: Sequence[str]) -> list[Any]:
+    """Return legend entries of all lines in the order of ``keys``; a panel may lack some."""
     handles_by_label: dict[str, Any] = {}
     for panel in figure.axes:
         handles, labels = panel.get_legend_handles_labels()
         handles_by_label |= dict(zip(labels, handles, strict=True))
-    return list(handles_by_label.values())
+    return [handles_by_label[key] for key in keys if key in handles_by_label]
 
 
 def _lost_key(table: pd.DataFrame) -> list[Any]:
