@@ -217,14 +217,8 @@ def correction_of(
         pose: Around which it is tuned, (nq,).
         period: Between two corrections [s].
     """
-    unit_controls = np.zeros((model.nu, sum(len(segment.axes) for segment in segments)))
-    rates, column = list[float](), 0
-    for segment in segments:
-        count = len(segment.axes)
-        unit_controls[segment.actuators, column : column + count] = segment.per_moment()
-        rates += [segment.integral_gain] * count
-        column += count
-    measured = np.vstack([segment.bend_rows(model) for segment in segments])
+    unit_controls, measured = _unit_moments(segments, model)
+    rates = [segment.integral_gain for segment in segments for _ in segment.axes]
     return tuned(model, pose, measured, unit_controls, period, np.array(rates))
 
 
@@ -324,6 +318,31 @@ def tuned(
             stacklevel=2,
         )
     return correction
+
+
+def linear_period(
+    segments: Sequence[SegmentHardware], model: mujoco.MjModel, pose: Array, period: float
+) -> tuple[Array, Array, Array]:
+    """Linearise a period of a robot at rest.
+
+    Returns:
+        Φ (n, n), Γ (n, k) for moments on the bending angles, and C (k, n) for the angles.
+    """
+    unit_controls, measured = _unit_moments(segments, model)
+    step, inputs = _linearised(model, pose)
+    robot, pushes = _over_a_period(step, inputs @ unit_controls, round(period / model.opt.timestep))
+    return robot, pushes, np.hstack([measured, np.zeros_like(measured)])
+
+
+def _unit_moments(
+    segments: Sequence[SegmentHardware], model: mujoco.MjModel
+) -> tuple[Array, Array]:
+    """Return controls of unit moments, (nu, k), and the Jacobian of the angles, (k, nv)."""
+    blocks = [np.zeros((model.nu, len(segment.axes))) for segment in segments]
+    for block, segment in zip(blocks, segments, strict=True):
+        block[segment.actuators] = segment.per_moment()
+    measured = np.vstack([segment.bend_rows(model) for segment in segments])
+    return np.hstack(blocks), measured
 
 
 def _linearised(model: mujoco.MjModel, pose: Array) -> tuple[Array, Array]:

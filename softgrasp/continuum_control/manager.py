@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 import mujoco
 import numpy as np
 
+from softgrasp.continuum_control.active_damping import ActiveDamping
 from softgrasp.continuum_control.hardware import (
     Hardware,
     JointHardware,
@@ -20,6 +21,7 @@ from softgrasp.continuum_control.hardware import (
     SegmentsHardware,
     correction_of,
     kind_of,
+    linear_period,
     options_of,
 )
 from softgrasp.continuum_control.interfaces import ResourceManager, curvature_of
@@ -57,6 +59,7 @@ class ControlledRobot:
         gravity: Sequence[float] | bool = False,
         period: float = CONTROL_PERIOD,
         timestep: float | None = None,
+        active_damping: bool = False,
     ) -> None:
         """Build the model and choose the hardware that the description names.
 
@@ -65,13 +68,15 @@ class ControlledRobot:
             gravity: Three numbers [m/s²]; True is 9.81 down.
             period: Time between two ticks [s].
             timestep: Of the physics [s], a whole part of the period; a safe one where not given.
+            active_damping: Whether the slow modes are damped by ``ActiveDamping``, for segments of
+                little damping, instead of the integral and derivative feedback.
 
         Raises:
             DescriptionError: Its control does not fit it, or a number is out of range.
             BuildError: It makes no model.
         """
         self.robot, self.period = robot, period
-        self._ideal = _is_ideal(robot)
+        self._ideal, self._active_damping = _is_ideal(robot), active_damping
         self.resources = ResourceManager(robot)
         self.manager = ControllerManager(self.resources)
         self.model = robot_model(_stiffened(robot) if self._ideal else robot)
@@ -212,6 +217,17 @@ class ControlledRobot:
     def _together(self, segments: list[SegmentHardware]) -> SegmentsHardware:
         if self._ideal:
             return SegmentsHardware(segments, None)
+        if self._active_damping:
+            linear = linear_period(segments, self.model, self.data.qpos, self.period)
+            damping = ActiveDamping(*linear, self.period)
+            if damping.radius < 1.0:
+                return SegmentsHardware(segments, damping)
+            warnings.warn(
+                "expected a robot that active damping leaves stable, found one whose faster modes "
+                "it excites; it is not used",
+                SoftgraspWarning,
+                stacklevel=4,
+            )
         correction = correction_of(segments, self.model, self.data.qpos, self.period)
         return SegmentsHardware(segments, correction)
 

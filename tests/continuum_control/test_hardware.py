@@ -12,7 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.continuum_control.controllers import ImpedanceController, JointTrajectoryController
+from softgrasp.continuum_control.controllers import (
+    ImpedanceController,
+    JointTrajectoryController,
+    StateBroadcaster,
+)
 from softgrasp.continuum_control.hardware import (
     ActuatorAllocation,
     options_of,
@@ -198,3 +202,24 @@ def test_a_segment_is_commanded_by_curvature_or_by_moment_not_both() -> None:
     machine.manager.switch(start=["soft"])
     with pytest.raises(sg.DescriptionError, match="expected 's1/moment_u' to be free, found it"):
         machine.manager.switch(start=["shapes"])
+
+
+def ringing(active: bool, damping: float) -> float:
+    """Change of a curvature in the second after 2 s over that in the first one."""
+    robot = arm()
+    robot = robot.replace(bendables=tuple(
+        part.replace(backbone=part.backbone.replace(damping=damping)) for part in robot.bendables
+    ))  # fmt: skip
+    machine = ControlledRobot(robot, active_damping=active)
+    machine.data.qvel[:] = 1.0
+    states = StateBroadcaster(robot, name="states")
+    machine.manager.load(states)
+    machine.manager.switch(start=["states"])
+    machine.step(3.0)
+    kappa = np.array([record.kappa[0] for record in states.records])
+    return float(np.ptp(kappa[200:]) / np.ptp(kappa[:100]))
+
+
+def test_active_damping_ends_the_ringing_of_segments_of_little_damping() -> None:
+    assert ringing(False, 1e-4) > 0.15
+    assert ringing(True, 1e-4) < 0.05
