@@ -154,8 +154,13 @@ def _largest(value: Tree) -> float:
     """
     if isinstance(value, list):
         return max(map(_largest, value), default=0.0)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return abs(float(value)) if is_number and math.isfinite(value) else 0.0
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return 0.0
+    try:
+        number = abs(float(value))
+    except OverflowError:  # an integer beyond floats
+        return 0.0
+    return number if math.isfinite(number) else 0.0
 
 
 def _parse(path: Path) -> CommentedMap:
