@@ -32,10 +32,10 @@ selects hands and objects. The workers do not change the rows.
 
 An object whose width (the smallest distance of parallel planes with the object between them) is
 larger than the opening of the hand, the largest distance of two fingers at their outer ends when
-the hand is open, is simulated, too, but counted apart, in parentheses. A hand that cannot be read is refused, with the reason on the page. `half_hand` has
-no opposing fingers: it is meant for scenes with a wall. Where the specified grasp of a hand
-does not hold an object, one is computed for it (docs/urdf_hands.md, "The object that is
-given").
+the hand is open, is simulated, too, but counted apart, in parentheses. A hand that cannot be read
+is refused, with the reason on the page. `half_hand` has no opposing fingers: it is meant for scenes
+with a wall. Where the specified grasp of a hand does not hold an object, one is computed for it
+(docs/urdf_hands.md, "The object that is given").
 
 ## What is not held
 
@@ -43,7 +43,8 @@ given").
   2 rad) contradict the equality constraints of its tendons at rest (−0.5 rad). The result says so.
 - The mouth of the Z1 gripper is inside the convex hull of its fixed jaw, by which MuJoCo collides.
 - Large and heavy objects (cracker box of 0.41 kg, chips can, mustard bottle) by hands with weak
-  servos: the Panda of mujoco_menagerie presses with 1.6 N on an object of 65 mm and would need 4.3 N.
+  servos: the Panda of mujoco_menagerie presses with 1.6 N on an object of 65 mm and would need
+  4.3 N.
 - `shadow_hand_position_actuators` is refused: it is a fragment for another file.
 
 ## Tables

@@ -14,14 +14,13 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model.contact_pairs import object_pairs
 from softgrasp.model.names import OBJECT
 from softgrasp.sim.control_state import RELEASE_RATIO
+from softgrasp.sim.outcome import HELD_BACK, ROUNDING
 from softgrasp.sim.run_record import FinishedRun
 
 LONG = 50
 """A touch without established contact is reported if it lasts this many times the samples that
 establish contact."""
 
-ROUNDING = 1e-9
-"""Rounding error of targets [rad or m]."""
 Flags = NDArray[np.bool_]
 
 
@@ -29,8 +28,6 @@ SAMPLES = 24
 """Times of the closure at which distances are measured."""
 FAR = 1e3
 """Largest distance that is measured [m]."""
-HELD_BACK = 0.5
-"""Fraction of its commanded travel below which a joint that touches nothing is held back [–]."""
 
 
 def closing_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:

@@ -40,6 +40,11 @@ UNSTABLE_WARNINGS = (
 """Parts of the warnings of MuJoCo after which its forces are not to be trusted."""
 
 
+HELD_BACK, ROUNDING = 0.5, 1e-9
+"""Fraction of its commanded travel below which a joint that touches nothing is held back [–], and
+rounding error of targets [rad or m]."""
+
+
 class GraspStatus(Enum):
     """How the closure ended, as a sentence for the user; ``Outcome`` states whether it held."""
 
@@ -182,7 +187,25 @@ def _not_grasped(result: GraspResult, row: int) -> OutcomeReason:
         return _plain(Outcome.EJECTED)
     if _closing_at(result, row):
         return _plain(Outcome.TIMED_OUT)
+    if _is_held_back(result, row):
+        sentence = "the hand cannot close: no joint made half of its commanded travel"
+        return OutcomeReason(Outcome.NOT_CLOSED, f"{sentence}, and nothing touched the object")
     return OutcomeReason(Outcome.MISSED, GraspStatus.NO_CONTACT.value)
+
+
+def _is_held_back(result: GraspResult, row: int) -> bool:
+    """Whether nothing was touched, and no joint made ``HELD_BACK`` of its commanded travel."""
+    if (result.normal_force > 0.0).any():
+        return False
+    joints = result.joint_names.tolist()
+    driven = {actuator.name: actuator.joint for actuator in result.scene.actuators}
+    fractions = []
+    for column, name in enumerate(result.actuator_names.tolist()):
+        first, last = result.joint_target[[0, row], column]
+        if driven.get(name) in joints and abs(last - first) > ROUNDING:
+            positions = result.joint_position[[0, row], joints.index(driven[name])]
+            fractions.append(float(np.diff(positions)[0] / (last - first)))
+    return bool(fractions) and max(fractions) < HELD_BACK
 
 
 def leaving_speed(result: GraspResult, end: int) -> float:

@@ -33,6 +33,7 @@ def test_a_hand_that_misses_reports_by_how_much(gap: float) -> None:
     for y in (0.07, 0.07 + gap):
         result = sg.simulate(pinch(object_position=(0.0, y, -0.08), gravity=False))
         (sentence,) = message(result, "nothing touched the object: the hand came no nearer than ")
+        assert result.outcome is sg.Outcome.MISSED
         distances.append(1e-3 * float(sentence.split("than ")[1].split(" mm")[0]))
     assert distances[1] - distances[0] == pytest.approx(gap, abs=2e-3)
 
@@ -48,6 +49,11 @@ def test_a_joint_that_its_servo_cannot_move_is_named(tmp_path: Path) -> None:
     result = sg.simulate(sg.GraspScene(hand=hand, object=ball(), gravity=False))
     (sentence,) = message(result, "joint 'aj' made 0.00")
     assert sentence.endswith("friction or another link holds it against its servo")
+    assert result.outcome is sg.Outcome.NOT_CLOSED
+    assert result.message == (
+        "the hand cannot close: no joint made half of its commanded travel, and nothing touched "
+        "the object"
+    )
 
 
 @pytest.mark.parametrize("gap", [0.02, 0.28])
