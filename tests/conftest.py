@@ -6,6 +6,7 @@ import json
 import math
 import os
 import resource
+import signal
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -113,6 +114,16 @@ def limited_file_size(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@contextmanager
+def usual_ctrl_c() -> Iterator[None]:
+    """Let SIGINT raise KeyboardInterrupt; a test runner in the background may ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def files_in(directory: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Atomic file output, files of runs, progress callbacks, and commented templates of input files.
+"""Atomic file output, Ctrl-C, files of runs, progress callbacks, and templates of input files.
 
 A file appears complete or not at all: it is written under a temporary name beside the target and
 renamed. The output directory of a run has a marker with the identifier of the run and the files
@@ -11,14 +11,15 @@ from __future__ import annotations
 import errno
 import json
 import logging
-import os
 import re
-import tempfile
+import signal
+import threading
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
+from types import FrameType
 
 from softgrasp import assets
 from softgrasp._version import __version__
@@ -65,18 +66,10 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
             f"{target}: expected no file or one that a run of softgrasp wrote, found another; it "
             "is not overwritten: move it, or name another directory"
         )
+    # named before it exists, so that Ctrl-C at any moment removes it
+    temporary = target.with_name(f".{target.stem}.{uuid.uuid4().hex[:12]}{target.suffix}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.stem}.", suffix=target.suffix
-        )
-    except OSError as error:
-        raise ResultError(
-            f"{target}: expected a writable path, found: {error.strerror or error}"
-        ) from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
+        _create(temporary, target)
         yield temporary
         temporary.chmod(0o644)
         temporary.replace(target)
@@ -87,7 +80,19 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
             raise
         raise ResultError(disk_message(target, error)) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # missing where it was renamed or could not be created
+            temporary.unlink()
+
+
+def _create(temporary: Path, target: Path) -> None:
+    """Create an empty file, and its directory; errors name the target."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary.touch(mode=0o600, exist_ok=False)
+    except OSError as error:
+        raise ResultError(
+            f"{target}: expected a writable path, found: {error.strerror or error}"
+        ) from error
 
 
 def disk_message(target: str | Path, error: OSError) -> str:
@@ -107,6 +112,43 @@ def write_bytes(target: str | Path, content: bytes) -> Path:
     with atomic_path(target) as temporary:
         temporary.write_bytes(content)
     return Path(target)
+
+
+@contextmanager
+def delayed_interrupt() -> Iterator[Callable[[], None]]:
+    """Delay Ctrl-C to moments at which state and files are consistent, or to the block's end.
+
+    A second Ctrl-C is not delayed. Nothing is changed where the program has a custom handler, and
+    outside the main thread.
+
+    Yields:
+        Function to call at such moments: raises KeyboardInterrupt if Ctrl-C was pressed.
+    """
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not usual or threading.current_thread() is not threading.main_thread():
+        yield lambda: None
+        return
+    pressed = raised = False
+
+    def record(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        if pressed:
+            signal.default_int_handler(number, frame)
+        pressed = True
+
+    def let_through() -> None:
+        nonlocal raised
+        if pressed:
+            raised = True
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, record)
+    try:
+        yield let_through
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if pressed and not raised:
+        raise KeyboardInterrupt
 
 
 # Output directories of runs

@@ -23,7 +23,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
-from softgrasp.io.files import DISK_ERRORS, atomic_path, disk_message
+from softgrasp.io.files import DISK_ERRORS, atomic_path, delayed_interrupt, disk_message
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.deformable import node_bodies
@@ -441,18 +441,13 @@ def _run_with_input(command: list[str], chunks: Iterable[bytes]) -> OSError | st
         that ffmpeg wrote.
     """
     with tempfile.TemporaryFile() as errors:
-        program = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors
-        )
-        # a program that exits early breaks the pipe; its exit status is checked below
-        with contextlib.suppress(BrokenPipeError), program:
-            try:
-                _feed(program, chunks)
-            except BrokenPipeError:
-                raise
-            except BaseException:
-                program.kill()  # else it would go on writing a file that is removed
-                raise
+        with delayed_interrupt() as let_through:  # else it could hit before the program has a name
+            program = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors
+            )
+            with contextlib.suppress(BrokenPipeError), program:  # closing a broken pipe
+                _feed(program, chunks, let_through)
+            let_through()
         if program.returncode == 0:
             return None
         errors.seek(0)
@@ -464,13 +459,18 @@ def _run_with_input(command: list[str], chunks: Iterable[bytes]) -> OSError | st
         return lines[-1] if lines else f"exit status {program.returncode}"
 
 
-def _feed(program: subprocess.Popen[bytes], chunks: Iterable[bytes]) -> None:
+def _feed(
+    program: subprocess.Popen[bytes], chunks: Iterable[bytes], let_through: Callable[[], None]
+) -> None:
     assert program.stdin is not None
     try:
         for chunk in chunks:
+            let_through()
             program.stdin.write(chunk)
+    except BrokenPipeError:
+        return  # it ended early; its exit status says why
     except BaseException:
-        program.kill()
+        program.kill()  # else it would go on writing a file that is removed
         raise
 
 

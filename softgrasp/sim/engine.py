@@ -1,4 +1,4 @@
-"""Utilities around MuJoCo: collected warnings, divergence, Ctrl-C, and reused memory.
+"""Utilities around MuJoCo: collected warnings, divergence, and reused memory.
 
 The engine state and the recording of a run take some megabytes, which the operating system provides
 page by page; for a grasp of a second that costs more than its controller.
@@ -6,12 +6,9 @@ page by page; for a grasp of a second that costs more than its controller.
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
 
 import mujoco
 
@@ -78,39 +75,6 @@ class Interrupted(KeyboardInterrupt):
         """Store the finished part of the run."""
         super().__init__(f"interrupted at {result.simulated_time:.3f} s")
         self.result = result
-
-
-@contextmanager
-def held_back() -> Iterator[Callable[[], None]]:
-    """Delay Ctrl-C until MuJoCo state and recording are consistent.
-
-    A second Ctrl-C is not delayed. Nothing is changed where the program has a custom handler, and
-    outside the main thread.
-
-    Yields:
-        Function to call at such moments: raises KeyboardInterrupt if Ctrl-C was pressed.
-    """
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not usual or threading.current_thread() is not threading.main_thread():
-        yield lambda: None
-        return
-    pressed = False
-
-    def record(number: int, frame: FrameType | None) -> None:
-        nonlocal pressed
-        if pressed:
-            signal.default_int_handler(number, frame)
-        pressed = True
-
-    def let_through() -> None:
-        if pressed:
-            raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, record)
-    try:
-        yield let_through
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Workspace:

@@ -21,13 +21,14 @@ from softgrasp.description.object import Lift
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import ClosePhase, Phase, SuccessCriterion
 from softgrasp.extensions import CARRIERS, load
+from softgrasp.io.files import delayed_interrupt
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.closing_check import closing_obstacle
 from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
 from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
 from softgrasp.sim.debounced_closing import GRIP_INTERVAL
-from softgrasp.sim.engine import Workspace, caught_warnings, has_diverged, held_back
+from softgrasp.sim.engine import Workspace, caught_warnings, has_diverged
 from softgrasp.sim.friction import SlipFriction
 from softgrasp.sim.hold_test import DisturbanceTests
 from softgrasp.sim.motion_plan import (
@@ -143,7 +144,7 @@ class ClosureRun:
 
     def run(self) -> None:
         """Run the sequence, or the closure, and then the hold test or the lift."""
-        with caught_warnings(self.engine_warnings), held_back() as self._raise_interrupt:
+        with caught_warnings(self.engine_warnings), delayed_interrupt() as self._raise_interrupt:
             driven(self.running(), self._stepper.run_chunk)
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import softgrasp as sg
 from softgrasp.io.files import (
     KINDS,
     MARKER,
+    delayed_interrupt,
     other_files,
     remove_written,
     start_run,
@@ -20,7 +22,7 @@ from softgrasp.io.files import (
     write_text,
 )
 from softgrasp.io.json_lines import JsonLines
-from tests.conftest import limited_file_size
+from tests.conftest import limited_file_size, usual_ctrl_c
 
 LOAD = {"hand": sg.load_hand, "object": sg.load_object, "scene": sg.load_scene}
 
@@ -115,3 +117,44 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_earlier_file(tmp_path: Path)
         write_text(path, "x" * 2000)
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_ctrl_c_while_the_temporary_file_is_created_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = Path.touch
+
+    def touch(path: Path, mode: int, exist_ok: bool) -> None:
+        usual(path, mode, exist_ok)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "touch", touch)
+    with pytest.raises(KeyboardInterrupt):
+        write_text(tmp_path / "table.csv", "a,b")
+    assert list(tmp_path.iterdir()) == []
+
+
+def pressed_in_block(times: int, *, let_through: bool) -> list[str]:
+    """Steps of a block of delayed_interrupt that were done before KeyboardInterrupt."""
+    done = []
+    with usual_ctrl_c():
+        try:
+            with delayed_interrupt() as deliver:
+                for number in range(times):
+                    signal.raise_signal(signal.SIGINT)
+                    done.append(f"after press {number + 1}")
+                if let_through:
+                    deliver()
+                done.append("end of block")
+        except KeyboardInterrupt:
+            return done
+    pytest.fail("Ctrl-C was lost")
+
+
+def test_ctrl_c_is_delayed_to_the_end_of_the_block_or_to_where_it_is_let_through() -> None:
+    assert pressed_in_block(1, let_through=False) == ["after press 1", "end of block"]
+    assert pressed_in_block(1, let_through=True) == ["after press 1"]
+
+
+def test_a_second_ctrl_c_is_not_delayed() -> None:
+    assert pressed_in_block(2, let_through=False) == ["after press 1"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -36,6 +37,7 @@ from softgrasp.rendering.video import (
     render_key_frames,
     render_video,
 )
+from tests.conftest import usual_ctrl_c
 from tests.support.scenes import pinch
 
 
@@ -101,6 +103,21 @@ def test_a_drawing_that_fails_leaves_nothing(tmp_path):
 
     with pytest.raises(KeyError):
         write_frames(tmp_path / "film.mp4", frames(), fps=30)
+    assert not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_while_ffmpeg_starts_ends_it_and_leaves_no_file(tmp_path, monkeypatch):
+    usual, started = subprocess.Popen, []
+
+    def start(*arguments, **options):
+        started.append(usual(*arguments, **options))
+        signal.raise_signal(signal.SIGINT)
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    with usual_ctrl_c(), pytest.raises(KeyboardInterrupt):
+        write_frames(tmp_path / "film.mp4", _frames(9), fps=30)
+    assert started[0].returncode == -signal.SIGKILL
     assert not list(tmp_path.iterdir())
 
 
