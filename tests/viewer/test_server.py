@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import select
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 import viser
@@ -27,6 +29,8 @@ from softgrasp.viewer.server import AccessCheck
 TOKEN = "a-word-that-nobody-guesses"
 COOKIE = f"other=1; softgrasp_1={TOKEN}"
 PRINTABLE = st.characters(min_codepoint=32, max_codepoint=255, exclude_characters="\x7f")
+PATIENCE = 120.0
+"""Seconds after which something hangs."""
 VERSION = f"viser-v{viser.__version__}"
 
 
@@ -45,7 +49,7 @@ def status(check: AccessCheck, target: str = "/", host: str = "h:1", **fields: s
 
 def answered(port: int, raw: bytes) -> bytes:
     """All that comes back to some bytes."""
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as own:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as own:
         own.sendall(raw)
         result = b""
         while more := own.recv(65536):
@@ -188,21 +192,49 @@ def test_a_request_that_is_none_leaves_no_trace_in_the_log(
     assert caplog.records == []
 
 
-def test_silent_connections_are_closed_first(page: Page) -> None:
+class Opened:
+    """Connection that has not sent a request."""
+
+    request = None
+
+    def __init__(self, host: str) -> None:
+        self.remote_address = (host, 1)
+        self.aborted = False
+        self.transport = self
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+def test_of_silent_connections_the_oldest_of_an_address_are_closed() -> None:
+    many = [Opened("10.0.0.1") for _ in range(server.MAX_SILENT + 5)]
+    few = [Opened("10.0.0.2") for _ in range(server.MAX_SILENT)]
+    talking = Opened("10.0.0.1")
+    talking.request = "GET"  # type: ignore[assignment]
+
+    class Serving:
+        handlers = dict.fromkeys([talking, *few, *many])
+
+        def is_serving(self) -> bool:
+            return False
+
+    server._drop_silent(Serving())  # type: ignore[arg-type]
+    assert [one.aborted for one in many] == [True] * 5 + [False] * server.MAX_SILENT
+    assert not any(one.aborted for one in [talking, *few])
+
+
+def test_silent_connections_lock_nobody_out(page: Page) -> None:
     host = f"127.0.0.1:{page.port}"
-    with connect(f"ws://{host}", subprotocols=[VERSION]) as browser:
-        silent = [socket.create_connection(("127.0.0.1", page.port)) for _ in range(300)]
+    with connect(f"ws://{host}", subprotocols=[VERSION]) as browser, ExitStack() as stack:
+        silent = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", page.port)))
+            for _ in range(300)
+        ]
         assert answered(page.port, request(host)).startswith(b"HTTP/1.1 200 ")
-        end = time.monotonic() + 20.0
-        while time.monotonic() < end:
-            closed = select.select(silent, [], [], 0.1)[0]
-            if len(closed) == 300 - server.MAX_SILENT:
-                break
-        assert len(closed) == 300 - server.MAX_SILENT
-        browser.ping().wait(20)
+        while len(select.select(silent, [], [])[0]) < 300 - server.MAX_SILENT:
+            pass  # the others are closed some seconds later
+        browser.ping().wait(PATIENCE)
         assert answered(page.port, request(host)).startswith(b"HTTP/1.1 200 ")
-    for one in silent:
-        one.close()
 
 
 def test_the_pages_of_one_address_are_limited(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,10 +264,13 @@ def test_a_page_that_cannot_be_protected_is_not_opened(
 def test_a_connection_from_before_the_checks_is_closed() -> None:
     opened = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
     early = socket.create_connection(("127.0.0.1", opened.get_port()))
-    time.sleep(0.1)  # it is accepted, with the hook of then
+    loop = opened.get_event_loop()
+    (served,) = [one for one in gc.get_objects() if type(one) is Server and one.get_loop() is loop]
+    while not served.handlers:  # it is accepted, with the hook of then
+        time.sleep(0.01)
     server.protect(opened, AccessCheck(TOKEN, 1))
     with early, contextlib.suppress(ConnectionError):
-        early.settimeout(20)
+        early.settimeout(PATIENCE)
         early.sendall(request("127.0.0.1"))
         assert early.recv(10) == b""
     opened.stop()
