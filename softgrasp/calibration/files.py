@@ -306,9 +306,10 @@ def _video_findings(track: TipTrack, finger: SoftFinger, tree: Mapping[str, Any]
     numbers = isinstance(bounds, tuple) and all(isinstance(one, int | float) for one in bounds)
     if not numbers or len(bounds) != 2 or not 0.0 < bounds[0] < bounds[1]:
         return []  # the problem reports them
-    return list(
-        check_video(track.path, track.frame_rate, track.height, track.pixels, finger, bounds)
+    findings = check_video(
+        track.path, track.frame_rate, track.height, track.pixels, track.likeness, finger, bounds
     )
+    return list(findings)
 
 
 def _release(mass: float, path: Path, time: Array, height: Array, rule: str) -> Release:

@@ -53,6 +53,8 @@ NEAR = 0.02
 CLOSE = 2.0
 """Models whose AIC differs by less are equally good (Burnham and Anderson 2002)."""
 
+MIN_STEPS = 4
+"""Fewest steps of a search that is drawn."""
 GROUP = 10
 """Iterations over which personal bests are averaged, as in Hadi et al. (2025), Figure 9."""
 BEYOND = 0.5
@@ -152,7 +154,7 @@ def _draw_all(result: CalibrationResult, directory: Path) -> list[Figure]:
         ("Tip force", draw_forces(result, directory / "forces.png"),
          "Force of the tip on a horizontal frictionless plate, and its residual."),
         ("Uncertainty of the parameters", draw_parameters(result, directory / "parameters.png"),
-         "Bars: standard errors (an arrowhead where one exceeds the panel); open and red: not "
+         "Bars: 95 % intervals (an arrowhead where one exceeds the panel); open and red: not "
          "determined by the measurements; dotted: bounds."),
         ("Correlation", draw_correlation(result, directory / "correlation.png"),
          "Strongly correlated parameters cannot be identified separately."),
@@ -267,7 +269,8 @@ def _parameter_rows(stage: StageResult, unknown: set[str]) -> list[tuple[str, ..
         error_text = "unknown" if np.isinf(part) else "more than ten times the value"
         if part < HUGE:
             error_text = f"{error:.2g}" + (f" ({100 * part:.2g} %)" if unit else "")
-        near = min(value - low, high - value) < NEAR * (high - low)
+        bounded = not (lower_end < low or upper_end > high)  # the joint estimate has no bounds
+        near = bounded and min(value - low, high - value) < NEAR * (high - low)
         bound = "on its bound" if name in stage.on_bound else "near its bound" if near else ""
         remark = ", ".join(filter(None, (bound, "not determined" if name in unknown else "")))
         shown = f"{value:.4g} {unit}" if stage.name == "arm" else f"{value:.4g}"
@@ -534,7 +537,7 @@ def draw_forces(result: CalibrationResult, path: str | Path) -> Path | None:
 
 
 def draw_parameters(result: EstimatedParameters, path: str | Path) -> Path | None:
-    """Draw parameters with standard errors and bounds, one panel per stage.
+    """Draw parameters with 95 % intervals and bounds, one panel per stage.
 
     Returns:
         None if no stage has several parameters.
@@ -546,7 +549,9 @@ def draw_parameters(result: EstimatedParameters, path: str | Path) -> Path | Non
         grid = style.panels(figure, 1, len(stages), margins=(0.6, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
         for index, stage in enumerate(stages):
             unit, factor = _display_unit(stage)
+            low, high = _interval_bars(stage).T
             columns = {"value": stage.values, "standard error": stage.uncertainty.errors,
+                       "95 % from": low, "95 % to": high,
                        "lower bound": stage.lower, "upper bound": stage.upper}  # fmt: skip
             table.add({f"{stage.name} parameter": stage.names})
             table.add({f"{stage.name} {k} [{unit}]": factor * v for k, v in columns.items()})
@@ -557,28 +562,34 @@ def draw_parameters(result: EstimatedParameters, path: str | Path) -> Path | Non
 def _parameters(axes: Axes, stage: StageResult, unknown: set[str]) -> None:
     unit, factor = _display_unit(stage)
     values, width = stage.values * factor, (stage.upper - stage.lower) * factor
-    # infinite errors are limited to twice the range
-    errors = np.minimum(np.nan_to_num(stage.uncertainty.errors * factor, posinf=np.inf), 2 * width)
+    # infinite intervals are limited to twice the range
+    ends = np.clip(_interval_bars(stage).T * factor, values - 2 * width, values + 2 * width)
     indices = np.arange(len(stage.names))
     low, high = float((stage.lower * factor).min()), float((stage.upper * factor).max())
-    bottom = max(float((values - errors).min()), low - BEYOND * (high - low))
-    top = min(float((values + errors).max()), high + BEYOND * (high - low))
+    bottom = max(float(ends[0].min()), low - BEYOND * (high - low))
+    top = min(float(ends[1].max()), high + BEYOND * (high - low))
     spare = 0.08 * (high - low)
     axes.set_ylim(min(low, bottom) - spare, max(high, top) + spare)
     for index, name in enumerate(stage.names):
         known = name not in unknown
         color = style.EDGE if known else style.LOST
         axes.errorbar(
-            index, values[index], yerr=errors[index], color=color, fmt="o", ms=5,
-            capsize=3, lw=1.3, mfc=color if known else "white",
+            index, values[index], yerr=np.abs(ends[:, index] - values[index])[:, None],
+            color=color, fmt="o", ms=5, capsize=3, lw=1.3, mfc=color if known else "white",
         )  # fmt: skip
-        _mark_clipped(
-            axes, index, values[index] - errors[index], values[index] + errors[index], color
-        )
+        _mark_clipped(axes, index, float(ends[0, index]), float(ends[1, index]), color)
     for bound in (stage.lower, stage.upper):
         axes.hlines(bound * factor, indices - 0.5, indices + 0.5, color=style.MUTED, lw=0.8, ls=":")
     axes.set_xticks(indices, stage.names)
     axes.set_title(f"{stage.name} [{unit}]")
+
+
+def _interval_bars(stage: StageResult) -> Array:
+    """Return the 95 % intervals, (p, 2); from standard errors where intervals are unknown."""
+    reach = 1.96 * np.nan_to_num(stage.uncertainty.errors, nan=np.inf, posinf=np.inf)
+    about = np.stack([stage.values - reach, stage.values + reach], axis=1)
+    ends = interval_ends(stage)
+    return np.where(np.isfinite(ends), ends, about)
 
 
 def _display_unit(stage: StageResult) -> tuple[str, float]:
@@ -631,15 +642,17 @@ def draw_correlation(result: EstimatedParameters, path: str | Path) -> Path | No
 def draw_fitness(result: EstimatedParameters, path: str | Path) -> Path | None:
     """Draw the objective of all particles and the best so far (Hadi et al. 2025, Figure 8).
 
-    Stages of a single step, whose parameters are those of the joint estimate, have no panel; None
-    where all are.
+    Stages of less than ``MIN_STEPS`` steps, such as those of the joint estimate, have no panel.
+
+    Returns:
+        None where no stage has one.
     """
-    searched = [stage for stage in result.stages if len(stage.history) > 1]
+    searched = [stage for stage in result.stages if len(stage.history) >= MIN_STEPS]
     count = len(searched)
     if not searched:
         return None
     with style.figure(path, 3.0) as (figure, table):
-        grid = style.panels(figure, 1, count, margins=(0.65, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
+        grid = style.panels(figure, 1, count, margins=(0.85, 0.15, 0.5, 0.35), gaps=(0.8, 0.3))
         for index, stage in enumerate(searched):
             unit = _objective_unit(result, stage)
             _fitness(figure.add_subplot(grid[0, index]), table, stage, unit)
@@ -678,6 +691,7 @@ def _fitness(axes: Axes, table: style.Table, stage: StageResult, unit: str) -> N
         })  # fmt: skip
     axes.set_yscale("log")
     axes.set_xlabel(steps)
+    axes.locator_params(axis="x", integer=True)
     axes.set_ylabel(quantity)
     axes.set_title(f"{stage.name}, {stage.evaluations} evaluations")
 

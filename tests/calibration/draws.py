@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from softgrasp.calibration.joint_model import JointModel, Priors
 from softgrasp.calibration.objectives import finger_values, with_values
+from softgrasp.calibration.posterior import SCALES, USUAL_SCALE
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.continuum.statics import GRAVITY, Loads, PlanarChain, rest
 from softgrasp.description.calibration import CalibrationProblem, HungAngles
@@ -60,6 +62,55 @@ def another_finger(seed: int) -> CalibrationProblem:
     )
 
 
+def systematic(seed: int) -> CalibrationProblem:
+    """Noise, another finger, and every systematic error drawn from its prior.
+
+    Simulation-based calibration: intervals of an exact posterior contain 95 % (Talts et al.,
+    arXiv:1804.06788), but for stiffness and gain, which are those of ``another_finger``.
+    """
+    problem, rng = another_finger(seed), np.random.default_rng(9000 + seed)
+    problem = problem.replace(  # without noise
+        hung=tuple(one.replace(angles=(0.0,) * OBSERVED) for one in problem.hung)
+    )
+    model = JointModel(problem, VirtualExperiments(problem), Priors())
+    likely = 1.0 / (USUAL_SCALE + np.array(SCALES))
+    exact = np.array([np.nan])
+    while np.isnan(exact).any():  # some fingers slip below the plate
+        tilt, offset = rng.choice(SCALES, 2, p=likely / likely.sum())
+        model.tilt, model.offset = tilt * model.priors.tilt, offset * model.priors.offset
+        z = rng.standard_normal(model.size)
+        z[: sum(model.sizes)] = _standardised(model, truth(problem))
+        exact = model.simulate(z[None])[0]
+    angles, forces = np.split(exact, [model.angles.size])
+    angles *= 1.0 + model.priors.shape * rng.standard_normal(angles.shape)
+    angles += ANGLE_NOISE * rng.standard_normal(angles.shape)
+    forces += FORCE_NOISE * rng.standard_normal(forces.shape)
+    return problem.replace(
+        hung=tuple(
+            one.replace(angles=tuple(row))
+            for one, row in zip(problem.hung, angles.reshape(-1, OBSERVED).tolist(), strict=True)
+        ),
+        forces=tuple(
+            one.replace(force=force)
+            for one, force in zip(problem.forces, forces.tolist(), strict=True)
+        ),
+    )
+
+
+def _standardised(model: JointModel, true: np.ndarray) -> np.ndarray:
+    """Return the z of a finger: mean of stiffness, stiffness of each joint, gain."""
+    ends = np.zeros((2, model.size))
+    ends[1, [0, model.sizes[0]]] = 1.0  # means of stiffness and of gain
+    (k0, k1), (gain0, gain1) = (np.log(block) for block in model.parameters(ends))
+    k, gain = np.log(true[:-1]), np.log(true[-1])
+    common = k.mean()
+    return np.array([
+        (common - k0[0]) / (k1[0] - k0[0]),
+        *((k - common) / model.priors.joints),
+        (gain - gain0[0]) / (gain1[0] - gain0[0]),
+    ])  # fmt: skip
+
+
 def rounded_valleys(seed: int) -> CalibrationProblem:
     """Offsets of 1° of every joint's angle, the same in all pictures."""
     problem, rng = good(seed), np.random.default_rng(1000 + seed)
@@ -110,6 +161,7 @@ def fine_angles() -> np.ndarray:
 DRAWS: dict[str, Callable[[int], CalibrationProblem]] = {
     "noise": good,
     "noise, and another finger in each draw": another_finger,
+    "noise, another finger, and systematic errors drawn from the priors": systematic,
     "noise, and a base tilted by 2°": tilted,
     "noise, and offsets of 1° in every joint, as of rounded valleys": rounded_valleys,
     "noise, and a finger with twice as many joints": finer,

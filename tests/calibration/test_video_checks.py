@@ -22,9 +22,10 @@ def release(seconds: float = 1.0, rate: float = RATE, swing: float = 0.02) -> np
     return 0.03 - decay * np.cos(2.0 * np.pi * FREQUENCY * time)
 
 
-def findings(heights: np.ndarray, stated: float = RATE) -> list[str]:
+def findings(heights: np.ndarray, stated: float = RATE, likeness: float = 0.99) -> list[str]:
     pixels = np.stack([0.0 * heights, heights / 1e-4], axis=1)
-    return list(check_video(Path("20g.avi"), stated, heights, pixels, FINGER, BOUNDS))
+    alike = np.linspace(1.0, likeness, len(heights))
+    return list(check_video(Path("20g.avi"), stated, heights, pixels, alike, FINGER, BOUNDS))
 
 
 def test_a_whole_release_causes_no_finding():
@@ -65,3 +66,12 @@ def test_copied_frames_are_counted():
     (doubt,) = findings(doubled)
     assert "% of the frames of the motion are copies of the frame before" in doubt
     assert copied_frames(np.stack([0.0 * doubled, doubled / 1e-4], axis=1)) > 0.4
+
+
+def test_an_oblique_view_is_reported():
+    (doubt,) = findings(release(), likeness=0.96)
+    assert doubt == (
+        "20g.avi: the end of the finger looks different as it moves (correlation down to 0.960, "
+        "expected at least 0.98): the camera sees it obliquely, which makes motions appear "
+        "smaller; direct it at right angles to the plane of bending"
+    )

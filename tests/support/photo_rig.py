@@ -8,6 +8,7 @@ flanks are straight and may lean, crests are flat, and the skin is a smooth curv
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -21,6 +22,8 @@ from softgrasp.vision.image import Image, opencv
 FINE, SUBPIXEL, SLICES, ARC = 2, 4, 5, 9
 SKIN, END = 0.010, 0.0085
 """Height of the smooth side over the joints, and of the end face [m]."""
+BEGIN = 0.0092
+"""Visible length before the first joint [m]."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,23 @@ class PhotoRig:
     def photo(self, angles: np.ndarray) -> Image:
         """Photograph the finger with these joint angles [rad]."""
         return self._developed(self._drawn(np.asarray(angles, dtype=float)))
+
+    @property
+    def length(self) -> float:
+        """Visible length of the straight finger [m]."""
+        return self.finger.tip[0] - self.finger.joints[0].position[0] + BEGIN
+
+    def film(self, angles: np.ndarray, shutter: int = 1) -> Iterator[Image]:
+        """Film a motion.
+
+        Args:
+            angles: Joint angles at equal intervals, ``shutter`` of them a frame, (n, joints) [rad].
+            shutter: Positions that the open shutter averages.
+        """
+        for number, first in enumerate(range(0, len(angles) - shutter + 1, shutter)):
+            frame = self.with_(seed=self.seed + number)
+            drawn = [frame._drawn(one) for one in angles[first : first + shutter]]
+            yield frame._developed(np.mean(drawn, axis=0))
 
     def empty(self) -> Image:
         """Photograph clamp and paper only."""
@@ -151,7 +171,7 @@ class PhotoRig:
         along = steps / lengths[:, None]
         down = np.stack([along[:, 1], -along[:, 0]], axis=1)
         base = _rotation(self.base)
-        start = points[0] + base @ [-0.0092, 0.0]
+        start = points[0] + base @ [-BEGIN, 0.0]
         before = points[0] - start
         parts = []
         for index in range(len(steps)):

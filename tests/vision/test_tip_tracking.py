@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
 
 import softgrasp as sg
+from softgrasp.calibration.video_checks import OBLIQUE
 from softgrasp.continuum.settling import RULES, settling
 from softgrasp.vision.debug_figures import annotated_frame
 from softgrasp.vision.image import Floats, Image
@@ -26,6 +27,7 @@ from softgrasp.vision.tip_tracking import (
     track_tip,
 )
 from softgrasp.vision.video_reader import open_video
+from tests.support.photo_rig import PhotoRig
 from tests.support.synthetic_video import SyntheticVideo
 from tests.support.videos import write_video
 
@@ -134,6 +136,50 @@ def test_a_video_settles_as_the_finger_does(
         assert seen.time == pytest.approx(true.time, rel=0.01)
         if rule == "paper000":
             assert true.overshoots == {20: 10, 40: 12, 100: 14}[grams]
+
+
+VIDEO_RATE = 480.0
+
+
+def recorded(path: Path, shutter: int = 1, **rig: object) -> tuple[TipTrack, np.ndarray]:
+    """Track a film of PhotoRig, which knows nothing of the tracker; also its true heights."""
+    motion = release(40)
+    time = np.arange(round(0.72 * VIDEO_RATE) * shutter) / (VIDEO_RATE * shutter)
+    angles = np.stack([np.interp(time, motion.time, one) for one in motion.joint_angles.T], axis=1)
+    camera = PhotoRig(motion.finger, width=320, **rig)  # type: ignore[arg-type]
+    write_video(path, camera.film(angles, shutter), VIDEO_RATE)
+    track = track_tip(path, finger_length=camera.length)
+    heights = np.array([camera.points(one)[-1, 1] for one in angles])
+    return track, heights.reshape(-1, shutter).mean(axis=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "rig",
+    [
+        pytest.param({"noise": 0.04, "blur": 1.5, "jpeg": 30}, id="noise, blur, compression"),
+        pytest.param({"fillet": 0.12, "lean": 0.05, "jpeg": 50}, id="rounded, leaning bellows"),
+        pytest.param({"yaw": 3.0, "pitch": 4.0, "distance": 0.6}, id="oblique, from nearby"),
+        pytest.param({"roll": 3.0, "defocus": 2.0}, id="rolled, out of focus"),
+        pytest.param({"shutter": 3, "colour": (70.0, 120.0, 190.0)}, id="open shutter"),
+    ],
+)
+def test_a_video_of_another_renderer_settles_as_the_finger_does(
+    rig: dict[str, object], tmp_path: Path
+) -> None:
+    track, heights = recorded(tmp_path / "release.mp4", **rig)  # type: ignore[arg-type]
+    assert 1e3 * np.std(track.height - heights) < 0.3
+    true = settling(release(40).time, release(40).tip_position[:, 2], "paper000")
+    seen = settling(track.time, track.height, "paper000")
+    assert seen.overshoots == true.overshoots
+    assert seen.time == pytest.approx(true.time, rel=0.01)
+
+
+@pytest.mark.slow
+def test_a_camera_that_sees_the_finger_obliquely_is_noticed(tmp_path: Path) -> None:
+    track, heights = recorded(tmp_path / "release.mp4", yaw=6.0, pitch=4.0)
+    assert np.ptp(track.height) < 0.97 * np.ptp(heights)
+    assert track.likeness.min() < OBLIQUE
 
 
 @pytest.fixture(scope="module")
