@@ -35,7 +35,7 @@ larger than the opening of the hand, the largest distance of two fingers at thei
 the hand is open, is simulated, too, but counted apart, in parentheses. A hand that cannot be read
 is refused, with the reason on the page. `half_hand` has no opposing fingers: it is meant for scenes
 with a wall. Where the specified grasp of a hand does not hold an object, one is computed for it
-(docs/urdf_hands.md, "The object that is given").
+([grasp for the object of the scene](imported_hands.md#grasp-for-the-object-of-the-scene)).
 
 ## What is not held
 
