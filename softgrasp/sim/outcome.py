@@ -2,7 +2,7 @@
 
 ``GraspStatus`` describes the end of the closure. ``Outcome`` is decided after the hold test from
 the values of a result alone (``outcome_of``), so that a loaded result has the same one. All
-thresholds are constants of this module; docs/outcomes.md has the criteria as a table.
+thresholds are constants of this module; docs/success.md has the criteria as a table.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Outcome(Enum):
     """Outcome of a run, decided after the hold test, as a sentence for the user.
 
     CLOSED is the outcome of a run without a hold test whose contacts can balance one another; with
-    a test it is one of the others. See ``outcome_of`` and docs/outcomes.md.
+    a test it is one of the others. See ``outcome_of`` and docs/success.md.
     """
 
     HELD = "the object was held in the hold test"
