@@ -12,8 +12,9 @@ from softgrasp import assets
 from softgrasp.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "beyond_paper004.md").read_text(encoding="utf-8")
-ROWS = [line.strip("|").split("|") for line in PAGE.splitlines() if line.startswith("| ")][1:]
+PAGE = (ROOT / "docs" / "compared.md").read_text(encoding="utf-8")
+SECTION = PAGE.split("\n## Future work of Pozzi")[1].split("\n## ")[0]
+ROWS = [line.strip("|").split("|") for line in SECTION.splitlines() if line.startswith("| ")][1:]
 
 
 def cell(row: list[str], index: int) -> str:
