@@ -8,7 +8,7 @@ Frames at the end of a segment (they have the same position and z axis, and diff
 about z):
 
 - ``bishop``: rotated about the normal of the bending plane only, so a straight segment does not
-  rotate (papers 002 eq 3 and 003 eq 3, corrected in docs/pcc.md); the default.
+  rotate (papers 002 eq 3 and 003 eq 3, corrected in docs/control.md); the default.
 - ``webster``: Rz(φ) of the bending plane is kept (paper 001 eq 5; Webster and Jones 2010); its
   limit at κ = 0 depends on φ.
 """
