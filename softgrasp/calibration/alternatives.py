@@ -8,27 +8,37 @@ the same numbers, such as forces in grams; the stage is fitted again with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.calibration.objectives import block_of, root_mean_square, squared_angles
+from softgrasp.calibration.objectives import root_mean_square, squared_angles
 from softgrasp.calibration.optimizers import least_squares_search
 from softgrasp.calibration.stages import Journal, Search, Stage, VirtualExperiments
 from softgrasp.continuum.statics import HungRig, PlanarChain
-from softgrasp.description.calibration import CalibrationProblem, HungAngles, TipForce
+from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.mechanics.transforms import Array
 
 BETTER = 3.0
 """Ratio of relative residuals from which another reading is reported [–]."""
+LIKELIER = 12.0
+"""Gain of the logarithm of the likelihood from which one is reported, too [–]."""
+MAX_HALVINGS = 8
+"""Number of start values that are tried for a reading."""
 MAX_SWAPPED = 8
 """Number of loads up to which swapped rows are tried in all pairs."""
 ATMOSPHERE = 101_325.0
 """Standard atmosphere, between absolute and gauge pressure [Pa]."""
+PRESSURE_UNITS = {
+    "bar": 100.0, "psi": 6.894757, "MPa": 1e3, "mbar": 0.1, "mmHg": 0.1333224, "Pa": 1e-3,
+}  # fmt: skip
+"""Size of units that may be mistaken for kPa [kPa]."""
 DEGREES = 180.0 / np.pi
 ANGLE_STEP, RELATIVE_STEP, PRESSURE_STEP, GAP_STEP = 1e-4, 1e-4, 1e2, 1e-5
 """Steps of central differences by nuisances [rad, –, Pa, m]."""
@@ -39,11 +49,13 @@ class Nuisance:
     """A systematic error with its effect on every measured value of a stage.
 
     Args:
-        name: Sentence with ``{}`` for the estimate in ``unit``.
+        name: Sentence with ``{}`` for the estimate in ``unit``, and ``[heavier|lighter]`` for words
+            that depend on its sign; without both for one whose size is 1.
         effect: Change of the simulated values by one unit of SI, (m,).
         unit: Unit of the sentence.
         factor: From SI to that unit.
         material: Smallest size that is reported [SI].
+        limits: Range of possible sizes [SI].
     """
 
     name: str
@@ -51,6 +63,26 @@ class Nuisance:
     unit: str
     factor: float
     material: float
+    limits: tuple[float, float] = (-np.inf, np.inf)
+
+    @property
+    def single(self) -> bool:
+        """Whether it is an error of one measured value only."""
+        return int(np.count_nonzero(self.effect)) == 1
+
+    def is_material(self, estimate: float) -> bool:
+        """Return whether an estimate [SI] is possible, and large enough to be reported."""
+        low, high = self.limits
+        return abs(estimate) > self.material and low <= estimate <= high
+
+    def sentence(self, estimate: float) -> str:
+        """Return the sentence with an estimate [SI]."""
+        size = self.factor * estimate
+        if "[" in self.name:
+            size = abs(size)
+        shown = f"{size:.0f}" if abs(size) >= 100.0 else f"{size:.2g}"
+        text = self.name.format(f"{shown}{self.unit}")
+        return re.sub(r"\[(.*?)\|(.*?)\]", lambda x: x[1] if estimate > 0.0 else x[2], text)
 
 
 @dataclass(frozen=True)
@@ -82,6 +114,7 @@ class HungFinger:
         tilt: Rotation of the base, positive towards −z [rad].
         overhang: Distance of the weight beyond the tip, over the length of the last link [–].
         relative: Whether angles are those beyond the angles without a weight.
+        hung_link: Number of the link at whose beginning the weights hang; None for the tip.
     """
 
     chain: PlanarChain
@@ -90,6 +123,7 @@ class HungFinger:
     tilt: float = 0.0
     overhang: float = 0.0
     relative: bool = False
+    hung_link: int | None = None
 
     @classmethod
     def of(cls, problem: CalibrationProblem) -> HungFinger:
@@ -107,9 +141,10 @@ class HungFinger:
 
     def simulate(self, stiffness: Array) -> Array:
         """Compute all angles for stiffness (B, n), (B, m) [rad]."""
-        angles = HungRig(self.masses, self.tilt, self.overhang, relative=self.relative).angles(
-            self.chain, stiffness
+        rig = HungRig(
+            self.masses, self.tilt, self.overhang, relative=self.relative, hung_link=self.hung_link
         )
+        angles = rig.angles(self.chain, stiffness)
         parts = [angles[:, i, : len(one)] for i, one in enumerate(self.angles)]
         return np.concatenate(parts, axis=-1)
 
@@ -162,26 +197,28 @@ def _of_rig(rig: HungFinger, stiffness: Array) -> Iterator[Nuisance]:
         "°", DEGREES, 0.5 / DEGREES,
     )  # fmt: skip
     yield Nuisance(
-        "the finger weighs {} more than described",
+        "the finger weighs {} [more|less] than described",
         effect(lambda x: rig.scaled(mass=1.0 + x), RELATIVE_STEP), " %", 100.0, 0.1,
+        (-0.8, 4.0),
     )  # fmt: skip
     if heaviest <= 0.0:
         return
     yield Nuisance(
-        "the weights hang {} of the last link beyond the tip",
+        "the weights hang {} of the last link [beyond|before] the tip",
         effect(lambda x: replace(rig, overhang=x), RELATIVE_STEP), " %", 100.0, 0.1,
     )  # fmt: skip
     step, loaded = RELATIVE_STEP * heaviest, rig.masses > 0.0
     if loaded.sum() > 1:
         yield Nuisance(
-            "every weight is {} heavier than named, as with a hook or a scale without tare",
+            "every weight is {} [heavier|lighter] than named, as with [a hook or a|a] scale "
+            "without tare",
             effect(partial(_heavier, rig, loaded), step), " g", 1e3,
             0.02 * heaviest,
         )  # fmt: skip
     for index in np.flatnonzero(loaded).tolist():
         one = np.arange(len(rig.masses)) == index
         yield Nuisance(
-            f"the weight of {1e3 * rig.masses[index]:g} g is {{}} heavier than named",
+            f"the weight of {1e3 * rig.masses[index]:g} g is {{}} [heavier|lighter] than named",
             effect(partial(_heavier, rig, one), step), " g", 1e3,
             0.05 * float(rig.masses[index]),
         )  # fmt: skip
@@ -200,12 +237,74 @@ def _of_angles(rig: HungFinger, labels: tuple[str, ...]) -> Iterator[Nuisance]:
         for joint in range(int(number.max()) + 1):
             effect = (number == joint).astype(float)
             yield Nuisance(
-                f"the angle of joint {joint + 1} is {{}} too large under every weight", effect,
-                "°", DEGREES, material,
+                f"the angle of joint {joint + 1} is {{}} too [large|small] under every weight",
+                effect, "°", DEGREES, material,
             )  # fmt: skip
+    measured = rig.measured
+    weights = zip(rig.masses, rig.angles, strict=True)
+    masses = np.concatenate([np.full(len(row), mass) for mass, row in weights])
+    if masses.max() > 0.0:
+        yield Nuisance(
+            "the angles under the heaviest weight are {} too [large|small], and those under other "
+            "weights in proportion, as where creep had not ended under [light|heavy] weights or "
+            "where springs [soften|stiffen]",
+            measured * masses / masses.max(), " %", 100.0, 0.1,
+        )  # fmt: skip
+    yield from _of_series(labels, measured, 0.05)
+    yield from _of_unloading(rig, labels, masses)
+    yield from _of_swaps(rig, measured)
     for index, label in enumerate(labels):
         effect = (np.arange(len(labels)) == index).astype(float)
-        yield Nuisance(f"{label} is {{}} too large", effect, "°", DEGREES, material)
+        yield Nuisance(f"{label} is {{}} too [large|small]", effect, "°", DEGREES, material)
+
+
+def _of_series(labels: Sequence[str], measured: Array, material: float) -> Iterator[Nuisance]:
+    """Yield systematic differences between the repeats of a measurement.
+
+    Args:
+        labels: Equal ones are repeats, in the order in which they were measured.
+        measured: Measured values, (m,).
+        material: Smallest relative difference that is reported [–].
+    """
+    number = np.array([labels[:i].count(label) for i, label in enumerate(labels)])
+    largest = float(np.abs(measured).max())
+    if 0 < number.max() < len(labels) // 3:
+        name = "values of repeated series are {} [larger|smaller] than those of the first series"
+        yield Nuisance(f"{name}, as with loading and unloading or creep",
+                       measured * (number > 0), " %", 100.0, material)  # fmt: skip
+        yield Nuisance("each repeated series is {} [higher|lower] than the one before, as with a "
+                       "sensor that drifts", largest * number, " % of the largest value", 100.0,
+                       0.2 * material)  # fmt: skip
+
+
+def _of_unloading(rig: HungFinger, labels: Sequence[str], masses: Array) -> Iterator[Nuisance]:
+    """Yield angles of repeated series that are larger, the more so the lighter the weight."""
+    number = np.array([labels[:i].count(label) for i, label in enumerate(labels)])
+    if number.max() == 0 or rig.masses.max() <= 0.0:
+        return
+    top = rig.angles[int(rig.masses.argmax())]
+    joint = np.concatenate([np.arange(len(row)) for row in rig.angles])
+    largest = top[np.minimum(joint, len(top) - 1)]
+    yield Nuisance(
+        "angles of repeated series are [larger|smaller] than those of the first by {} of the angle "
+        "under the heaviest weight where the weight is light, as with loading and unloading",
+        largest * (1.0 - masses / masses.max()) * (number > 0), " %", 100.0, 0.03,
+    )  # fmt: skip
+
+
+def _of_swaps(rig: HungFinger, measured: Array) -> Iterator[Nuisance]:
+    """Yield exchanges of two successive rows; the effect of size 1 is the whole exchange."""
+    ends = np.cumsum([len(one) for one in rig.angles])
+    grams = 1e3 * rig.masses
+    for row, (a, b) in enumerate(pairwise(rig.angles)):
+        if len(a) == len(b) and grams[row] != grams[row + 1]:
+            effect = np.zeros_like(measured)
+            effect[ends[row] - len(a) : ends[row]] = a - b
+            effect[ends[row] : ends[row] + len(b)] = b - a
+            yield Nuisance(
+                f"rows {row + 1} and {row + 2}, of {grams[row]:g} and {grams[row + 1]:g} g, are "
+                "exchanged", effect, "", 1.0, 0.6,
+            )  # fmt: skip
 
 
 def _of_forces(
@@ -224,14 +323,16 @@ def _of_forces(
 
     slope = (at(2.0 * PRESSURE_STEP) - at(0.0)) / (2.0 * PRESSURE_STEP)
     results = [
-        Nuisance("the scale shows {} too much, as without tare", np.ones(len(forces)), " N", 1.0,
-                 0.03 * largest),
-        Nuisance("the pressures are {} higher than named", np.nan_to_num(slope), " kPa", 1e-3,
-                 0.03 * float(pressures.max())),
+        Nuisance("the scale shows {} too [much|little], as without tare", np.ones(len(forces)),
+                 " N", 1.0, 0.03 * largest),
+        Nuisance("the pressures are {} [higher|lower] than named, as with [|absolute pressures, "
+                 "with a gap between tip and plate, or with ]a sensor without tare",
+                 np.nan_to_num(slope), " kPa", 1e-3, 0.03 * float(pressures.max())),
     ]  # fmt: skip
+    results += _of_series(stage.labels, stage.measured, 0.05)
     for pressure in np.unique(pressures).tolist():
         effect = (pressures == pressure).astype(float)
-        name = f"the force at {pressure / 1e3:g} kPa is {{}} too large"
+        name = f"the force at {pressure / 1e3:g} kPa is {{}} too [large|small]"
         results.append(Nuisance(name, effect, " N", 1.0, 2.0 * problem.model_error * largest))
     return results
 
@@ -253,22 +354,35 @@ def better_readings(
         position: Fitted parameters, (p,).
 
     Returns:
-        Readings whose relative residual is at least ``BETTER`` times smaller, the best first.
+        Readings whose relative residual is at least ``BETTER`` times smaller, or the logarithm of
+        whose likelihood is larger by ``LIKELIER``, the best first.
     """
     if stage.name == "springs" and stage.unit == "rad":
         readings = _read_angles(problem, stage)
-    elif stage.name == "torques" and stage.unit == "N":
-        readings = _read_forces(problem, experiments, stage, stiffness)
+    elif stage.name == "torques":
+        read = _read_forces if stage.unit == "N" else _read_bending
+        readings = read(problem, experiments, stage, stiffness)
     else:
         return []
     now = _relative(stage, position)
     results = []
     for reading, other in readings:
-        fitted = least_squares_search(Search(other, Journal(None, "")), other.block.middle)
+        fitted = least_squares_search(Search(other, Journal(None, "")), _start(other))
         residual = _relative(other, fitted)
-        if residual * BETTER <= now:
-            results.append(Alternative(stage.name, reading, now / max(residual, 1e-12)))
+        ratio = now / max(residual, 1e-12)
+        if ratio >= BETTER or len(stage.measured) * math.log(ratio) > LIKELIER:
+            results.append(Alternative(stage.name, reading, ratio))
     return sorted(results, key=lambda one: -one.ratio)
+
+
+def _start(stage: Stage) -> Array:
+    """Return the middle of the bounds, or a point nearer to the lower ones that is simulated."""
+    lower, middle = stage.block.lower, stage.block.middle
+    for halvings in range(MAX_HALVINGS):
+        start = np.asarray(lower + (middle - lower) * 0.5**halvings)
+        if np.isfinite(stage.simulate(start[None])).all():
+            return start
+    return middle
 
 
 def _relative(stage: Stage, position: Array) -> float:
@@ -297,6 +411,17 @@ def _read_angles(problem: CalibrationProblem, stage: Stage) -> Iterator[tuple[st
         ("the weights are in ounces, not in g", replace(rig, masses=28.3495 * rig.masses)),
         ("the weights are in pounds, not in g", replace(rig, masses=453.592 * rig.masses)),
         ("the weights are in N, not in g", replace(rig, masses=101.972 * rig.masses)),
+        ("the weights are in mN, not in g", replace(rig, masses=0.101972 * rig.masses)),
+        ("the weights named are those added, and their sum hung",
+         replace(rig, masses=_changed(rig.masses, np.cumsum))),
+        ("the weights named are sums, and only the last one hung",
+         replace(rig, masses=_changed(rig.masses, partial(np.diff, prepend=0.0)))),
+        ("each row has the angles of the row before",
+         replace(rig, masses=np.append(_row_before(rig.masses), rig.masses[:-1]))),
+        ("each row has the angles of the row after",
+         replace(rig, masses=np.append(rig.masses[1:], rig.masses[-1:]))),
+        *((f"the weights hang at joint {joint + 1}, not at the tip", replace(rig, hung_link=joint))
+          for joint in range(1, len(rig.chain.steps))),
         ("the weights are in the reverse order", replace(rig, masses=rig.masses[::-1])),
         ("the finger's masses are in g, not in kg", rig.scaled(mass=1e-3)),
         ("the finger's masses are in kg, not in g", rig.scaled(mass=1e3)),
@@ -324,6 +449,17 @@ def _read_angles(problem: CalibrationProblem, stage: Stage) -> Iterator[tuple[st
         yield reading, _springs_of(other, stage)
 
 
+def _row_before(masses: Array) -> float:
+    """Return the weight before the first one, at their distance [kg]."""
+    return max(float(2.0 * masses[0] - masses[1]), 0.0) if len(masses) > 1 else float(masses[0])
+
+
+def _changed(masses: Array, change: Callable[[Array], Array]) -> Array:
+    """Change the levels of weights, ascending, whatever their order and repeats."""
+    levels, index = np.unique(masses, return_inverse=True)
+    return np.asarray(change(levels)[index])
+
+
 def _negated(joint: int, values: Array) -> Array:
     """Return the values with the other sign of one."""
     return np.where(np.arange(len(values)) == joint, -values, values)
@@ -344,7 +480,7 @@ def _read_forces(
     problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array
 ) -> Iterator[tuple[str, Stage]]:
     forces = [one for one in problem.forces if not one.held_out]
-    block = block_of(problem, "gain")
+    block = stage.block
 
     def of(pressures: Array, measured: Array) -> Stage:
         moved = [one.replace(pressure=max(float(p), 0.0))
@@ -365,14 +501,7 @@ def _read_forces(
              "ounces": 0.2780139}  # fmt: skip
     for unit, factor in units.items():
         yield f"the forces are in {unit}, not in N", of(pressure, factor * force)
-    for unit, factor in {
-        "bar": 100.0,
-        "psi": 6.894757,
-        "MPa": 1e3,
-        "mbar": 0.1,
-        "mmHg": 0.1333224,
-        "Pa": 1e-3,
-    }.items():
+    for unit, factor in PRESSURE_UNITS.items():
         yield f"the pressures are in {unit}, not in kPa", of(factor * pressure, force)
     yield "the pressures are absolute, not above the atmosphere", of(pressure - ATMOSPHERE, force)
     yield "the forces have the other sign", of(pressure, -force)
@@ -383,42 +512,38 @@ def _read_forces(
         yield f"the forces at {a / 1e3:g} and {b / 1e3:g} kPa are exchanged", of(swapped, force)
 
 
-def without_copies(
-    problem: CalibrationProblem,
-) -> tuple[CalibrationProblem, tuple[tuple[str, str], ...]]:
-    """Drop measurements that are copies of others, to the last digit.
+def _read_bending(
+    problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array
+) -> Iterator[tuple[str, Stage]]:
+    bends = [one for one in problem.bends if not one.held_out]
 
-    Joint angles and settling times do not repeat to the last digit, so equal ones were copied.
-    Forces of a scale may be equal; they are copies if those at three pressures or more all are.
+    def of(
+        change: Callable[[Array], Array] = np.asarray, factor: float = 1.0, shift: float = 0.0
+    ) -> Stage:
+        moved = [one.replace(pressure=max(factor * one.pressure + shift, 0.0)) for one in bends]
+        measured = np.concatenate([change(np.array(one.angles)) for one in bends])
 
-    Returns:
-        Problem with one of each copy, and stage and sentence of each finding.
-    """
-    results: list[tuple[str, str]] = []
-    changes: dict[str, tuple[HungAngles, ...] | tuple[TipForce, ...]] = {}
-    kept: list[HungAngles] = []
-    for one in problem.hung:
-        same = [x for x in kept if x.angles == one.angles and x.mass == one.mass]
-        if len(one.angles) > 1 and any(one.angles) and same:
-            results.append((
-                "springs",
-                f"two rows with {1e3 * one.mass:g} g are copies of one measurement; it counts once",
-            ))  # fmt: skip
-        else:
-            kept.append(one)
-    changes["hung"] = tuple(kept)
-    groups: dict[tuple[float, bool], list[TipForce]] = {}
-    for force in problem.forces:
-        groups.setdefault((force.pressure, force.held_out), []).append(force)
-    repeated = [group for group in groups.values() if len(group) > 1 and group[0].pressure > 0.0]
-    if len(repeated) > 2 and all(len({x.force for x in group}) == 1 for group in repeated):
-        results.append((
-            "torques", "all repeated forces are equal to the last digit: copies count once",
-        ))  # fmt: skip
-        changes["forces"] = tuple(
-            one for group in groups.values()
-            for one in (group[:1] if group in repeated else group)
+        def simulate(parameters: Array) -> Array:
+            k = np.broadcast_to(stiffness, (len(parameters), len(stiffness)))
+            angles = experiments.bends(k, stage.block.of_joints(parameters), moved)
+            return np.concatenate(angles, axis=-1)
+
+        return replace(
+            stage, simulate=simulate, measured=measured,
+            fitness=lambda values: squared_angles(values, measured),
         )  # fmt: skip
-    if not results:
-        return problem, ()
-    return problem.replace(**changes), tuple(results)
+
+    yield (
+        "the angles have the other sign (a mirrored photograph, or a finger upside down)",
+        of(np.negative),
+    )
+    yield "the angles are in rad, not in degrees", of(lambda x: x * DEGREES)
+    yield "the angles are in degrees, not in rad", of(lambda x: x / DEGREES)
+    yield (
+        "the angles are directions of the links, not rotations of the joints",
+        of(lambda x: np.diff(x, prepend=0.0)),
+    )
+    yield "the joints are numbered from the tip", of(lambda x: x[::-1])
+    for unit, factor in PRESSURE_UNITS.items():
+        yield f"the pressures are in {unit}, not in kPa", of(factor=factor)
+    yield "the pressures are absolute, not above the atmosphere", of(shift=-ATMOSPHERE)

@@ -15,9 +15,9 @@ from typing import TypedDict, Unpack, overload
 
 import numpy as np
 
-from softgrasp.calibration.alternatives import without_copies
 from softgrasp.calibration.assessment import assessed, compare_models, remarks, with_posterior
 from softgrasp.calibration.credibility import Credibility, assess_credibility
+from softgrasp.calibration.measurement_checks import without_copies
 from softgrasp.calibration.next_measurements import Advice, next_measurements
 from softgrasp.calibration.objectives import Block, block_of, finger_values
 from softgrasp.calibration.optimizers import (
@@ -237,7 +237,7 @@ def _stages(
             verdict = _credibility_of(problem, experiments, done, ())
             if verdict.credible:
                 raise
-            raise DescriptionError(f"{error}; {verdict.sentence}") from error
+            raise DescriptionError(f"{verdict.sentence}; {error}") from error
     if not done:
         raise DescriptionError("expected measurements for at least one stage, found none")
     return done

@@ -20,7 +20,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,6 +32,14 @@ from softgrasp.calibration.alternatives import (
     nuisances_of,
 )
 from softgrasp.calibration.forward_models import first_mode
+from softgrasp.calibration.measurement_checks import (
+    MIN_REPEATS,
+    Finding,
+    PlausibleQuantity,
+    implausible,
+    measurement_findings,
+    plausible_quantities,
+)
 from softgrasp.calibration.objectives import root_mean_square
 from softgrasp.calibration.optimizers import jacobian
 from softgrasp.calibration.stages import (
@@ -56,17 +63,23 @@ measurements are better than that [–]."""
 ASSUMED = {"rad": (math.radians(1.0), 0.0), "N": (0.01, 0.03), "s": (0.002, 0.1), "m": (1e-4, 0.2)}
 """Measurement error where none is declared, by unit: absolute [unit], and relative to the root
 mean square of the measured values [–]. Angles: photographs of 320 pixels (docs/calibration.md)."""
-MIN_REPEATS = 3
-"""Degrees of freedom among repeated measurements from which their spread is the error."""
 RATE = (1.25, 1.8)
 """Ratio of measured and simulated frequency of releases from which it is reported, and from
 which the fit is not credible [–]."""
-DEVIATING = 1e-4
-"""Probability of a scatter of repeats by chance below which it is reported [–]."""
 UNLIKELY_CAUSE = 1e-4
 """The same for the F tests of all systematic errors of a stage together [–]."""
 EXPLAINED = 0.3
 """Share of the sum of squares that one systematic error must explain to be reported [–]."""
+SHOWN = 5
+"""Number of other readings that a sentence names at most."""
+KNOWN = 0.3
+"""Relative standard error of a stiffness below which it is compared with the others [–]."""
+UNEVEN, SURELY = 6.0, 3.0
+"""Ratio of a stiffness and the median from which it is reported, and the same two standard errors
+nearer to the median [–]."""
+MIN_RISE, RISE = 1e-3, (0.6, 1.6)
+"""Smallest rise of a released tip that is compared [m], and usual range of the measured one over
+that of the springs [–]."""
 SEVERE = 0.8
 """Share from which the fit is not credible [–]."""
 NEGLIGIBLE = 0.01
@@ -100,47 +113,6 @@ class MisfitTest:
     chi_square: float
     freedom: int
     p_value: float
-
-
-@dataclass(frozen=True)
-class PlausibleQuantity:
-    """A quantity with the range in which soft fingers are known.
-
-    Args:
-        name: Name.
-        value: Value [unit].
-        low: Lower end [unit].
-        high: Upper end [unit].
-        unit: Unit.
-        hint: What would explain a value outside.
-    """
-
-    name: str
-    value: float
-    low: float
-    high: float
-    unit: str
-    hint: str
-
-    @property
-    def plausible(self) -> bool:
-        """Whether the value is in the range."""
-        return self.low <= self.value <= self.high
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A reason to doubt a fit.
-
-    Args:
-        stage: Stage; empty for the whole problem.
-        sentence: Reason.
-        refutes: Whether the fit is not credible for this reason alone.
-    """
-
-    stage: str
-    sentence: str
-    refutes: bool
 
 
 @dataclass(frozen=True)
@@ -209,9 +181,9 @@ def assess_credibility(
     """
     tests: list[MisfitTest] = []
     alternatives: list[Alternative] = []
-    quantities = tuple(_quantities(problem))
+    quantities = tuple(plausible_quantities(problem))
     findings = [Finding(stage, sentence, refutes=False) for stage, sentence in copies]
-    findings += [*_equal_angles(problem), *_equal_times(problem), *_deviating_repeats(problem)]
+    findings += measurement_findings(problem)
     findings += implausible(quantities)
     for name, position in fitted.items():
         stage = stage_of(name, problem, experiments, stiffness)
@@ -228,24 +200,17 @@ def assess_credibility(
             test.source == "assumed" and test.chi_square > ASSUMED_FRACTION * test.freedom
         )
         explained = fit.systematic_errors()
+        uneven = fit.uneven_stiffness()
         readings = better_readings(problem, experiments, stage, used, position) if (
-            doubtful or explained
+            doubtful or explained or uneven or fit.on_bound
         ) else []  # fmt: skip
         alternatives += readings
-        findings += explained + list(_readings(readings, rejected))
+        findings += [*uneven, *_readings(readings, rejected)]
+        findings += [one for one in explained if not one.is_worse_than(readings)]
         if name == "dampers":
-            findings += fit.frequency()
+            findings += [*fit.frequency(), *fit.rise()]
     findings.sort(key=lambda one: not one.refutes)
     return Credibility(tuple(tests), quantities, tuple(findings), tuple(alternatives))
-
-
-def implausible(quantities: Sequence[PlausibleQuantity]) -> list[Finding]:
-    """Return a finding for each quantity outside of its range."""
-    return [
-        Finding("", f"{one.name} is {one.value:.3g} {one.unit}, expected {one.low:g} to "
-                f"{one.high:g} {one.unit}; {one.hint}", refutes=True)
-        for one in quantities if not one.plausible
-    ]  # fmt: skip
 
 
 def misfit_findings(test: MisfitTest) -> list[Finding]:
@@ -268,10 +233,26 @@ def _shown(unit: str) -> tuple[float, str]:
 def _readings(alternatives: list[Alternative], rejected: bool) -> Iterator[Finding]:
     if alternatives:
         best = alternatives[0]
-        others = [one.reading for one in alternatives[1:3] if one.ratio > 0.5 * best.ratio]
+        others = [one.reading for one in alternatives[1:SHOWN] if one.ratio > 0.5 * best.ratio]
         more = f"; nearly as good: {'; '.join(others)}" if others else ""
         sentence = f"the residual is {best.ratio:.2g} times smaller if {best.reading}{more}"
         yield Finding(best.stage, f"{best.stage}: {sentence}", refutes=rejected)
+
+
+@dataclass(frozen=True)
+class Explanation(Finding):
+    """Systematic error that explains the residuals of a stage.
+
+    Args:
+        fraction: Share of the squared residuals that it explains [–].
+    """
+
+    fraction: float
+
+    def is_worse_than(self, readings: Sequence[Alternative]) -> bool:
+        """Return whether another reading leaves smaller residuals."""
+        left = math.sqrt(max(1.0 - self.fraction, 0.0))
+        return any(1.0 / one.ratio < left for one in readings)
 
 
 # Tests of one stage
@@ -355,7 +336,7 @@ class StageFit:
         singular = np.linalg.svd(self._slopes(), compute_uv=False)
         return int((singular > DETERMINED * max(float(singular.max(initial=0.0)), 1e-300)).sum())
 
-    def explained_by(self, nuisances: Sequence[Nuisance]) -> list[Finding]:
+    def explained_by(self, nuisances: Sequence[Nuisance]) -> list[Explanation]:
         """Test one more parameter at a time; report the one that explains most.
 
         Args:
@@ -380,27 +361,28 @@ class StageFit:
             estimate = float(effect @ rest) / size
             fraction = estimate**2 * size / max(total, 1e-300)
             ratio = fraction * freedom / max(1.0 - fraction, 1e-12)
-            chance = float(stats.f.sf(ratio, 1, freedom)) * len(nuisances)  # Bonferroni
-            if chance < UNLIKELY_CAUSE and fraction > EXPLAINED and abs(estimate) > one.material:
+            # Bonferroni: errors of single values share one half, all others the other half
+            alike = 2 * sum(other.single == one.single for other in nuisances)
+            chance = float(stats.f.sf(ratio, 1, freedom)) * alike
+            if chance < UNLIKELY_CAUSE and fraction > EXPLAINED and one.is_material(estimate):
                 tested.append((fraction, estimate, one, effect))
         return self._explained(sorted(tested, key=lambda row: -row[0]))
 
-    def _explained(self, tested: list[Any]) -> list[Finding]:
+    def _explained(self, tested: list[Any]) -> list[Explanation]:
         if not tested:
             return []
         fraction, estimate, best, effect = tested[0]
         alike = [
-            one.name.format(f"{one.factor * size:.2g}{one.unit}")
+            one.sentence(size)
             for _, size, one, other in tested[1:3]
             if abs(effect @ other) > RELATED * np.linalg.norm(effect) * np.linalg.norm(other)
         ]
         also = f", or {' or '.join(alike)}" if alike else ""
-        value = f"{best.factor * estimate:.2g}{best.unit}"
         sentence = (
-            f"{self.stage.name}: {best.name.format(value)}{also}: this alone explains "
+            f"{self.stage.name}: {best.sentence(estimate)}{also}: this alone explains "
             f"{100 * fraction:.3g} % of the squared residuals"
         )
-        return [Finding(self.stage.name, sentence, refutes=fraction > SEVERE)]
+        return [Explanation(self.stage.name, sentence, fraction > SEVERE, fraction)]
 
 
 @dataclass(frozen=True)
@@ -411,7 +393,7 @@ class _Fit(StageFit):
     experiments: VirtualExperiments
     stiffness: Array
 
-    def systematic_errors(self) -> list[Finding]:
+    def systematic_errors(self) -> list[Explanation]:
         """Test one more parameter at a time; report the one that explains most."""
         stage, left = self.stage, self.residuals
         if root_mean_square(left) < NEGLIGIBLE * root_mean_square(stage.measured[stage.timed]):
@@ -420,6 +402,62 @@ class _Fit(StageFit):
             self.problem, self.experiments, stage, self.stiffness, self.position
         )
         return self.explained_by(nuisances)
+
+    @property
+    def on_bound(self) -> bool:
+        """Whether a parameter is on a bound."""
+        block, margin = self.stage.block, 1e-3
+        low = self.position <= (1.0 + margin) * block.lower
+        return bool((low | (self.position >= (1.0 - margin) * block.upper)).any())
+
+    def uneven_stiffness(self) -> list[Finding]:
+        """Compare the stiffness of each joint that is determined with that of the others."""
+        stage = self.stage
+        if stage.name != "springs" or stage.unit != "rad" or stage.block.cells is not None:
+            return []
+        slopes = self._slopes()
+        error = root_mean_square(self.residuals)
+        covariance = np.linalg.pinv(slopes.T @ slopes) * error**2
+        errors = np.sqrt(np.diag(covariance))
+        if (errors < KNOWN).sum() < 3:
+            return []
+        apart = np.log(self.position)
+        apart -= np.median(apart[errors < KNOWN])
+        sure = np.abs(apart) - 2.0 * errors > math.log(SURELY)
+        worst = int(np.argmax(np.where(sure, np.abs(apart), 0.0)))
+        ratio = math.exp(apart[worst])
+        if not sure[worst] or max(ratio, 1.0 / ratio) < UNEVEN:
+            return []
+        name, value = stage.block.names[worst], self.position[worst]
+        sentence = (
+            f"springs: {name} = {value:.3g} N·m/rad is {ratio:.2g} times the median of the "
+            "joints; do the weights hang elsewhere than at the tip, does something "
+            "hold the finger, or are columns exchanged?"
+        )
+        return [Finding("springs", sentence, refutes=False)]
+
+    def rise(self) -> list[Finding]:
+        """Compare how far the tip rises after a release with how far the weight had bent it."""
+        traced = [one for one in self.problem.releases if one.times and one.mass > 0.0]
+        for one in traced:
+            bent, free = self.experiments.tip_heights(self.stiffness, np.array([one.mass, 0.0]))
+            expected = float(free - bent)
+            settled = float(np.median(one.heights[-max(len(one.heights) // 10, 3) :]))
+            risen = settled - one.heights[0]
+            if expected < MIN_RISE or not math.isfinite(expected):
+                continue
+            moves = "rises" if risen > 0.0 else "falls"
+            start = (
+                f"dampers: the tip {moves} by {1e3 * abs(risen):.3g} mm after the release of "
+                f"{1e3 * one.mass:g} g, which had bent it down by {1e3 * expected:.3g} mm"
+            )
+            if risen < -0.3 * expected:
+                return [Finding("dampers", f"{start}; are heights measured downwards, as rows of "
+                                "an image are?", refutes=True)]  # fmt: skip
+            if not RISE[0] < risen / expected < RISE[1]:
+                return [Finding("dampers", f"{start}; does the video begin at the release, and "
+                                "are its scale and the weight right?", refutes=False)]  # fmt: skip
+        return []
 
     def frequency(self) -> list[Finding]:
         """Compare the frequency of releases with that of springs and masses."""
@@ -436,120 +474,28 @@ class _Fit(StageFit):
         if max(ratio, 1.0 / ratio) < RATE[0]:
             return []
         mode = first_mode(self.problem.finger, self.stiffness)
+        delay = _common_delay(measured[0], simulated[0] * measured[1] / simulated[1])
+        late = f"a clock that starts {delay:.2g} s before the release, " if delay else ""
         sentence = (
             f"dampers: releases oscillate {ratio:.2g} times as fast as springs and masses do "
-            f"({mode.frequency:.3g} Hz); compare the frame rate, the counting of overshoots, the "
-            "masses and lengths of the finger, and its stiffness"
+            f"({mode.frequency:.3g} Hz); compare {late}the frame rate, the counting of overshoots, "
+            "the masses and lengths of the finger, and its stiffness"
         )
         return [Finding("dampers", sentence, refutes=max(ratio, 1.0 / ratio) > RATE[1])]
 
 
-# Whole problem
+def _common_delay(measured: Array, expected: Array) -> float | None:
+    """Return the delay by which all times are later than expected; None where they are not.
 
-
-def _equal_angles(problem: CalibrationProblem) -> list[Finding]:
-    findings = []
-    for a, b in combinations(problem.hung, 2):
-        if a.mass != b.mass and len(a.angles) > 1 and any(a.angles) and a.angles == b.angles:
-            sentence = (
-                f"springs: the angles under {1e3 * a.mass:g} g and {1e3 * b.mass:g} g are equal to "
-                "the last digit; one of them is a copy"
-            )
-            findings.append(Finding("springs", sentence, refutes=True))
-    return findings
-
-
-def _equal_times(problem: CalibrationProblem) -> list[Finding]:
-    times = [one.settling_time for one in problem.releases if one.settling_time]
-    if len(times) < MIN_REPEATS or len(set(times)) > 1:
-        return []
-    sentence = f"dampers: all {len(times)} settling times are equal to the last digit, like copies"
-    return [Finding("dampers", sentence, refutes=False)]
-
-
-def _deviating_repeats(problem: CalibrationProblem) -> Iterator[Finding]:
-    """Yield the pressure whose repeated forces scatter far more than the others, by an F test."""
-    groups = [group for group in _repeated_forces(problem).values() if len(group) > 1]
-    squares = np.array([np.square(np.array(one) - np.mean(one)).sum() for one in groups])
-    freedom = np.array([len(one) - 1 for one in groups])
-    if len(groups) < MIN_REPEATS:
-        return
-    worst = int((squares / freedom).argmax())
-    others = (squares.sum() - squares[worst]) / (freedom.sum() - freedom[worst])
-    ratio = squares[worst] / freedom[worst] / max(others, 1e-12)
-    chance = stats.f.sf(ratio, freedom[worst], freedom.sum() - freedom[worst]) * len(groups)
-    if chance < DEVIATING:
-        pressure = [p for p, group in _repeated_forces(problem).items() if len(group) > 1][worst]
-        listed = ", ".join(f"{force:.3g}" for force in groups[worst])
-        yield Finding(
-            "torques",
-            f"torques: the repeated forces at {pressure / 1e3:g} kPa, {listed} N, differ "
-            f"{math.sqrt(ratio):.2g} times as much as those at other pressures; one of them may "
-            "be wrong",
-            refutes=False,
-        )
-
-
-def _repeated_forces(problem: CalibrationProblem) -> dict[float, list[float]]:
-    """Return the forces at each pressure, without those held out."""
-    groups: dict[float, list[float]] = defaultdict(list)
-    for one in problem.forces:
-        if not one.held_out:
-            groups[one.pressure].append(one.force)
-    return groups
-
-
-def _quantities(problem: CalibrationProblem) -> Iterator[PlausibleQuantity]:
-    """Yield quantities with the ranges in which soft fingers of grippers and hands lie."""
-    finger = problem.finger
-    along = [joint.position for joint in finger.joints]
-    length = float(np.linalg.norm(np.array(finger.tip) - np.array(along[0])))
-    mass = sum(link.mass for link in finger.links)
-    yield PlausibleQuantity("length of the finger", 1e3 * length, 10.0, 1000.0, "mm",
-                            "lengths are in m")  # fmt: skip
-    yield PlausibleQuantity("mass of the finger", 1e3 * mass, 0.5, 2000.0, "g",
-                            "masses are in kg")  # fmt: skip
-    yield PlausibleQuantity("mass of the finger over its length", mass / length, 0.02, 10.0, "kg/m",
-                            "compare units of mass and length")  # fmt: skip
-    hung = [one for one in problem.hung if not one.held_out]
-    if hung:
-        largest = max(abs(angle) for one in hung for angle in one.angles)
-        yield PlausibleQuantity("largest joint angle", math.degrees(largest), 0.3, 100.0, "°",
-                                "compare degrees and radians")  # fmt: skip
-        heaviest = max(one.mass for one in hung)
-        if heaviest > 0.0:
-            yield PlausibleQuantity("heaviest weight over the finger's mass", heaviest / mass, 0.01,
-                                    100.0, "", "compare g and kg")  # fmt: skip
-    yield from _pressure_quantities(problem)
-    times = [one.settling_time for one in problem.releases if one.settling_time]
-    if times:
-        for word, value in (("shortest", min(times)), ("longest", max(times))):
-            yield PlausibleQuantity(f"{word} settling time", value, 0.01, 30.0, "s",
-                                    "compare s and ms")  # fmt: skip
-    traced = [one for one in problem.releases if one.times]
-    if traced:
-        swing = max(max(one.heights) - min(one.heights) for one in traced)
-        yield PlausibleQuantity("swing of the tip over the finger's length", swing / length, 1e-3,
-                                2.0, "", "compare the scale of the pictures")  # fmt: skip
-
-
-def _pressure_quantities(problem: CalibrationProblem) -> Iterator[PlausibleQuantity]:
-    applied = [one.pressure for one in problem.forces] + [one.pressure for one in problem.bends]
-    highest = max(applied, default=0.0)
-    if highest <= 0.0:
-        return
-    yield PlausibleQuantity("highest pressure", highest / 1e3, 1.0, 1000.0, "kPa",
-                            "compare kPa, bar and Pa")  # fmt: skip
-    forces = [one for one in problem.forces if one.pressure > 0.0]
-    if forces:
-        pressures = np.array([one.pressure for one in forces]) / 1e3
-        slope = float(pressures @ [one.force for one in forces] / (pressures @ pressures))
-        yield PlausibleQuantity("force per pressure", slope, 1e-4, 0.5, "N/kPa",
-                                "compare N, g and kPa")  # fmt: skip
-    repeated = [np.array(one) for one in _repeated_forces(problem).values() if len(one) > 1]
-    if repeated and any(one.any() for one in repeated):
-        spread = root_mean_square(np.concatenate([one - one.mean() for one in repeated]))
-        level = root_mean_square(np.concatenate(repeated))
-        yield PlausibleQuantity("spread of repeated forces over the forces", 100 * spread / level,
-                                0.0, 10.0, "%", "compare loading and unloading, friction at the "
-                                "tip and leaks")  # fmt: skip
+    Args:
+        measured: Measured settling times [s], (l,).
+        expected: Those of the counted overshoots at the simulated frequency [s], (l,).
+    """
+    known = np.isfinite(measured) & np.isfinite(expected)
+    later, times = (measured - expected)[known], expected[known]
+    if len(later) < 3 or later.mean() <= 0.0:
+        return None
+    proportional = measured[known] - times * float(times @ measured[known]) / float(times @ times)
+    if later.std() > 0.5 * root_mean_square(proportional):
+        return None
+    return float(later.mean())

@@ -170,6 +170,8 @@ class HungRig(NamedTuple):
     """Weight of the finger beyond that of its description, relative [–]."""
     relative: bool = False
     """Whether angles are those beyond the angles without a weight."""
+    hung_link: int | None = None
+    """Number of the link at whose beginning the weights hang; None for the tip."""
 
     @property
     def absolute(self) -> HungRig:
@@ -191,6 +193,8 @@ class HungRig(NamedTuple):
         """Return the loads of finger and weights, (B, l, n)."""
         steps = np.tile(chain.steps, (np.size(self.overhang), 1, 1))
         steps[:, -1] *= 1.0 + np.reshape(self.overhang, (-1, 1))
+        if self.hung_link is not None:
+            steps[:, self.hung_link :] = 0.0
         pull = GRAVITY * np.atleast_2d(self.masses)[..., None]
         weight_factor = 1.0 + np.reshape(self.extra_weight, (-1, 1, 1))
         cosine = weight_factor * chain.weight.cosine + pull * steps[:, None, :, 1]

@@ -20,13 +20,11 @@ from softgrasp.calibration.alternatives import BETTER, Alternative, Nuisance
 from softgrasp.calibration.credibility import (
     UNLIKELY,
     Credibility,
-    Finding,
     MisfitTest,
-    PlausibleQuantity,
     StageFit,
-    implausible,
     misfit_findings,
 )
+from softgrasp.calibration.measurement_checks import Finding, PlausibleQuantity, implausible
 from softgrasp.calibration.objectives import root_mean_square, squared_trace
 from softgrasp.calibration.optimizers import least_squares_search
 from softgrasp.calibration.stages import Journal, Search, Stage

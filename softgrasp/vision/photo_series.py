@@ -42,6 +42,9 @@ FLIPPED = np.radians(10.0)
 """Such a difference from which the other end may be clamped [rad]."""
 MAX_SHIFT = 0.25
 """Largest motion of the first joint between photographs, over the distance of the joints [–]."""
+PERSPECTIVE, MIN_SPACINGS = 0.1, 4
+"""Change of the distances of joints along the finger from which perspective is reported [–], and
+fewest distances."""
 MAX_GROWTH = 0.04
 """Largest difference of the scales of two photographs [–]."""
 MAX_OFFSET = np.radians(2.0)
@@ -129,6 +132,7 @@ def measure_series(
         faults = photo.quality.findings() if photo.quality else ()
         warnings += [f"{name}: {text}" for text in faults]
     warnings += _tilt_findings(names[0], photos[0])
+    warnings += _perspective_finding(names[0], photos[0], finger)
     warnings += _rig_findings(names, photos)
     relative = _zeroed(measured, finger, options, flip=flip)
     if options.zero == "design" and options.rest is None:
@@ -322,6 +326,24 @@ def _zeroed(
 # Findings
 
 
+def _perspective_finding(name: str, photo: PhotoMeasurement, finger: SoftFinger) -> Iterator[str]:
+    """Yield that the distances of the joints change along the finger, by their linear trend."""
+    rest = np.array([joint.position for joint in finger.joints])
+    lengths = np.linalg.norm(np.diff(rest, axis=0), axis=1)
+    ratios = np.linalg.norm(np.diff(photo.joints_px, axis=0), axis=1) / lengths
+    if len(ratios) < MIN_SPACINGS:
+        return
+    slope, middle = np.polyfit(np.linspace(-0.5, 0.5, len(ratios)), ratios, 1)
+    left = ratios - np.polyval([slope, middle], np.linspace(-0.5, 0.5, len(ratios)))
+    if abs(slope) > max(PERSPECTIVE * middle, 3.0 * float(left.std())):
+        change = "shrink" if slope < 0.0 else "grow"
+        yield (
+            f"{name}: the distances of the joints {change} by {100 * abs(slope) / middle:.2g} % "
+            "from base to tip, compared with the finger's: the camera sees it obliquely or from "
+            "too near (perspective), or it is another finger"
+        )
+
+
 def _tilt_findings(name: str, lightest: PhotoMeasurement) -> Iterator[str]:
     base = lightest.base_tilt
     if base is None or abs(base - lightest.tilt) < MAX_TILT:
@@ -354,8 +376,10 @@ def _rig_findings(names: list[str], photos: list[PhotoMeasurement]) -> Iterator[
     worst = int(np.argmax(np.abs(growth)))
     if abs(growth[worst]) > MAX_GROWTH:
         yield (
-            f"{names[worst]}: the joints are {100 * growth[worst]:+.2g} % as far apart as in the "
-            "other photographs; the distance of the camera or its zoom changed"
+            f"{names[worst]}: the joints are {100 * abs(growth[worst]):.2g} % "
+            f"{'further apart' if growth[worst] > 0.0 else 'closer together'} than in the other "
+            "photographs; the distance of the camera or its zoom changed, or the photograph is "
+            "squeezed"
         )
 
 

@@ -9,8 +9,14 @@ import pytest
 from scipy import stats
 
 import softgrasp as sg
-from softgrasp.calibration.alternatives import HungFinger, without_copies
-from softgrasp.calibration.credibility import Credibility, Finding
+from softgrasp.calibration.alternatives import HungFinger
+from softgrasp.calibration.credibility import Credibility
+from softgrasp.calibration.measurement_checks import (
+    Finding,
+    measurement_findings,
+    rounding_step,
+    without_copies,
+)
 from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.description.calibration import CalibrationProblem, MeasurementErrors, Release
@@ -47,7 +53,7 @@ def stages_of(name: str) -> list[str] | None:
     """Return the stages that a mistake concerns."""
     if any(word in name for word in ("force", "tare", "pressure")):
         return ["torques"]
-    late = ("settling", "slow motion", "frames", "overshoots", "finger")
+    late = ("releases", "settling", "slow motion", "frames", "overshoots", "finger")
     return None if any(word in name for word in late) else ["springs"]
 
 
@@ -140,12 +146,49 @@ def test_hung_finger_without_errors_equals_the_virtual_experiments() -> None:
     np.testing.assert_allclose(rig.simulate(k), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize(("name", "words"), [
+    ("force scale of large steps", "torques: all forces are multiples of 0.2 N"),
+    ("protractor", "springs: all angles are multiples of 2°"),
+    ("angles subtracted", "springs: all angles without a weight are 0"),
+    ("finger hangs down", "springs: the angles do not depend on the weight"),
+    ("settling of releases reversed", "which bend it less; are the releases exchanged?"),
+])  # fmt: skip
+def test_measurements_are_checked_without_a_fit(name: str, words: str) -> None:
+    assert any(words in one.sentence for one in measurement_findings(wrong(name)))
+    assert measurement_findings(good(0)) == []
+
+
+def release(heights: np.ndarray) -> Credibility:
+    """Verdict on dampers fitted to a track of the tip after the release of 40 g."""
+    time = np.arange(len(heights)) / 480.0
+    one = Release(mass=0.04, times=tuple(time.tolist()), heights=tuple(heights.tolist()))
+    problem = good(0).replace(releases=(one,), release_objective="trace")
+    return verdict(problem, ["springs", "dampers"])
+
+
+def test_a_track_that_falls_or_begins_late_is_named() -> None:
+    problem = good(0)
+    experiments = VirtualExperiments(problem)
+    k = finger_values(true_finger(), "stiffness")[None]
+    asked = Release(mass=0.04, times=tuple((np.arange(340) / 480.0).tolist()), heights=(0.0,) * 340)
+    (track,) = experiments.traces(k, np.full_like(k, 5e-4), [asked])
+    named = [
+        " | ".join(one.sentence for one in release(heights).findings)
+        for heights in (track[0], -track[0], track[0][45:])
+    ]
+    assert "the tip " not in named[0]
+    assert "the tip falls by" in named[1]
+    assert "are heights measured downwards" in named[1]
+    assert "does the video begin at the release" in named[2]
+
+
 def test_copies_count_once() -> None:
     problem, found = without_copies(wrong("row copied"))
     assert len(problem.hung) == 4
     assert found[0] == (
-        "springs", "two rows with 20 g are copies of one measurement; it counts once",
-    )  # fmt: skip
+        "springs",
+        "2 rows are copies of other rows, to the last digit (20 g); each measurement counts once",
+    )
     clean, none = without_copies(good(0))
     assert clean == good(0)
     assert none == ()
@@ -180,3 +223,13 @@ def test_sentence_counts_reasons() -> None:
     assert refuted.sentence == "the fit is not credible: a (and 1 more)"
     reserved = Credibility((), (), (Finding("", "b", False),))
     assert reserved.sentence == "the fit is credible, with 1 reservation"
+
+
+def test_a_rounding_step_is_that_of_the_values() -> None:
+    rng = np.random.default_rng(0)
+    for step in (0.25, 5.0, 0.1, 2.0):
+        values = step * rng.integers(-12, 12, 30)
+        assert rounding_step(values) == pytest.approx(step)
+    assert rounding_step(np.round(rng.uniform(0.0, 10.0, 30), 2)) is None
+    assert rounding_step(rng.standard_normal(30)) is None
+    assert rounding_step(np.array([1.0, 2.0, 3.0])) is None

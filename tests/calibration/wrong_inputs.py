@@ -10,7 +10,7 @@ import numpy as np
 
 from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.stages import VirtualExperiments
-from softgrasp.continuum.statics import GRAVITY, Loads, PlanarChain, rest
+from softgrasp.continuum.statics import GRAVITY, HungRig, Loads, PlanarChain, rest
 from softgrasp.description.calibration import CalibrationProblem, HungAngles, Release, TipForce
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.io.hand import load_finger
@@ -180,6 +180,57 @@ def _value(row: int, joint: int, change: Callable[[float], float]) -> Change:
     return _hung(changed)
 
 
+def _noise(like: Array) -> Array:
+    """Return the same noise for the same values, (m,) [rad]."""
+    seed = int(1e6 * float(np.abs(like).sum()))
+    return ANGLE_NOISE * np.random.default_rng(seed).standard_normal(like.shape)
+
+
+def hung_elsewhere(seed: int, link: int) -> CalibrationProblem:
+    """Angles of weights that hang at the beginning of a link."""
+    return _measured(seed, HungRig(MASSES, hung_link=link))
+
+
+def hung_masses(seed: int, change: Callable[[Array], Array]) -> CalibrationProblem:
+    """Angles of other weights than are named."""
+    return _measured(seed, HungRig(change(MASSES)))
+
+
+def _measured(seed: int, rig: HungRig) -> CalibrationProblem:
+    problem, rng = good(seed), np.random.default_rng(700 + seed)
+    k = finger_values(true_finger(), "stiffness")
+    exact = rig.angles(PlanarChain.of(true_finger()), k[None])[0, :, :OBSERVED]
+    angles = exact + ANGLE_NOISE * rng.standard_normal(exact.shape)
+    rows = [one.replace(angles=tuple(row)) for one, row in zip(problem.hung, angles.tolist(),
+                                                               strict=True)]  # fmt: skip
+    return problem.replace(hung=tuple(rows))
+
+
+def series(seed: int, factors: tuple[float, ...] = (1.0, 1.0, 1.0),
+           swapped: tuple[int, int] | None = None) -> CalibrationProblem:  # fmt: skip
+    """Three series of angles, each larger by a factor, with two rows exchanged."""
+    rows = [
+        one.replace(angles=tuple(factor * angle for angle in one.angles))
+        for number, factor in enumerate(factors)
+        for one in good(1000 * number + seed).hung
+    ]
+    return good(seed).replace(hung=tuple(rows if swapped is None else _swap(*swapped)(rows)))
+
+
+def hysteresis(seed: int) -> CalibrationProblem:
+    """The second and the third series have 15 % larger angles."""
+    return series(seed, (1.0, 1.15, 1.15))
+
+
+def creeping(seed: int) -> CalibrationProblem:
+    """The angles are up to 25 % too small, in proportion to the weight."""
+    rows = [
+        one.replace(angles=tuple((1.0 - 0.25 * one.mass / MASSES[-1]) * x for x in one.angles))
+        for one in series(seed).hung
+    ]
+    return good(seed).replace(hung=tuple(rows))
+
+
 def _outlier(index: int, factor: float) -> Change:
     return lambda p: p.replace(
         forces=tuple(x.replace(force=factor * x.force) if i // 3 == index else x
@@ -204,6 +255,29 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
         ("weights in ounces", _masses(lambda m: m / 28.35), good, "ounces"),
         ("decimal point lost", _value(2, 0, lambda x: 10.0 * x), good, "q1 at 40 g"),
         ("sign of one value", _value(3, 1, lambda x: -x), good, "q2 at 60 g"),
+        ("weights in mN", _masses(lambda m: 9.80665 * m), good, "mN"),
+        ("row before", _hung(lambda r: [
+            a.replace(mass=b.mass) for a, b in zip(r, [*r[1:], r[-1].replace(mass=0.08)],
+                                                   strict=True)]), good, "row before"),
+        ("weights at joint 5", None, lambda seed: hung_elsewhere(seed, 4), "at joint 5"),
+        ("increments named", None, lambda seed: hung_masses(seed, np.cumsum), "their sum hung"),
+        ("angles subtracted", _hung(lambda r: [
+            one.replace(angles=tuple((np.array(one.angles) - r[0].angles).tolist())) for one in r
+        ]), good, "zero: unloaded"),
+        ("protractor", _angles(lambda x: np.radians(2.0 * np.round(np.degrees(x) / 2.0))), good,
+         "multiples of 2°"),
+        ("finger hangs down", _angles(lambda x: 0.01 * x + _noise(x)), good,
+         "do not depend on the weight"),
+        ("readings before creep ends", None, creeping, "creep"),
+        ("second series unloading", None, hysteresis, "unloading"),
+        ("rows exchanged in a series", None, lambda seed: series(seed, swapped=(5, 6)),
+         "rows 6 and 7"),
+        ("force scale of large steps", _forces(lambda f: 0.2 * round(f / 0.2)), good,
+         "multiples of 0.2 N"),
+        ("settling of releases reversed", lambda p: p.replace(releases=tuple(
+            a.replace(mass=b.mass) for a, b in zip(p.releases, p.releases[::-1], strict=True))),
+         good, "exchanged"),
+        ("finger in cm for mm", _finger(length=0.1), good, "density"),
         ("6° in one value", _value(1, 2, lambda x: x + 0.105), good, "q3 at 20 g"),
         ("3° in one joint", _angles(lambda x: x + np.radians([0, 0, 0, 0, 0, 3.0])), good,
          "joint 6"),
