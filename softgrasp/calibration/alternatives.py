@@ -248,7 +248,7 @@ def _of_angles(rig: HungFinger, labels: tuple[str, ...]) -> Iterator[Nuisance]:
             "the angles under the heaviest weight are {} too [large|small], and those under other "
             "weights in proportion, as where creep had not ended under [light|heavy] weights or "
             "where springs [soften|stiffen]",
-            measured * masses / masses.max(), " %", 100.0, 0.1,
+            measured * masses / masses.max(), " %", 100.0, 0.1, (-0.6, 0.6),
         )  # fmt: skip
     yield from _of_series(labels, measured, 0.05)
     yield from _of_unloading(rig, labels, masses)

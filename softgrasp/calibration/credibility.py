@@ -183,7 +183,8 @@ def assess_credibility(
     alternatives: list[Alternative] = []
     quantities = tuple(plausible_quantities(problem))
     findings = [Finding(stage, sentence, refutes=False) for stage, sentence in copies]
-    findings += measurement_findings(problem)
+    checked = measurement_findings(problem)
+    findings += checked
     findings += implausible(quantities)
     for name, position in fitted.items():
         stage = stage_of(name, problem, experiments, stiffness)
@@ -201,9 +202,10 @@ def assess_credibility(
         )
         explained = fit.systematic_errors()
         uneven = fit.uneven_stiffness()
-        readings = better_readings(problem, experiments, stage, used, position) if (
-            doubtful or explained or uneven or fit.on_bound
-        ) else []  # fmt: skip
+        doubtful = doubtful or bool(explained or uneven) or fit.on_bound
+        if any(one.refutes and one.stage == name for one in checked):
+            doubtful, explained = False, []  # the cause is known
+        readings = better_readings(problem, experiments, stage, used, position) if doubtful else []
         alternatives += readings
         findings += [*uneven, *_readings(readings, rejected)]
         findings += [one for one in explained if not one.is_worse_than(readings)]

@@ -103,18 +103,29 @@ def _constant_angles(problem: CalibrationProblem) -> Iterator[Finding]:
     if len(rows) < 4 or not count or np.ptp(masses) == 0.0:
         return
     angles = np.array([one.angles[:count] for one in rows])
-    angles, masses = angles - angles.mean(axis=0), masses - masses.mean()
-    slopes = masses @ angles / (masses @ masses)
-    explained = float(np.square(np.outer(masses, slopes)).sum())
-    rest = float(np.square(angles - np.outer(masses, slopes)).sum())
-    freedom = count * (len(rows) - 2)
-    ratio = explained / count / max(rest / freedom, 1e-30)
-    if float(stats.f.sf(ratio, count, freedom)) > INDEPENDENT:
+    # without any one row, too, as a wrong one hides the growth of the others
+    kept = [np.ones(len(rows), dtype=bool), *~np.eye(len(rows), dtype=bool)]
+    if all(_growth_by_chance(masses[one], angles[one]) > INDEPENDENT for one in kept):
         sentence = (
             "springs: the angles do not depend on the weight; do the weights pull along the "
             "finger, which hangs down, or is it held?"
         )
         yield Finding("springs", sentence, refutes=True)
+
+
+def _growth_by_chance(masses: Array, angles: Array) -> float:
+    """Return the probability that angles (l, n) without growth show theirs over weights (l,)."""
+    angles, masses = angles - angles.mean(axis=0), masses - masses.mean()
+    squares = float(masses @ masses)
+    if squares == 0.0:
+        return 1.0
+    slopes = masses @ angles / squares
+    explained = float(np.square(np.outer(masses, slopes)).sum())
+    rest = float(np.square(angles - np.outer(masses, slopes)).sum())
+    count = angles.shape[1]
+    freedom = count * (len(masses) - 2)
+    ratio = explained / count / max(rest / freedom, 1e-30)
+    return float(stats.f.sf(ratio, count, freedom))
 
 
 def _subtracted_angles(problem: CalibrationProblem) -> Iterator[Finding]:

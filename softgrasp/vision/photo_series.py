@@ -45,6 +45,8 @@ MAX_SHIFT = 0.25
 PERSPECTIVE, MIN_SPACINGS = 0.1, 4
 """Change of the distances of joints along the finger from which perspective is reported [–], and
 fewest distances."""
+MAX_TILT_CHANGE = 2.0
+"""Largest difference of the direction of the base between photographs [°]."""
 MAX_GROWTH = 0.04
 """Largest difference of the scales of two photographs [–]."""
 MAX_OFFSET = np.radians(2.0)
@@ -371,6 +373,14 @@ def _rig_findings(names: list[str], photos: list[PhotoMeasurement]) -> Iterator[
             f"{names[worst]}: the first joint is {away[worst]:.0f} pixels from where it is in the "
             f"other photographs, {100 * away[worst] / links[worst]:.0f} % of the distance of the "
             "joints; camera or clamp moved, or a joint was missed"
+        )
+    tilts = np.degrees([np.nan if one.base_tilt is None else one.base_tilt for one in photos])
+    changes = np.abs(tilts - np.nanmedian(tilts)) if np.isfinite(tilts).any() else np.zeros(1)
+    worst = int(np.argmax(np.nan_to_num(changes)))
+    if np.nan_to_num(changes)[worst] > MAX_TILT_CHANGE:
+        yield (
+            f"{names[worst]}: the edge of the base is at {tilts[worst]:.1f}°, in the other "
+            f"photographs at {np.nanmedian(tilts):.1f}°; camera or clamp moved"
         )
     growth = np.array(links) / np.median(links) - 1.0
     worst = int(np.argmax(np.abs(growth)))
