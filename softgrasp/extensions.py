@@ -15,12 +15,14 @@ BACKENDS = {
     "reference": "softgrasp.backends.reference.backend:run_reference",
     "ode": "softgrasp.backends.webots.backend:run_in_ode",
     "webots": "softgrasp.backends.webots.backend:run_in_webots",
+    "warp": "softgrasp.backends.warp.backend:run_warp",
 }
 """Functions that simulate a scene, by the names of their engines."""
 ENGINES = {
     "reference": "softgrasp.backends.reference.backend:ReferenceEngine",
     "webots": "softgrasp.backends.webots.backend:webots_player",
     "ode": "softgrasp.backends.webots.backend:ode_player",
+    "warp": "softgrasp.backends.warp.backend:WarpEngine",
 }
 """Functions that return an ``ExternalEngine``, by the names of the engines."""
 RELEASES = {
