@@ -29,6 +29,7 @@ OPTIONAL = {
     "fast-simplification": ("mesh", "coarser meshes"),
     "gymnasium": ("gym", "environments of Gymnasium"),
     "dm-control": ("dm", "environments of dm_control; Python 3.11 or 3.12"),
+    "mujoco-warp": ("gpu", "many grasps at once on a GPU"),
     "xacro": ("xacro", ".xacro files"),
 }
 """Optional libraries: the extra that installs each, and its purpose."""
@@ -66,7 +67,8 @@ def doctor(out: Out = None, json: Json = False) -> None:
 def _summary(findings: list[Finding]) -> str:
     """Sentence about the optional packages that are missing here and can be installed."""
     has_ode = any(one.what == "backend ode" and not one.cure for one in findings)
-    not_needed = {"dartpy"} if has_ode else set()
+    not_needed = {"mujoco-warp"}  # of no use without a GPU, and 400 MB
+    not_needed |= {"dartpy"} if has_ode else set()
     not_needed |= {"dm-control"} if sys.version_info >= (3, 13) else set()
     missing = [
         name

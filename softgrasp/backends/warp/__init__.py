@@ -2,6 +2,6 @@
 
 ``scenes`` refuses what is not supported and groups scenes of one structure, ``worlds`` puts them
 on a device, ``kernels`` hold the closed loop, the hold test, stiffness feedback and switching
-friction, ``backend`` makes the result of one grasp and ``rows`` the rows of a sweep. The extra
-``gpu`` installs it; nothing else in softgrasp imports Warp.
+friction, and ``backend`` makes the result of one grasp. The extra ``gpu`` installs it; nothing
+else in softgrasp imports Warp.
 """

@@ -66,8 +66,6 @@ class Law:
     max_samples: wp.array(dtype=wp.int32)
     idle_limit: wp.array(dtype=wp.int32)
     """Samples of the longest closure, and without motion at which it ends, (nw,)."""
-    start: wp.array2d(dtype=wp.float32)
-    """``qpos`` at the start, (nw, nq)."""
 
 
 @wp.struct
@@ -93,6 +91,13 @@ class Loop:
     next_row: wp.array(dtype=wp.int32)
     interval: wp.array(dtype=wp.int32)
     """Sample of the next correction, and samples between two, (nw,)."""
+    qpos: wp.array2d(dtype=wp.float32)
+    qvel: wp.array2d(dtype=wp.float32)
+    """State at the last evaluated sample, (nw, nq) and (nw, nv)."""
+    restarted: wp.array(dtype=wp.int32)
+    """1 where the sample is stepped again from that state, (nw,)."""
+    restarts: wp.array(dtype=wp.int32)
+    """Samples so far that were stepped again, (nw,)."""
     event: wp.array(dtype=wp.int32)
     """1 in the sample in which the closure ends, 2 in the last one, 3 in both, (nw,)."""
 
@@ -252,13 +257,38 @@ def angle_between(
 
 
 @wp.func
-def has_diverged(qvel: wp.array2d(dtype=wp.float32), w: int) -> bool:
+def has_failed(qvel: wp.array2d(dtype=wp.float32), w: int) -> bool:
     """Return whether joint velocities are too large or not numbers."""
     square = wp.float32(0.0)
     for i in range(qvel.shape[1]):
         square += qvel[w, i] * qvel[w, i]
     # written so that a speed that is not a number counts as too fast
     return not (square < WP_LARGEST_SPEED * WP_LARGEST_SPEED)
+
+
+@wp.func
+def put_back(
+    state: wp.array2d(dtype=wp.float32), speeds: wp.array2d(dtype=wp.float32),
+    qpos: wp.array2d(dtype=wp.float32), qvel: wp.array2d(dtype=wp.float32),
+    warm_start: wp.array2d(dtype=wp.float32), w: int,
+):  # fmt: skip
+    """Restore an earlier state of a world, without a start for its solver."""
+    for i in range(qpos.shape[1]):
+        qpos[w, i] = state[w, i]
+    for i in range(qvel.shape[1]):
+        qvel[w, i] = speeds[w, i]
+        warm_start[w, i] = 0.0
+
+
+@wp.func
+def keep(
+    loop: Loop, qpos: wp.array2d(dtype=wp.float32), qvel: wp.array2d(dtype=wp.float32), w: int
+):
+    """Save the state of a world at a sample."""
+    for i in range(qpos.shape[1]):
+        loop.qpos[w, i] = qpos[w, i]
+    for i in range(qvel.shape[1]):
+        loop.qvel[w, i] = qvel[w, i]
 
 
 @wp.func
@@ -366,17 +396,20 @@ def control(
         return
     loop.overflow[w] = loop.overflow[w] | overflow[w]
     row = loop.row[w]
-    loop.row[w] = row + 1
-    if has_diverged(qvel, w):
-        loop.phase[w] = WP_DIVERGED
-        loop.end_row[w] = wp.max(row - 1, 0)
-        for i in range(qpos.shape[1]):
-            summary.final_qpos[w, i] = qpos[w, i]
-            qpos[w, i] = law.start[w, i]
-        for i in range(qvel.shape[1]):
-            qvel[w, i] = 0.0
-            warm_start[w, i] = 0.0
+    if has_failed(qvel, w):
+        # in single precision the solver fails at times from the forces of the step before
+        put_back(loop.qpos, loop.qvel, qpos, qvel, warm_start, w)
+        if loop.restarted[w] == 1:
+            loop.phase[w] = WP_DIVERGED
+            loop.end_row[w] = wp.max(row - 1, 0)
+            for i in range(qpos.shape[1]):
+                summary.final_qpos[w, i] = qpos[w, i]
+        loop.restarted[w] = 1
+        loop.restarts[w] = loop.restarts[w] + 1
         return
+    keep(loop, qpos, qvel, w)
+    loop.restarted[w] = 0
+    loop.row[w] = row + 1
     touches = wp.int32(0)
     for b in range(law.bodies):
         force = body_force(law, sensors, w, b)

@@ -54,12 +54,12 @@ def engine_version() -> str:
         version("warp-lang")
     except PackageNotFoundError as error:
         raise BackendUnavailable(
-            f"the backend warp needs {error.name}; pip install 'softgrasp[gpu]'"
+            f"the backend warp needs {error.name}: pip install 'softgrasp[gpu]'"
         ) from None
     if engine.split(".")[:2] != mujoco.__version__.split(".")[:2]:
         raise BackendUnavailable(
             f"the backend warp needs mujoco-warp {mujoco.__version__}, the version of MuJoCo, "
-            f"found {engine}; pip install mujoco-warp=={mujoco.__version__}"
+            f"found {engine}: pip install mujoco-warp=={mujoco.__version__}"
         )
     return engine
 

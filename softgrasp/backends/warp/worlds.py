@@ -2,8 +2,9 @@
 
 ``WorldBatch`` takes scenes of one structure (``scenes.groups``), runs all of them to the end of
 their hold tests and returns what the device recorded (``Outcome``). The model is the one that runs
-in MuJoCo, without the flag that switches off automatic resets: a world that diverges is put back to
-its start by the control kernel and reported.
+in MuJoCo, without the flag that switches off automatic resets. Where the solver of a world fails,
+which happens in single precision, its sample is stepped again without the solver's earlier
+solution; a world that fails again has diverged and is reported.
 """
 
 from __future__ import annotations
@@ -185,7 +186,8 @@ class WorldBatch:
         """
         period = self._built[0].scene.control_period
         with _quiet(), warp.ScopedDevice(self.device):
-            remaining = self.max_rows - self.row if samples is None else samples
+            # a sample that is stepped again takes two
+            remaining = 2 * self.max_rows - self.row if samples is None else samples
             while remaining > 0:
                 chunk = min(CHECK_SAMPLES, remaining)
                 self._advance(chunk)
@@ -229,8 +231,8 @@ class WorldBatch:
             target.assign(values.reshape(target.numpy().shape).astype(np.float32))
         gravity = np.stack([one.model.opt.gravity for one in self._built])
         self._model.opt.gravity = warp.array(gravity, dtype=warp.vec3)
-        self._start = np.stack([one.model.key_qpos[0] for one in self._built])
-        self._data.qpos.assign(self._start.astype(np.float32))
+        start = np.stack([one.model.key_qpos[0] for one in self._built])
+        self._data.qpos.assign(start.astype(np.float32))
         self.row = 0
         """Control samples so far."""
 
@@ -242,7 +244,7 @@ class WorldBatch:
             "rows": self.max_rows if recorded else 0,
             "nf": layout.force_sum.shape[1],
         }  # fmt: skip
-        self._law = _law(self._built, self._layouts, self._loads, self._start)
+        self._law = _law(self._built, self._layouts, self._loads)
         self._loop = _loop(self._built, sizes)
         self._summary = _summary(sizes)
         self._log = _log(sizes)
@@ -316,9 +318,7 @@ def _filled(value: float, shape: tuple[int, ...], dtype: Any) -> Any:
     return warp.full(shape, value=value, dtype=dtype)
 
 
-def _law(
-    built: Sequence[BuiltScene], layouts: Sequence[ClosureLayout], loads: Array, start: Array
-) -> Any:
+def _law(built: Sequence[BuiltScene], layouts: Sequence[ClosureLayout], loads: Array) -> Any:
     """Make the constants of the closed loops."""
     law, first, scene = kernels.Law(), layouts[0], built[0].scene
     bodies, actuators = len(first.bodies), built[0].model.nu
@@ -345,7 +345,6 @@ def _law(
     longest = [planned_samples(one.scene) for one in built]
     law.max_samples = warp.array(np.array(longest, dtype=np.int32), dtype=int)
     law.idle_limit = warp.array(np.array([_idle_limit(one) for one in built], np.int32), dtype=int)
-    law.start = warp.array(start.astype(np.float32), dtype=float)
     return law
 
 
@@ -362,7 +361,7 @@ def _loop(built: Sequence[BuiltScene], sizes: dict[str, int]) -> Any:
     loop = kernels.Loop()
     _fill(loop, kernels.Loop, sizes, {
         "touched": "nb", "counts": "nb", "active": "nb", "changes": "nb", "free": "nd",
-        "targets": "nd",
+        "targets": "nd", "qpos": "nq", "qvel": "nv",
     })  # fmt: skip
     loop.targets = warp.array(
         np.stack([start_targets(one.scene) for one in built]), dtype=warp.float64

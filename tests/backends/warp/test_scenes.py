@@ -1,0 +1,75 @@
+"""What the backend warp refuses, and which scenes it simulates together; no Warp is needed."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError
+
+import mujoco
+import pytest
+
+import softgrasp as sg
+from softgrasp.backends.warp import scenes
+from softgrasp.description.scene import with_field
+from softgrasp.errors import BackendUnavailable, BuildError
+from softgrasp.model.scene import build
+
+
+def scene(obj: str = "sphere", hand: str = "four_finger", **fields: object) -> sg.GraspScene:
+    return sg.GraspScene(hand=sg.load_hand(hand), object=sg.load_object(obj), **fields)
+
+
+def test_a_missing_installation_is_named(monkeypatch):
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(scenes, "version", missing)
+    with pytest.raises(BackendUnavailable, match=r"needs mujoco-warp: pip install 'softgrasp\[gpu"):
+        sg.simulate(scene(), "warp")
+
+
+def test_another_version_than_that_of_mujoco_is_refused(monkeypatch):
+    monkeypatch.setattr(scenes, "version", lambda name: "2.9.0")
+    expected = rf"mujoco-warp {mujoco.__version__}, the version of MuJoCo, found 2.9.0"
+    with pytest.raises(BackendUnavailable, match=expected):
+        sg.simulate(scene(), "warp")
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"hand": "soft_gripper"}, "hand.soft_fingers: the backend warp has no soft fingers"),
+        (
+            {"lift": sg.description.Lift(), "gravity": (0.0, 0.0, -9.81)},
+            "lift: the backend warp has no lifts",
+        ),
+        ({"actuation": "prescribed"}, "actuation: the backend warp has no prescribed joints"),
+        ({"object_mount": "fixed"}, "object_mount: the backend warp has no fixed objects"),
+        (
+            {"success": sg.SuccessCriterion(directions=((1.0, 0.0, 0.0),))},
+            "success: the backend warp has no motions, directions and pulls",
+        ),
+        (
+            {"closure": {"type": "force-limited"}},
+            "closure.stop_force: the backend warp has no actuators that stop at a force",
+        ),
+    ],
+)
+def test_unsupported_features_are_named_with_the_backend_that_has_them(fields, sentence):
+    with pytest.raises(BuildError, match=sentence) as error:
+        scenes.require_supported(scene(**fields))
+    assert str(error.value).endswith("use the backend mujoco")
+
+
+def test_scenes_that_differ_in_numbers_are_in_one_batch_and_others_are_not():
+    first = scene()
+    heavy = with_field(with_field(first, "object.density", 900.0), "object.shape.radius", 0.033)
+    rough = with_field(first, "contact.static_friction", 0.5)
+    tested = scene(success=sg.SuccessCriterion())
+    built = [build(one) for one in (first, scene("cuboid"), heavy, tested, rough)]
+    assert scenes.groups(built) == [[0, 2, 4], [1], [3]]
+
+
+def test_a_number_without_a_value_per_world_separates_scenes():
+    built = [build(scene()), build(scene())]
+    built[1].model.geom_margin[:] = 1e-3
+    assert scenes.groups(built) == [[0], [1]]

@@ -1,0 +1,157 @@
+"""Agreement of MuJoCo Warp's CPU device with MuJoCo: trajectories, contacts, hold tests.
+
+Warp compiles its kernels for minutes on first use and keeps them in ``WARP_CACHE_PATH``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+import softgrasp as sg
+from softgrasp.errors import SimulationError
+from softgrasp.model.scene import BuiltScene, build
+from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.outcome import Outcome
+
+if find_spec("mujoco_warp") is None:
+    pytest.skip("needs mujoco-warp: pip install 'softgrasp[gpu]'", allow_module_level=True)
+
+from softgrasp.backends.warp import kernels
+from softgrasp.backends.warp.scenes import object_address
+from softgrasp.backends.warp.worlds import WorldBatch
+
+pytestmark = pytest.mark.slow
+STEPS = 300
+FREE_BOUND, PRIMITIVE_BOUND, MESH_BOUND = 1e-6, 5e-6, 1e-3
+"""Largest difference of a joint or of the object's position in 300 steps, before contact and with
+contact [rad or m]. With a mesh, points of contact change places: in MuJoCo itself an object that
+starts 1e-7 m aside makes 1.7e-4."""
+ORIENTATION_BOUND = 1e-5
+"""The same of the quaternion of an object that is a primitive [–]."""
+SPEED = {"four_finger": 3.7, "allegro_right": 3.2}
+"""Factor on closing rates with which a hand touches after about 200 steps."""
+
+
+def quick_scene(hand: str, obj: str, **fields: object) -> sg.GraspScene:
+    """Return a closure that is so fast that it touches the object after about 200 steps."""
+    scene = sg.GraspScene(hand=sg.load_hand(hand), object=sg.load_object(obj))
+    rates = tuple(SPEED[hand] * rate for rate in scene.rates)
+    return scene.replace(closure=scene.closure.replace(rates=rates), **fields)
+
+
+@cache
+def held_scene(**fields: object) -> sg.GraspScene:
+    success = sg.SuccessCriterion(ramp_time=0.05, hold_time=0.05)
+    return quick_scene("four_finger", "sphere", success=success, **fields)
+
+
+def finished(built: BuiltScene) -> ClosureRun:
+    run = ClosureRun(built)
+    run.run()
+    return run
+
+
+@pytest.mark.parametrize("obj", ["sphere", "cuboid", "strawberry"])
+@pytest.mark.parametrize("hand", ["four_finger", "allegro_right"])
+def test_300_steps_agree_with_mujoco(hand, obj):
+    scene = quick_scene(hand, obj, duration=STEPS * 1e-3)
+    batch = WorldBatch([build(scene)], device="cpu", recorded=True)
+    batch.run()
+    log, expected = batch.outcome().log, finished(build(scene)).recording
+    rows = slice(0, STEPS)
+    pressed = (expected.force[rows] != 0.0).any(axis=1)
+    assert pressed.sum() >= 20, "no contact to compare"
+    differences = np.abs(log["qpos"][rows, 0] - expected.qpos[rows])
+    assert differences[: pressed.argmax()].max() < FREE_BOUND
+    difference = differences.max(axis=0)
+    first = object_address(batch._built[0].model) + 3
+    orientation = slice(first, first + 4)
+    is_mesh = obj == "strawberry"
+    assert difference[orientation].max() < (MESH_BOUND if is_mesh else ORIENTATION_BOUND)
+    difference[orientation] = 0.0
+    assert difference.max() < (MESH_BOUND if is_mesh else PRIMITIVE_BOUND)
+    assert (log["active"][rows, 0] == expected.in_contact[rows]).all()
+
+
+def test_closure_latching_hold_test_and_forces_at_rest_agree_in_worlds_of_other_numbers():
+    dense = held_scene().replace(object=held_scene().object.replace(density=3000.0))
+    slippery = held_scene().replace(
+        contact=held_scene().requested_contact.replace(static_friction=0.05)
+    )
+    scenes = [held_scene(), dense, slippery]
+    batch = WorldBatch([build(one) for one in scenes], device="cpu", recorded=True)
+    batch.run()
+    outcome = batch.outcome()
+    for world, scene in enumerate(scenes):
+        run = finished(build(scene))
+        rows = run.recording.rows
+        assert outcome.loop["closed_row"][world] == run.hold_from
+        assert outcome.loop["end_row"][world] == rows - 1
+        active = outcome.log["active"][:rows, world]
+        assert (active == run.recording.in_contact[:rows]).all()
+        force = outcome.log["force"][rows - 1, world].sum()
+        assert force == pytest.approx(run.recording.force[rows - 1].sum(), rel=2e-3)
+        assert outcome.pair_solref[world] == pytest.approx(run.model.pair_solref, rel=1e-3)
+
+
+def test_a_result_has_the_verdict_contacts_and_events_of_mujoco():
+    ours, theirs = (sg.simulate(held_scene(), backend) for backend in ("warp", "mujoco"))
+    assert ours.outcome is theirs.outcome is Outcome.HELD
+    assert ours.backend["name"] == "warp"
+    assert any("single precision" in text for text in ours.warnings)
+    assert [(e.time_s, e.body, e.kind) for e in ours.events] == [
+        (e.time_s, e.body, e.kind) for e in theirs.events
+    ]
+    forces = [contact.normal_force_N for contact in theirs.contacts]
+    assert [c.normal_force_N for c in ours.contacts] == pytest.approx(forces, rel=5e-3, abs=1e-3)
+    assert ours.hold.drop_m == pytest.approx(theirs.hold.drop_m, abs=1e-6)
+
+
+def test_friction_that_switches_with_slip_is_that_of_mujoco():
+    contact = held_scene().requested_contact.replace(
+        static_friction=0.4, dynamic_friction=0.2, critical_velocity=1e-3
+    )
+    scene = held_scene().replace(contact=contact, success=None, duration=STEPS * 1e-3)
+    batch = WorldBatch([build(scene)], device="cpu", recorded=True)
+    batch.run()
+    run = finished(build(scene))
+    difference = batch.outcome().log["qpos"][:STEPS, 0] - run.recording.qpos[:STEPS]
+    assert np.abs(difference).max() < 1e-5
+    friction = batch._model.pair_friction.numpy()[0]
+    assert friction == pytest.approx(run.model.pair_friction, rel=1e-6)
+
+
+def test_a_diverged_world_is_reported_and_leaves_the_others_alone():
+    batch = WorldBatch([build(held_scene())] * 2, device="cpu", recorded=True)
+    batch.run(10)
+    speeds = batch._data.qvel.numpy()
+    speeds[1] = 1e6
+    batch._data.qvel.assign(speeds)
+    batch._loop.qvel.assign(speeds)  # the state from which a failed sample is stepped again
+    batch.run(10)
+    outcome = batch.outcome()
+    assert [outcome.diverged(world) for world in (0, 1)] == [False, True]
+    assert outcome.loop["end_row"][1] == 9
+    assert np.isfinite(batch._data.qpos.numpy()[0]).all()
+
+
+def test_a_failed_sample_is_stepped_again():
+    batch = WorldBatch([build(held_scene())], device="cpu", recorded=True)
+    batch.run(10)
+    batch._data.qvel.fill_(float("nan"))
+    batch.run(11)
+    outcome = batch.outcome()
+    expected = finished(build(held_scene())).recording
+    assert outcome.loop["restarts"][0] == 1
+    assert outcome.loop["phase"][0] == kernels.CLOSING
+    assert np.abs(outcome.log["qpos"][:20, 0] - expected.qpos[:20]).max() < FREE_BOUND
+
+
+def test_too_many_contacts_are_an_error(monkeypatch):
+    monkeypatch.setenv("SOFTGRASP_WARP_CONTACTS", "2")
+    with pytest.raises(SimulationError, match=r"needs more .*contacts.* than the backend warp has"):
+        sg.simulate(quick_scene("four_finger", "cuboid", duration=0.26), "warp")
