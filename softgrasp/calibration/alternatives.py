@@ -252,7 +252,15 @@ def _of_angles(rig: HungFinger, labels: tuple[str, ...]) -> Iterator[Nuisance]:
         )  # fmt: skip
     yield from _of_series(labels, measured, 0.05)
     yield from _of_unloading(rig, labels, masses)
+    rows = np.concatenate([np.full(len(row), i) for i, row in enumerate(rig.angles)])
+    for row in range(2, len(rig.angles) - 1):
+        yield Nuisance(
+            f"the angles from row {row + 1} on, {1e3 * rig.masses[row]:g} g, are {{}} too "
+            "[large|small] for those before, as of another finger, camera or room temperature",
+            measured * (rows >= row), " %", 100.0, 0.08, (-0.6, 0.6),
+        )  # fmt: skip
     yield from _of_swaps(rig, measured)
+    yield from _of_columns(rig)
     for index, label in enumerate(labels):
         effect = (np.arange(len(labels)) == index).astype(float)
         yield Nuisance(f"{label} is {{}} too [large|small]", effect, "°", DEGREES, material)
@@ -290,6 +298,22 @@ def _of_unloading(rig: HungFinger, labels: Sequence[str], masses: Array) -> Iter
         "under the heaviest weight where the weight is light, as with loading and unloading",
         largest * (1.0 - masses / masses.max()) * (number > 0), " %", 100.0, 0.03,
     )  # fmt: skip
+
+
+def _of_columns(rig: HungFinger) -> Iterator[Nuisance]:
+    """Yield columns that are shifted by a row; the effect of size 1 is the whole shift."""
+    if len({len(one) for one in rig.angles}) > 1 or len(rig.angles) < 3:
+        return
+    table = np.array(rig.angles)
+    for joint in range(table.shape[1]):
+        for word, step in (("before", 1), ("after", -1)):
+            effect = np.zeros_like(table)
+            inner = slice(0, -1) if step > 0 else slice(1, None)
+            effect[inner, joint] = (table - np.roll(table, -step, axis=0))[inner, joint]
+            yield Nuisance(
+                f"the angles of joint {joint + 1} are those of the row {word}",
+                effect.ravel(), "", 1.0, 0.6, (0.6, 1.5),
+            )  # fmt: skip
 
 
 def _of_swaps(rig: HungFinger, measured: Array) -> Iterator[Nuisance]:
@@ -483,8 +507,7 @@ def _read_forces(
     block = stage.block
 
     def of(pressures: Array, measured: Array) -> Stage:
-        moved = [one.replace(pressure=max(float(p), 0.0))
-                 for one, p in zip(forces, pressures, strict=True)]  # fmt: skip
+        moved = [forces[0].replace(pressure=max(float(p), 0.0)) for p in pressures]
 
         def simulate(parameters: Array) -> Array:
             k = np.broadcast_to(stiffness, (len(parameters), len(stiffness)))
@@ -504,9 +527,15 @@ def _read_forces(
     for unit, factor in PRESSURE_UNITS.items():
         yield f"the pressures are in {unit}, not in kPa", of(factor * pressure, force)
     yield "the pressures are absolute, not above the atmosphere", of(pressure - ATMOSPHERE, force)
+    levels = np.unique(pressure)
+    place = np.searchsorted(levels, pressure)
+    if len(levels) > 3:
+        inner, outer = place > 0, place < len(levels) - 1
+        before, after = levels[place[inner] - 1], levels[place[outer] + 1]
+        yield "each force belongs to the pressure before", of(before, force[inner])
+        yield "each force belongs to the pressure after", of(after, force[outer])
     yield "the forces have the other sign", of(pressure, -force)
     yield "the forces are in the reverse order", of(pressure, force[::-1])
-    levels = np.unique(pressure)
     for a, b in combinations(levels.tolist() if len(levels) <= MAX_SWAPPED else [], 2):
         swapped = np.where(pressure == a, b, np.where(pressure == b, a, pressure))
         yield f"the forces at {a / 1e3:g} and {b / 1e3:g} kPa are exchanged", of(swapped, force)

@@ -26,6 +26,7 @@ import numpy as np
 from scipy import stats
 
 from softgrasp.calibration.alternatives import (
+    PRESSURE_UNITS,
     Alternative,
     Nuisance,
     better_readings,
@@ -80,6 +81,8 @@ nearer to the median [–]."""
 MIN_RISE, RISE = 1e-3, (0.6, 1.6)
 """Smallest rise of a released tip that is compared [m], and usual range of the measured one over
 that of the springs [–]."""
+BENDING = (0.6, 1.6)
+"""Usual range of the angles under pressure over those that gains from tip forces give [–]."""
 SEVERE = 0.8
 """Share from which the fit is not credible [–]."""
 NEGLIGIBLE = 0.01
@@ -209,6 +212,8 @@ def assess_credibility(
         alternatives += readings
         findings += [*uneven, *_readings(readings, rejected)]
         findings += [one for one in explained if not one.is_worse_than(readings)]
+        if name == "torques" and stage.unit == "N":
+            findings += fit.bends()
         if name == "dampers":
             findings += [*fit.frequency(), *fit.rise()]
     findings.sort(key=lambda one: not one.refutes)
@@ -437,6 +442,28 @@ class _Fit(StageFit):
             "hold the finger, or are columns exchanged?"
         )
         return [Finding("springs", sentence, refutes=False)]
+
+    def bends(self) -> list[Finding]:
+        """Compare the angles under pressure with those of gains that were fitted to forces."""
+        bends = [one for one in self.problem.bends if one.pressure > 0.0]
+        gains = self.stage.block.of_joints(self.position[None])
+        simulated = self.experiments.bends(self.stiffness[None], gains, bends) if bends else []
+        if not simulated:
+            return []
+        shown = np.concatenate(simulated, axis=-1)[0]
+        measured = np.concatenate([np.array(one.angles) for one in bends])
+        known = np.isfinite(shown)
+        squares = float(shown[known] @ shown[known])
+        ratio = float(shown[known] @ measured[known]) / squares if squares else 1.0
+        if BENDING[0] < ratio < BENDING[1]:
+            return []
+        units = [unit for unit, factor in PRESSURE_UNITS.items() if 0.8 < ratio / factor < 1.25]
+        hint = f", such as {' or '.join(units)} instead of kPa" if units else ""
+        sentence = (
+            f"torques: the angles under pressure are {ratio:.2g} times those that the gains from "
+            f"tip forces give; compare the units of their pressures{hint}"
+        )
+        return [Finding("torques", sentence, refutes=False)]
 
     def rise(self) -> list[Finding]:
         """Compare how far the tip rises after a release with how far the weight had bent it."""

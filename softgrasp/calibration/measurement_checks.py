@@ -26,6 +26,9 @@ DEVIATING = 1e-4
 INDEPENDENT = 0.01
 """Probability by chance of a growth of angles with the weight from which they do not depend on it
 [–]."""
+STRAIGHT = 2e-3
+"""Largest distance of the angles from straight lines, over their range, from which they are called
+straight [–]."""
 COARSE = 0.03
 """Rounding step over the largest value from which it is reported [–]."""
 MIN_ROUNDED = 6
@@ -83,6 +86,7 @@ def measurement_findings(problem: CalibrationProblem) -> list[Finding]:
     return [
         *_equal_angles(problem),
         *_constant_angles(problem),
+        *_straight_angles(problem),
         *_subtracted_angles(problem),
         *_rounded_values(problem),
         *_equal_times(problem),
@@ -126,6 +130,24 @@ def _growth_by_chance(masses: Array, angles: Array) -> float:
     freedom = count * (len(masses) - 2)
     ratio = explained / count / max(rest / freedom, 1e-30)
     return float(stats.f.sf(ratio, count, freedom))
+
+
+def _straight_angles(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield that all angles lie on straight lines over the weight, which measured ones do not."""
+    rows = _used_rows(problem)
+    count = min((len(one.angles) for one in rows), default=0)
+    masses = np.array([one.mass for one in rows])
+    if len(set(masses.tolist())) < 4 or count < 2:
+        return
+    angles = np.array([one.angles[:count] for one in rows])
+    lines = np.polynomial.polynomial.polyfit(masses, angles, 1)
+    left = angles - np.polynomial.polynomial.polyval(masses, lines).T
+    if np.ptp(angles) > 0.0 and np.abs(left).max() < STRAIGHT * np.ptp(angles):
+        sentence = (
+            "springs: all angles lie on straight lines over the weight, to "
+            f"{math.degrees(np.abs(left).max()):.2g}°; are they computed instead of measured?"
+        )
+        yield Finding("springs", sentence, refutes=False)
 
 
 def _subtracted_angles(problem: CalibrationProblem) -> Iterator[Finding]:

@@ -222,6 +222,24 @@ def hysteresis(seed: int) -> CalibrationProblem:
     return series(seed, (1.0, 1.15, 1.15))
 
 
+def straight(seed: int) -> CalibrationProblem:
+    """Angles in proportion to the weight."""
+    rows = good(seed).hung
+    slope = np.array(rows[-1].angles) / MASSES[-1]
+    return good(seed).replace(
+        hung=tuple(one.replace(angles=tuple((one.mass * slope).tolist())) for one in rows)
+    )
+
+
+def other_finger(seed: int) -> CalibrationProblem:
+    """The last weights of the series bend the finger 30 % less."""
+    rows = [
+        one.replace(angles=tuple((1.0 - 0.3 * (one.mass > 0.03)) * x for x in one.angles))
+        for one in sorted(series(seed).hung, key=lambda row: row.mass)
+    ]
+    return good(seed).replace(hung=tuple(rows))
+
+
 def creeping(seed: int) -> CalibrationProblem:
     """The angles are up to 25 % too small, in proportion to the weight."""
     rows = [
@@ -277,6 +295,17 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
         ("settling of releases reversed", lambda p: p.replace(releases=tuple(
             a.replace(mass=b.mass) for a, b in zip(p.releases, p.releases[::-1], strict=True))),
          good, "exchanged"),
+        ("column of joint 1 slipped", _hung(lambda r: [
+            one.replace(angles=(before.angles[0], *one.angles[1:]))
+            for one, before in zip(r, [r[0], *r[:-1]], strict=True)]), good,
+         "joint 1 are those of the row before"),
+        ("angles from a straight line", None, straight,
+         "straight lines"),
+        ("last weights of another finger", None, other_finger,
+         "as of another finger"),
+        ("each force belongs to the pressure before", lambda p: p.replace(forces=tuple(
+            a.replace(force=b.force) for a, b in zip(p.forces, [*p.forces[:3], *p.forces[:-3]],
+                                                     strict=True))), good, "pressure before"),
         ("finger in cm for mm", _finger(length=0.1), good, "density"),
         ("6° in one value", _value(1, 2, lambda x: x + 0.105), good, "q3 at 20 g"),
         ("3° in one joint", _angles(lambda x: x + np.radians([0, 0, 0, 0, 0, 3.0])), good,
