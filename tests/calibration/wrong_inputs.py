@@ -297,7 +297,7 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
          good, "exchanged"),
         ("column of joint 1 slipped", _hung(lambda r: [
             one.replace(angles=(before.angles[0], *one.angles[1:]))
-            for one, before in zip(r, [r[0], *r[:-1]], strict=True)]), good,
+            for one, before in zip(r, [r[0], *r[:-1]], strict=True)]), series,
          "joint 1 are those of the row before"),
         ("angles from a straight line", None, straight,
          "straight lines"),
