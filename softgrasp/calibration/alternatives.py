@@ -25,6 +25,8 @@ from softgrasp.continuum.statics import HungRig, PlanarChain
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.mechanics.transforms import Array
 
+FIRST_COLUMN = "the first column is no joint, and the others belong to the joint before"
+"""Reading that leaves measured values out, and fits better for this reason, too."""
 BETTER = 3.0
 """Ratio of relative residuals from which another reading is reported [–]."""
 LIKELIER = 12.0
@@ -460,8 +462,7 @@ def _read_angles(problem: CalibrationProblem, stage: Stage) -> Iterator[tuple[st
         for joint in range(max(len(one) for one in rig.angles))
     ]
     if min(len(one) for one in rig.angles) > 2:
-        shifted = "the first column is no joint, and the others belong to the joint before"
-        rigs.append((shifted, angles(lambda x: x[1:])))
+        rigs.append((FIRST_COLUMN, angles(lambda x: x[1:])))
     count = len(rig.masses)
     for a, b in combinations(range(count if count <= MAX_SWAPPED else 0), 2):
         order = list(range(count))

@@ -26,6 +26,7 @@ import numpy as np
 from scipy import stats
 
 from softgrasp.calibration.alternatives import (
+    FIRST_COLUMN,
     PRESSURE_UNITS,
     Alternative,
     Nuisance,
@@ -259,7 +260,7 @@ class Explanation(Finding):
     def is_worse_than(self, readings: Sequence[Alternative]) -> bool:
         """Return whether another reading leaves smaller residuals."""
         left = math.sqrt(max(1.0 - self.fraction, 0.0))
-        return any(1.0 / one.ratio < left for one in readings)
+        return any(1.0 / one.ratio < left for one in readings if one.reading != FIRST_COLUMN)
 
 
 # Tests of one stage
