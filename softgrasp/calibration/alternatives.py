@@ -29,8 +29,8 @@ FIRST_COLUMN = "the first column is no joint, and the others belong to the joint
 """Reading that leaves measured values out, and fits better for this reason, too."""
 BETTER = 3.0
 """Ratio of relative residuals from which another reading is reported [–]."""
-LIKELIER = 12.0
-"""Gain of the logarithm of the likelihood from which one is reported, too [–]."""
+SLIGHTLY, LIKELIER = 1.45, 12.0
+"""Ratio and gain of the logarithm of the likelihood from which one is reported, too [–]."""
 MAX_HALVINGS = 8
 """Number of start values that are tried for a reading."""
 MAX_SWAPPED = 8
@@ -356,6 +356,14 @@ def _of_forces(
                  np.nan_to_num(slope), " kPa", 1e-3, 0.03 * float(pressures.max())),
     ]  # fmt: skip
     results += _of_series(stage.labels, stage.measured, 0.05)
+    for pressure in np.unique(pressures)[2:-1].tolist():
+        name = (
+            f"the forces from {pressure / 1e3:g} kPa on are {{}} too [large|small], as of a scale "
+        )
+        results.append(
+            Nuisance(f"{name}whose zero changed", (pressures >= pressure).astype(float), " N", 1.0,
+                     0.03 * largest)
+        )  # fmt: skip
     for pressure in np.unique(pressures).tolist():
         effect = (pressures == pressure).astype(float)
         name = f"the force at {pressure / 1e3:g} kPa is {{}} too [large|small]"
@@ -380,8 +388,8 @@ def better_readings(
         position: Fitted parameters, (p,).
 
     Returns:
-        Readings whose relative residual is at least ``BETTER`` times smaller, or the logarithm of
-        whose likelihood is larger by ``LIKELIER``, the best first.
+        Readings whose relative residual is at least ``BETTER`` times smaller, or ``SLIGHTLY`` with
+        a logarithm of the likelihood that is larger by ``LIKELIER``, the best first.
     """
     if stage.name == "springs" and stage.unit == "rad":
         readings = _read_angles(problem, stage)
@@ -396,7 +404,8 @@ def better_readings(
         fitted = least_squares_search(Search(other, Journal(None, "")), _start(other))
         residual = _relative(other, fitted)
         ratio = now / max(residual, 1e-12)
-        if ratio >= BETTER or len(stage.measured) * math.log(ratio) > LIKELIER:
+        likelier = ratio > SLIGHTLY and len(stage.measured) * math.log(ratio) > LIKELIER
+        if ratio >= BETTER or likelier:
             results.append(Alternative(stage.name, reading, ratio))
     return sorted(results, key=lambda one: -one.ratio)
 

@@ -33,6 +33,8 @@ COARSE = 0.03
 """Rounding step over the largest value from which it is reported [–]."""
 MIN_ROUNDED = 6
 """Fewest values other than zero whose rounding is judged."""
+FLAT = 0.01
+"""Growth of the force between two pressures, over the largest force, below which it is none [–]."""
 EARLIER = 0.85
 """Settling time over that of a lighter weight below which the order is reported [–]."""
 
@@ -91,6 +93,7 @@ def measurement_findings(problem: CalibrationProblem) -> list[Finding]:
         *_rounded_values(problem),
         *_equal_times(problem),
         *_falling_times(problem),
+        *_saturated_forces(problem),
         *_deviating_repeats(problem),
     ]
 
@@ -233,6 +236,24 @@ def _equal_times(problem: CalibrationProblem) -> list[Finding]:
         return []
     sentence = f"dampers: all {len(times)} settling times are equal to the last digit, like copies"
     return [Finding("dampers", sentence, refutes=False)]
+
+
+def _saturated_forces(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield that forces no longer grow at the highest pressures."""
+    groups = _repeated_forces(problem)
+    pressures = sorted(groups)
+    means = np.array([np.mean(groups[one]) for one in pressures])
+    if len(means) < 4 or means.max() <= 0.0:
+        return
+    growth = np.diff(means) / means.max()
+    flat = len(growth) - 1 - int(np.argmax(growth[::-1] > FLAT)) if (growth > FLAT).any() else -1
+    if 0 <= flat < len(growth) - 1 and growth[: flat + 1].mean() > 5.0 * FLAT:
+        sentence = (
+            f"torques: the forces no longer grow from {pressures[flat + 1] / 1e3:g} kPa on, at "
+            f"{means[flat + 1]:.3g} N; is the scale or the pressure sensor saturated, or the "
+            "supply limited?"
+        )
+        yield Finding("torques", sentence, refutes=False)
 
 
 def _deviating_repeats(problem: CalibrationProblem) -> Iterator[Finding]:

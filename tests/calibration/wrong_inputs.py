@@ -306,6 +306,11 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
         ("each force belongs to the pressure before", lambda p: p.replace(forces=tuple(
             a.replace(force=b.force) for a, b in zip(p.forces, [*p.forces[:3], *p.forces[:-3]],
                                                      strict=True))), good, "pressure before"),
+        ("force sensor saturated", _forces(lambda f: min(f, 0.6 * max(
+            x.force for x in good(0).forces))), good, "saturated"),
+        ("scale tared in the middle of the forces", lambda p: p.replace(forces=tuple(
+            x.replace(force=x.force - 0.25 * (x.pressure > 5e4)) for x in p.forces)), good,
+         "whose zero changed"),
         ("finger in cm for mm", _finger(length=0.1), good, "density"),
         ("6° in one value", _value(1, 2, lambda x: x + 0.105), good, "q3 at 20 g"),
         ("3° in one joint", _angles(lambda x: x + np.radians([0, 0, 0, 0, 0, 3.0])), good,
