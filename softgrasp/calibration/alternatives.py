@@ -538,10 +538,10 @@ def _read_forces(
         yield f"the pressures are in {unit}, not in kPa", of(factor * pressure, force)
     yield "the pressures are absolute, not above the atmosphere", of(pressure - ATMOSPHERE, force)
     levels = np.unique(pressure)
-    place = np.searchsorted(levels, pressure)
+    index = np.searchsorted(levels, pressure)
     if len(levels) > 3:
-        inner, outer = place > 0, place < len(levels) - 1
-        before, after = levels[place[inner] - 1], levels[place[outer] + 1]
+        inner, outer = index > 0, index < len(levels) - 1
+        before, after = levels[index[inner] - 1], levels[index[outer] + 1]
         yield "each force belongs to the pressure before", of(before, force[inner])
         yield "each force belongs to the pressure after", of(after, force[outer])
     yield "the forces have the other sign", of(pressure, -force)

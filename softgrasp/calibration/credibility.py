@@ -258,8 +258,8 @@ class Explanation(Finding):
     fraction: float
 
     def is_worse_than(self, readings: Sequence[Alternative]) -> bool:
-        """Return whether another reading leaves smaller residuals."""
-        left = math.sqrt(max(1.0 - self.fraction, 0.0))
+        """Return whether another reading leaves residuals of less than half the size."""
+        left = 0.5 * math.sqrt(max(1.0 - self.fraction, 0.0))
         return any(1.0 / one.ratio < left for one in readings if one.reading != FIRST_COLUMN)
 
 
