@@ -18,6 +18,8 @@ BACKENDS = {
     "warp": "softgrasp.backends.warp.backend:run_warp",
 }
 """Functions that simulate a scene, by the names of their engines."""
+ROW_EXECUTORS = {"warp": "softgrasp.backends.warp.rows:WarpRows"}
+"""Executors that simulate the rows of a sweep plan in another engine, by their names."""
 ENGINES = {
     "reference": "softgrasp.backends.reference.backend:ReferenceEngine",
     "webots": "softgrasp.backends.webots.backend:webots_player",

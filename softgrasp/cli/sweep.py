@@ -83,7 +83,8 @@ def sweep(
     options: SceneOptions,
     workers: Workers = None,
     executor: Annotated[
-        Literal["local", "dask"], typer.Option(help="Processes of this machine, or dask workers.")
+        Literal["local", "dask", "warp"],
+        typer.Option(help="Processes of this machine, dask workers, or MuJoCo Warp on a GPU."),
     ] = "local",
     scheduler: Annotated[
         str | None,

@@ -100,7 +100,7 @@ class Rows:
     def compute(self, rows: Sequence[int]) -> list[Row]:
         """Simulate some grasps; one that cannot be simulated becomes a row with an error."""
         computed, results = [], {}
-        scenes = [self._scene(row) for row in rows]
+        scenes = [self.scene(row) for row in rows]
         for row, item in zip(rows, self._runner.simulate(scenes), strict=True):
             computed.append(self.inputs(row) | _outcome(item))
             if isinstance(item.result, GraspResult) and self._extra is not None:
@@ -109,7 +109,8 @@ class Rows:
             self._extra.write(results)
         return computed
 
-    def _scene(self, row: int) -> GraspScene | Exception:
+    def scene(self, row: int) -> GraspScene | Exception:
+        """Return the scene of a row, or the reason why it has none."""
         values = self._combinations[row // self._plan.repeats]
         try:
             return scene_of(self._plan, values, start_noise(self._plan, row))

@@ -7,6 +7,7 @@ differ between two runs of one plan.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import threading
@@ -16,8 +17,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+import mujoco
+
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
+from softgrasp.extensions import ROW_EXECUTORS, load
+from softgrasp.io.files import write_text
 from softgrasp.io.input_limits import result_loader
 from softgrasp.sweeps.dataset import ExtraOutputs
 from softgrasp.sweeps.executors import (
@@ -43,7 +48,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-EXECUTORS = ("local", "dask")
+EXECUTORS = ("local", "dask", *ROW_EXECUTORS)
 CHUNK_ROWS, CHUNKS_PER_WORKER = 64, 8
 """Maximum rows of a chunk, and minimum chunks per worker, so that no worker waits long."""
 CHUNK_STEPS = 200_000
@@ -57,6 +62,10 @@ TABLE_MODULES = ("pandas", "pyarrow.parquet")
 
 Progress = Callable[[int, int], None]
 """Called with the number of finished rows and of all rows."""
+CHECKS = "checks.json"
+"""File of the rows that were repeated in MuJoCo."""
+CHECKS = "checks.json"
+"""File of the rows that were repeated in MuJoCo."""
 Executor = InProcess | LocalPool | DaskCluster
 
 
@@ -92,7 +101,8 @@ def sweep(
         out: Directory for plan, rows and tables; nothing is written without it.
         workers: Number of processes; by default one per core, fewer for few rows. 1 computes in
             this process.
-        executor: ``local`` processes, or ``dask``.
+        executor: ``local`` processes, ``dask``, or ``warp``, which simulates all rows at once in
+            MuJoCo Warp, repeats some of them in MuJoCo, and writes the differences to ``out``.
         scheduler: Address of a dask scheduler, such as ``tcp://host:8786``; by default a cluster
             on this machine.
         shard: Part of the rows; all by default. The table is written when all parts are merged.
@@ -129,14 +139,18 @@ def sweep(
     extra = None
     if directory is not None and (trajectories or dataset):
         extra = ExtraOutputs(directory, trajectories=trajectories, dataset=dataset)
+    other = load(ROW_EXECUTORS[executor])(plan, extra) if executor in ROW_EXECUTORS else None
     with ExitStack() as stack:
         store = None
         if directory is not None:
-            store = stack.enter_context(SweepStore(directory, plan))
+            engine = mujoco.__version__ if other is None else other.engine
+            store = stack.enter_context(SweepStore(directory, plan, engine))
         done = store.finished() if store else {}
         remaining = [row for row in rows if row not in done]
         pool: Executor = InProcess(plan, extra)
-        if remaining and executor == "dask":
+        if other is not None:
+            pool = other
+        elif remaining and executor == "dask":
             pool = DaskCluster(plan, workers, extra, scheduler)
         elif remaining and workers > 1:
             pool = LocalPool(plan, workers, extra)
@@ -147,6 +161,8 @@ def sweep(
         table = table_of(plan, _collected(done, len(rows), pool.run(chunks), progress, store))
         if directory is not None and shard is None:
             write_tables(table, directory)
+        if directory is not None and other is not None and remaining:
+            write_text(directory / CHECKS, json.dumps(other.report, indent=2) + "\n")
         if finish is not None:
             finish.work(table, pool.submit)
     return table

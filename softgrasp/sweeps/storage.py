@@ -43,9 +43,17 @@ SYNC_PERIOD = 0.5
 class SweepStore:
     """Directory of one sweep plan and its finished rows; as a context, locked for writing."""
 
-    def __init__(self, directory: str | Path, plan: SweepPlan) -> None:
-        """Store the directory's name; nothing is written yet."""
-        self.directory, self.plan = Path(directory), plan
+    def __init__(
+        self, directory: str | Path, plan: SweepPlan, engine: str = mujoco.__version__
+    ) -> None:
+        """Store the directory's name; nothing is written yet.
+
+        Args:
+            directory: Directory of the sweep.
+            plan: Its plan.
+            engine: Version of the engine that computes its rows; others are not mixed with them.
+        """
+        self.directory, self.plan, self._engine = Path(directory), plan, engine
         self._lock: IO[str] | None = None
         self._journal = JsonLines(self.directory / JOURNAL)
         self._synced = -SYNC_PERIOD
@@ -158,7 +166,7 @@ class SweepStore:
         content = {
             "schema_version": SCHEMA_VERSION,
             "softgrasp_version": __version__,
-            "mujoco_version": mujoco.__version__,
+            "mujoco_version": self._engine,
             "rows": self.plan.size,
             "plan": self.plan.model_dump(mode="json"),
         }
@@ -166,7 +174,7 @@ class SweepStore:
 
     def _refuse_other_versions(self) -> None:
         """Refuse finished rows of other versions, with which others would not agree bit for bit."""
-        here, stored = _versions(__version__, mujoco.__version__), versions_in(self.directory)
+        here, stored = _versions(__version__, self._engine), versions_in(self.directory)
         if stored != here:
             raise ResultError(
                 f"{self.directory}: expected finished rows of {here}, found those of {stored}; "

@@ -5,6 +5,7 @@ Warp compiles its kernels for minutes on first use and keeps them in ``WARP_CACH
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from importlib.util import find_spec
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.errors import SimulationError
+from softgrasp.errors import ResultError, SimulationError
 from softgrasp.model.scene import BuiltScene, build
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.outcome import Outcome
@@ -155,3 +156,34 @@ def test_too_many_contacts_are_an_error(monkeypatch):
     monkeypatch.setenv("SOFTGRASP_WARP_CONTACTS", "2")
     with pytest.raises(SimulationError, match=r"needs more .*contacts.* than the backend warp has"):
         sg.simulate(quick_scene("four_finger", "cuboid", duration=0.26), "warp")
+
+
+def test_rows_of_a_sweep_are_those_of_mujoco_and_are_checked_there(tmp_path):
+    density = sg.description.Axis(path="object.density", values=(300.0, 1000.0))
+    plan = sg.description.SweepPlan(scene=held_scene(), axes=(density,))
+    ours = sg.sweep(plan, tmp_path / "warp", executor="warp")
+    theirs = sg.sweep(plan, workers=1)
+    assert ours["outcome"].tolist() == theirs["outcome"].tolist() == ["HELD", "HELD"]
+    for column, bound in {
+        "displacement_m": 1e-5,
+        "hold_drop_m": 1e-5,
+        "rotation_rad": 1e-4,
+    }.items():
+        assert np.abs(ours[column] - theirs[column]).max() < bound
+    assert ours["final_force_N"].to_numpy() == pytest.approx(theirs["final_force_N"], rel=5e-3)
+    assert ours["contact_order"].tolist() == theirs["contact_order"].tolist()
+    checks = json.loads((tmp_path / "warp" / "checks.json").read_text(encoding="utf-8"))
+    assert [one["row"] for one in checks["checked"]] == [0, 1]
+    assert checks["flips"] == checks["computed_in_mujoco"] == []
+    with pytest.raises(ResultError, match=r"expected finished rows of .*, found those of .*Warp"):
+        sg.sweep(plan.replace(), tmp_path / "warp", workers=1)
+
+
+def test_a_row_that_is_not_held_is_computed_in_mujoco():
+    strict = held_scene().success.replace(max_drop=1e-9)
+    density = sg.description.Axis(path="object.density", values=(500.0,))
+    scene = held_scene().replace(success=strict)
+    plan = sg.description.SweepPlan(scene=scene, axes=(density,))
+    ours, theirs = (sg.sweep(plan, executor=one, workers=1) for one in ("warp", "local"))
+    assert ours["outcome"].tolist() == theirs["outcome"].tolist() != ["HELD"]
+    assert ours["trajectory_sha256"].tolist() == theirs["trajectory_sha256"].tolist()
