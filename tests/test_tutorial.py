@@ -10,7 +10,7 @@ import pytest
 from softgrasp.cli import main
 from tests.test_documentation import DOCS, blocks, write_named_blocks
 
-PAGE = DOCS / "tutorial.md"
+PAGE = DOCS / "tutorials" / "rigid_hand.md"
 
 
 def lines() -> list[str]:

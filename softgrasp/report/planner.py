@@ -20,6 +20,7 @@ from softgrasp._version import __version__
 from softgrasp.errors import BackendUnavailable
 from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
+from softgrasp.rendering.video import SIZE as VIDEO_SIZE
 from softgrasp.report import style
 from softgrasp.report.contact_figures import final_poses
 from softgrasp.report.formatting import signed
@@ -87,6 +88,7 @@ def write_best(
     renderer: str = "auto",
     video: bool = True,
     progress: Progress | None = None,
+    video_size: tuple[int, int] = VIDEO_SIZE,
 ) -> list[Best]:
     """Simulate the best grasps with the hold test of the plan and write a report of each.
 
@@ -96,6 +98,7 @@ def write_best(
         renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no images.
         video: Whether to write videos.
         progress: Called with the file in progress and the completed fraction.
+        video_size: Width and height of the videos [px].
 
     Raises:
         BackendUnavailable: The requested renderer, or ffmpeg, is not available.
@@ -114,8 +117,9 @@ def write_best(
             warnings.simplefilter("ignore")  # listed in the report of the run
             result = simulate(planned.tested(row))
         write_report(
-            result, run_directory, renderer=renderer, video=video, progress=progress_of_run
-        )
+            result, run_directory, renderer=renderer, video=video, progress=progress_of_run,
+            video_size=video_size,
+        )  # fmt: skip
         reports.append(Best(row, result, run_directory))
     return reports
 

@@ -219,7 +219,9 @@ def test_the_demo_makes_every_file(run: Run, tmp_path: Path) -> None:
     names = (*NUMBERS, *(f"{n}{s}" for n in FIGURES for s in (".png", ".csv")),
              "strip.png", "grasp.mp4", "report.html")  # fmt: skip
     assert sorted(names) == files_in(tmp_path / "out" / "demo")
-    assert all(f"out/demo/{name}" in ran.out for name in names)
+    listed = ran.out.split("files ")[1]
+    assert "out/demo/" in listed
+    assert all(Path(name).stem in listed for name in names)
     assert "Held 0.35 N of weight" in ran.out
     assert "images    drawn " in ran.out
 
