@@ -52,10 +52,10 @@ class Features:
     def fingers(self) -> Array:
         """Whether each finger touches the object, (n, nf) of 0 and 1."""
         count = int(self.finger.max(initial=-1)) + 1
-        touching = self.force > TOUCH
-        return np.stack(
-            [touching[:, self.finger == index].any(axis=1) for index in range(count)], axis=1
-        ).astype(float)
+        touching, fingers = self.force > TOUCH, np.zeros((len(self.force), count))
+        for index in range(count):
+            fingers[:, index] = touching[:, self.finger == index].any(axis=1)
+        return fingers
 
     @property
     def height(self) -> Array:

@@ -1,4 +1,4 @@
-"""Models of learning tasks: the scene of a task with its sensors, and what an episode changes in it.
+"""Models of learning tasks: the scene of a task with its sensors, and what episodes change in it.
 
 One model is compiled for each task. An episode writes shape, size, density and friction of the
 object and the positions of movable supports into a copy of it.
@@ -29,6 +29,8 @@ from softgrasp.sim.hold_test import palm_body
 
 SENSOR = mujoco.mjtSensor
 BODY = mujoco.mjtObj.mjOBJ_XBODY
+WRIST_LIMITS = (-0.5, 0.5)
+"""Limits of the targets of a wrist [m or rad]."""
 Shape = Sphere | Cuboid | Cylinder | Capsule
 
 
@@ -171,7 +173,10 @@ def _looked_up(model: mujoco.MjModel, source: Source, sensors: dict[str, slice])
     for joint, value in source.start.items():
         qpos[model.joint(joint).qposadr[0]] = value
     limits = np.array(
-        [source.limits.get(model.actuator(i).name, model.actuator(i).ctrlrange) for i in range(model.nu)]
+        [
+            source.limits.get(model.actuator(i).name, model.actuator(i).ctrlrange)
+            for i in range(model.nu)
+        ]
     ).reshape(-1, 2)
     free = ~model.actuator_ctrllimited.astype(bool)
     for index in range(model.nu):

@@ -7,7 +7,6 @@ import warnings
 
 import mujoco
 
-from softgrasp.description.arm import HandCarrier
 from softgrasp.description.closure import PositionIncrementClosure
 from softgrasp.description.geometry import Cuboid, Cylinder, Pose
 from softgrasp.description.hand import Hand
@@ -24,8 +23,6 @@ from softgrasp.model.robot import robot_spec
 TABLE_TOP = -0.128
 """World z of the table under a hand whose palm is at the origin [m]: its fingertips clear it."""
 CUBE = GraspObject(name="object", shape=Cuboid(size=(0.04, 0.04, 0.04)), density=600.0)
-LEVEL = 1.2e6
-"""Stiffness of friction over that of the normal direction [–], as in all scenes."""
 SECOND = "second_"
 """Prefix of the names of a second hand."""
 
@@ -68,9 +65,7 @@ def cluttered() -> Source:
         for index, (x, y) in enumerate(spots, 1)
     )
     table = Table(height=TABLE_TOP, center=(0.0, 0.0))
-    scene = _scene(
-        radial_hand(), CUBE, TABLE_TOP + 0.02, surroundings=(table,), objects=others
-    )
+    scene = _scene(radial_hand(), CUBE, TABLE_TOP + 0.02, surroundings=(table,), objects=others)
     return scene_source(scene)
 
 
@@ -86,9 +81,13 @@ HOLE_TOP, HOLE_WIDTH, HOLE_WALL = -0.175, 0.024, 0.03
 """World z of the edge of the hole, its width, and the thickness of its walls [m]."""
 
 
+HOLE_OFFSET = 0.5 * (HOLE_WIDTH + HOLE_WALL)
+"""Distance of the centre of the hole from those of its walls [m]."""
+
+
 def above_hole() -> Source:
     """Return a hand with a peg between its fingers above a square hole."""
-    reach, half = 0.5 * (HOLE_WIDTH + HOLE_WALL), 0.02
+    reach, half = HOLE_OFFSET, 0.02
     long = HOLE_WIDTH + 2.0 * HOLE_WALL
     sizes = {(1, 0): (HOLE_WALL, long, 2 * half), (0, 1): (HOLE_WIDTH, HOLE_WALL, 2 * half)}
     blocks = tuple(

@@ -1,0 +1,125 @@
+"""Policies of the learning tasks: scripted ones, random actions and trained networks in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from softgrasp.envs.task_features import Features
+from softgrasp.envs.task_scenes import HOLE_OFFSET
+from softgrasp.mechanics.transforms import Array
+
+SCALE = 0.02
+"""Distance at which a scripted wrist moves at full speed [m]."""
+Script = Callable[[Features], Array]
+
+
+def _move(distance: Array) -> Array:
+    return np.clip(distance / SCALE, -1.0, 1.0)
+
+
+def _gripped(f: Features, force: float, fingers: int = 3) -> Array:
+    return (f.force.sum(axis=1) > force) & (f.fingers.sum(axis=1) >= fingers)
+
+
+def _close_and_hold(f: Features) -> Array:
+    close = np.where(f.decision < 40, 1.0, 0.05)
+    return np.tile(close[:, None], (1, 4))
+
+
+def _lift(f: Features) -> Array:
+    aside = f.relative[:, :2]
+    aligned = np.linalg.norm(aside, axis=1) < 4e-3
+    low = f.palm[:, 2] < 4e-3
+    gripped = _gripped(f, 6.0)
+    raised = f.height > 2e-3
+    close = np.where(gripped, 0.1, np.where((aligned & low) | raised, 1.0, -1.0))
+    up = _move(f.goal[:, 0] + 5e-3 - f.height)
+    down = np.where(aligned, _move(-f.palm[:, 2]), 0.0)
+    z = np.where(gripped | raised, up, down)
+    held = (gripped | raised)[:, None]
+    xy = np.where(held, 0.0, _move(aside))
+    return np.concatenate([xy, z[:, None], close[:, None]], axis=1)
+
+
+def _roll(f: Features) -> Array:
+    """Move the tip at +x down and that at −x up, both pressing, by the inverse of the Jacobian."""
+    first, second, speed, press = 0.05, 0.063, 0.02, 0.002
+    actions = []
+    for finger, side in ((0, -1.0), (2, 1.0)):
+        q1, q2 = f.joint[:, 3 * finger], f.joint[:, 3 * finger : 3 * finger + 3].sum(axis=1)
+        inward = np.stack([first * np.cos(q1) + second * np.cos(q2), second * np.cos(q2)])
+        upward = np.stack([first * np.sin(q1) + second * np.sin(q2), second * np.sin(q2)])
+        determinant = inward[0] * upward[1] - inward[1] * upward[0]
+        wanted = press, side * speed
+        actions += [
+            (wanted[0] * upward[1] - wanted[1] * inward[1]) / determinant,
+            (wanted[1] * inward[0] - wanted[0] * upward[0]) / determinant,
+        ]
+    return np.stack(actions, axis=1)
+
+
+def _regrasp(f: Features) -> Array:
+    error = f.relative[:, 2] - f.goal[:, 0]
+    fits = np.abs(error) < 3e-3
+    gripped = _gripped(f, 6.0)
+    free = f.force.sum(axis=1) < 1e-3
+    z = np.where(fits, np.where(gripped, 0.5, 0.0), np.where(free, _move(error), 0.0))
+    close = np.where(fits, np.where(gripped, 0.1, 1.0), -1.0)
+    return np.stack([z, close], axis=1)
+
+
+def _soft_lift(f: Features) -> Array:
+    gripped = _gripped(f, 1.5, 2)
+    close = np.where(gripped, 0.05, 1.0)
+    z = np.where(gripped | (f.height > 2e-3), _move(f.goal[:, 0] + 5e-3 - f.height), 0.0)
+    z = np.where(gripped | (f.height > 2e-3), 0.3 * z, _move(-f.palm[:, 2]))
+    return np.stack([z, close, close, close], axis=1)
+
+
+def _reach(f: Features) -> Array:
+    error = f.object - f.palm
+    angles = 2.0 * np.pi / 3.0 * np.arange(3)
+    directions = np.stack([np.cos(angles), np.sin(angles)])
+    return np.clip(3.0 * error[:, :2] @ directions, -1.0, 1.0)
+
+
+def _insert(f: Features) -> Array:
+    aside = f.extra[:, :2] - f.object[:, :2] - [HOLE_OFFSET, 0.0]
+    aligned = np.linalg.norm(aside, axis=1) < 1.5e-3
+    z = np.where(aligned | (f.object[:, 2] - 0.035 < -0.178), -0.5, 0.0)
+    return np.concatenate([_move(2 * aside), z[:, None], np.zeros((len(z), 1))], axis=1)
+
+
+def _rotate_valve(f: Features) -> Array:
+    low = f.palm[:, 2] < 3e-3
+    gripped = _gripped(f, 8.0)
+    close = np.where(gripped, 0.05, np.where(low, 1.0, -1.0))
+    rotate = np.where(gripped | (f.extra[:, 0] > 0.02), 0.5, 0.0)
+    return np.stack([_move(-f.palm[:, 2]), rotate, close], axis=1)
+
+
+def _two_hands(f: Features) -> Array:
+    low = f.palm[:, 2] < 3e-3
+    gripped = _gripped(f, 8.0, 4)
+    raised = f.height > 2e-3
+    close = np.where(gripped, 0.1, np.where(low | raised, 1.0, -1.0))
+    up = 0.3 * _move(f.goal[:, 0] + 5e-3 - f.height)
+    z = np.where(gripped | raised, up, _move(-f.palm[:, 2]))
+    return np.stack([z, z, close, close], axis=1)
+
+
+SCRIPTS: dict[str, Script] = {
+    "CloseAndHold": _close_and_hold,
+    "Lift": _lift,
+    "InHandRotation": _roll,
+    "Regrasp": _regrasp,
+    "SoftLift": _soft_lift,
+    "SoftReach": _reach,
+    "ClutteredPick": _lift,
+    "Insertion": _insert,
+    "Valve": _rotate_valve,
+    "TwoHands": _two_hands,
+}
+"""Scripted policy of each task: noise-free quantities to actions of its channels, (n, na)."""

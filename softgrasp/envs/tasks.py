@@ -1,0 +1,217 @@
+"""The learning tasks ``softgrasp/<Task>-v0``: one entry of a table for each.
+
+``measure`` is the fraction of the goal that is reached, 0 to 1. The reward of a decision is the
+change of a weighted sum of approach, touching fingers and ``measure``, plus 1 for success. Success
+is a goal that stays reached during ``window`` decisions; where the object has to be held, it must
+meanwhile move by less than ``MAX_SLIP`` in the palm frame, wherever the hand moves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from softgrasp.envs import task_scenes as scenes
+from softgrasp.envs.task_features import Features
+from softgrasp.envs.task_model import Source
+from softgrasp.mechanics.transforms import Array
+
+MAX_SLIP = 2e-3
+"""Largest displacement of a held object in the palm frame during the window of success [m]."""
+Range = tuple[float, float]
+Measure = Callable[[Features], Array]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A learning task; ranges are uniform and drawn anew for each episode."""
+
+    name: str
+    summary: str
+    source: Callable[[], Source]
+    channels: tuple[str, ...]
+    """Actions, as of ``channel_matrix``."""
+    measure: Measure
+    center: tuple[float, float, float] = (0.0, 0.0, -0.108)
+    """Centre of the grasp in the palm frame [m]."""
+    holds: bool = True
+    """Whether success needs an object that is held without slip."""
+    extra: tuple[str, ...] = ()
+    """Further observed quantities, as of ``task_model``."""
+    shapes: tuple[str, ...] = ("cube",)
+    """Shapes of the object; empty where it is always that of the scene."""
+    size: Range = (0.018, 0.022)
+    """Half-width of the object [m]."""
+    table: float | None = None
+    """World z of the surface on which the object stands at the start [m]."""
+    density: Range = (400.0, 900.0)
+    friction: Range = (0.8, 1.2)
+    """Factor of the friction of the object [–]."""
+    position: float = 0.0
+    """Largest offset of the object along x and along y [m]."""
+    wrist: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Offset of the wrist at the start [m]."""
+    wrist_range: float = 0.0
+    """Largest further offset of the wrist along x and along y [m]."""
+    goal: tuple[Range, ...] = ()
+    """Range of each number of the goal."""
+    moved: tuple[str, ...] = ()
+    """Bodies of the surroundings or further objects that are displaced with the first two numbers
+    of a random offset of at most ``moved_range`` along x and y."""
+    moved_range: float = 0.0
+    gravity_from: int = 0
+    """Decision from which on gravity acts; it grows during ten decisions."""
+    preparation: tuple[tuple[float, ...], int] = ((), 0)
+    """Action, and for how many decisions it is applied before the episode begins."""
+    weights: tuple[float, float, float] = (0.3, 0.2, 0.5)
+    """Weights of approach, touching fingers and goal."""
+    steps: int = 100
+    """Decisions of 20 ms after which an episode is truncated."""
+    window: int = 10
+    """Decisions during which the goal stays reached for success."""
+    lowest: float = -1.0
+    """Height of the object above its start below which the episode is lost [m]."""
+    follows: bool = False
+    """Whether the goal is the position of the target body instead of an object to be held."""
+
+
+def _fraction(value: Array, goal: Array | float) -> Array:
+    return np.clip(value / goal, 0.0, 1.0)
+
+
+def _closeness(distance: Array, tolerance: float, scale: float) -> Array:
+    """Return 1 within a tolerance [m], falling to 0 with a length scale [m]."""
+    return np.exp(-np.maximum(distance - tolerance, 0.0) / scale)
+
+
+def _lifted(f: Features) -> Array:
+    return _fraction(f.height, f.goal[:, 0])
+
+
+def _under_gravity(f: Features) -> Array:
+    return np.where(f.decision >= HOLD_FROM + 10, 1.0, 0.0) * (f.fingers.sum(axis=1) >= 2)
+
+
+def _rotated(f: Features) -> Array:
+    return _fraction(f.angle, f.goal[:, 0])
+
+
+def _regrasped(f: Features) -> Array:
+    close = _closeness(np.abs(f.relative[:, 2] - f.goal[:, 0]), 4e-3, 0.01)
+    return 0.6 * close + 0.4 * close * _fraction(f.height, 0.03)
+
+
+def _pressed(f: Features) -> Array:
+    return _fraction(f.height, f.goal[:, 0]) * (f.force.max(axis=1) < 8.0)
+
+
+def _reached(f: Features) -> Array:
+    return _closeness(np.linalg.norm(f.object - f.palm, axis=1), 0.03, 0.3)
+
+
+def _inserted(f: Features) -> Array:
+    center = f.extra[:, :2] - [scenes.HOLE_OFFSET, 0.0]
+    aside = np.linalg.norm(f.object[:, :2] - center, axis=1)
+    depth = scenes.HOLE_TOP - (f.object[:, 2] - 0.035)
+    return 0.4 * _closeness(aside, 3e-3, 0.01) + 0.6 * _fraction(np.maximum(depth, 0), f.goal[:, 0])
+
+
+def _valve_rotated(f: Features) -> Array:
+    return _fraction(f.extra[:, 0], f.goal[:, 0])
+
+
+HOLD_FROM = 45
+WRIST = ("wrist_x@0.2", "wrist_y@0.2", "wrist_z@0.2")
+FINGERS = ("F?_J?",)
+LIFT = {
+    "channels": (*WRIST, *FINGERS),
+    "table": scenes.TABLE_TOP,
+    "wrist": (0.0, 0.0, 0.04),
+    "wrist_range": 0.015,
+    "goal": ((0.04, 0.06),),
+    "steps": 150,
+    "lowest": -0.05,
+}
+
+TASKS = {
+    task.name: task
+    for task in (
+        Task(
+            "CloseAndHold", "Close four fingers on a free object and hold it against gravity.",
+            scenes.held, ("F1_J?", "F2_J?", "F3_J?", "F4_J?"), _under_gravity,
+            shapes=("cube", "ball", "can"), position=0.004, gravity_from=HOLD_FROM, lowest=-0.05,
+            center=(0.0, 0.0, -0.105),
+        ),
+        Task(
+            "Lift", "Lift an object off a table.", scenes.on_table, measure=_lifted,
+            shapes=("cube", "can"), **LIFT,
+        ),
+        Task(
+            "InHandRotation", "Roll a held ball between two fingertips.", scenes.held,
+            ("F1_J1@1", "F1_J2@1", "F3_J1@1", "F3_J2@1"), _rotated, shapes=("ball",),
+            size=(0.023, 0.027), goal=((0.15, 0.25),), gravity_from=0,
+            preparation=((0.25, 0.6, 0.25, 0.6), 50), lowest=-0.05, center=(0.0, 0.0, -0.105),
+        ),
+        Task(
+            "Regrasp", "Set an object down, grasp it at another height and lift it again.",
+            scenes.on_table, (*WRIST[2:], *FINGERS), _regrasped, shapes=("can",),
+            table=scenes.TABLE_TOP, wrist=(0.0, 0.0, 0.018), goal=((-0.108, -0.104),),
+            preparation=((0.0, 1.0), 40), steps=200, lowest=-0.05,
+        ),
+        Task(
+            "SoftLift", "Lift an object with three pneumatic fingers and limited forces.",
+            scenes.soft_on_table, (*WRIST[2:], "F1_pressure", "F2_pressure", "F3_pressure"),
+            _pressed, center=(0.0, 0.0, -0.06), shapes=("cube", "ball"), size=(0.022, 0.028),
+            density=(150.0, 250.0), table=-0.085, wrist=(0.0, 0.0, 0.01), goal=((0.02, 0.03),),
+            steps=250, lowest=-0.05,
+        ),
+        Task(
+            "SoftReach", "Bring the tip of a continuum arm to a target.", scenes.soft_arm,
+            ("segment1_*1|segment2_*1|segment3_*1", "segment1_*2|segment2_*2|segment3_*2",
+             "segment1_*3|segment2_*3|segment3_*3"), _reached, holds=False,
+            shapes=(), follows=True, goal=((0.3, 0.8), (-3.1416, 3.1416)), center=(0, 0, 0),
+            weights=(0.0, 0.0, 1.0), density=(1.0, 1.0), friction=(1.0, 1.0), steps=150,
+        ),
+        Task(
+            "ClutteredPick", "Pick an object from between three cans.", scenes.cluttered,
+            measure=_lifted, extra=("object2|palm", "object3|palm", "object4|palm"),
+            moved=("object2", "object3", "object4"), moved_range=0.004, **LIFT,
+        ),
+        Task(
+            "Insertion", "Insert a held peg into a hole with the wrist.", scenes.above_hole,
+            (*WRIST, *FINGERS), _inserted, extra=("block",), shapes=(), goal=((0.012, 0.018),),
+            moved=("block", "block2", "block3", "block4"), moved_range=0.008, holds=False,
+            preparation=((0.0, 0.0, 0.0, 1.0), 30), gravity_from=0, lowest=-0.1,
+            center=(0.0, 0.0, -0.12), steps=150, density=(1.0, 1.0),
+        ),
+        Task(
+            "Valve", "Grasp a knob on a hinge and rotate it.", scenes.above_valve,
+            ("wrist_z@0.2", "wrist_turn_z@1", *FINGERS), _valve_rotated, extra=("valve",),
+            holds=False, shapes=(), density=(1.0, 1.0), wrist=(0.0, 0.0, 0.03),
+            goal=((0.3, 0.45),), steps=150, center=(0.0, 0.0, -0.105),
+        ),
+        Task(
+            "TwoHands", "Lift a beam with two grippers on wrists of their own.", scenes.two_hands,
+            ("wrist_z@0.2", "second_wrist_z@0.2", "left_*|right_*",
+             "second_left_*|second_right_*"), _lifted, extra=("object|second_palm",),
+            center=(0.0, -0.1, -0.095), shapes=(), density=(1.0, 1.0), wrist=(0.0, 0.0, 0.02),
+            goal=((0.03, 0.05),), steps=150, lowest=-0.05,
+        ),
+    )
+}  # fmt: skip
+"""All tasks by their names."""
+
+
+def progress(task: Task, features: Features) -> Array:
+    """Compute the weighted progress of episodes, from 0 to 1, (n,).
+
+    Args:
+        task: The task.
+        features: Quantities of n episodes.
+    """
+    near, touch, reached = task.weights
+    away = np.linalg.norm(features.relative - np.array(task.center), axis=1)
+    fingers = features.fingers.mean(axis=1) if features.finger.size else np.zeros(len(away))
+    return near * np.exp(-away / 0.05) + touch * fingers + reached * task.measure(features)
