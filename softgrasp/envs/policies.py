@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from softgrasp.envs.task_features import Features
-from softgrasp.envs.task_scenes import HOLE_OFFSET
+from softgrasp.envs.task_scenes import HOLE_OFFSET, TENSION, TENSION_RATE
 from softgrasp.mechanics.transforms import Array
 
 SCALE = 0.02
@@ -79,10 +79,14 @@ def _soft_lift(f: Features) -> Array:
 
 
 def _reach(f: Features) -> Array:
-    error = f.object - f.palm
+    """Pull the tendons in the direction of the target, damped by the velocity of the tip."""
     angles = 2.0 * np.pi / 3.0 * np.arange(3)
     directions = np.stack([np.cos(angles), np.sin(angles)])
-    return np.clip(3.0 * error[:, :2] @ directions, -1.0, 1.0)
+    error, velocity = (f.object - f.palm)[:, :2], f.velocity[:, :2]
+    pull = 18.0 * f.object[:, :2] + 10.0 * error + 12.0 * velocity
+    tension = 0.5 * TENSION + 2.0 / 3.0 * pull @ directions
+    now = 0.5 * TENSION * (f.target[:, :3] + 1.0)
+    return np.clip((tension - now) / (0.02 * TENSION_RATE), -1.0, 1.0)
 
 
 def _insert(f: Features) -> Array:

@@ -34,7 +34,7 @@ class Features:
     rotation: Array
     """Quaternion (w, x, y, z) of the object in the palm frame, (n, 4)."""
     velocity: Array
-    """Velocity of the object, (n, 3) [m/s]."""
+    """Velocity of the object in the palm frame, (n, 3) [m/s]."""
     extra: Array
     """Further positions that the task observes, (n, ne) [m or rad]."""
     goal: Array

@@ -146,7 +146,7 @@ def task_model(source: Source, extra: Sequence[str] = ()) -> TaskModel:
         "palm": (SENSOR.mjSENS_FRAMEPOS, source.palm, ""),
         "relative": (SENSOR.mjSENS_FRAMEPOS, names.OBJECT, source.palm),
         "rotation": (SENSOR.mjSENS_FRAMEQUAT, names.OBJECT, source.palm),
-        "velocity": (SENSOR.mjSENS_FRAMELINVEL, names.OBJECT, ""),
+        "velocity": (SENSOR.mjSENS_FRAMELINVEL, names.OBJECT, source.palm),
     }
     joints = {joint.name for joint in spec.joints}
     for name in extra:

@@ -166,6 +166,8 @@ def two_hands() -> Source:
 
 TENSION = 12.0
 """Largest tension of a tendon of the soft arm [N]."""
+TENSION_RATE = 24.0
+"""Largest rate of it [N/s]."""
 
 
 def soft_arm() -> Source:
@@ -173,6 +175,7 @@ def soft_arm() -> Source:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         spec = robot_spec(load_robot("three_segment_arm"))
+    spec.option.gravity = [0.0, 0.0, 0.0]  # as under water, where it neither sinks nor rises
     target = spec.worldbody.add_body(name=names.OBJECT, pos=[0.0, 0.0, 0.9])
     target.add_geom(
         type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.03, 0, 0], contype=0, conaffinity=0,
@@ -183,7 +186,7 @@ def soft_arm() -> Source:
     return Source(
         spec,
         "eef",
-        rates=dict.fromkeys(tendons, 2.0 * TENSION),
+        rates=dict.fromkeys(tendons, TENSION_RATE),
         limits=dict.fromkeys(tendons, (0.0, TENSION)),
         hidden=joints,
     )
