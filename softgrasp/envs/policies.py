@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
+from softgrasp.assets import root
 from softgrasp.envs.task_features import Features
 from softgrasp.envs.task_scenes import HOLE_OFFSET, TENSION, TENSION_RATE
+from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.mechanics.transforms import Array
 
 SCALE = 0.02
 """Distance at which a scripted wrist moves at full speed [m]."""
 Script = Callable[[Features], Array]
+Policy = Callable[[Array], Array]
+"""Observations to actions, (n, ns) to (n, na)."""
 
 
 def _move(distance: Array) -> Array:
-    return np.clip(distance / SCALE, -1.0, 1.0)
+    return np.asarray(np.clip(distance / SCALE, -1.0, 1.0))
 
 
-def _gripped(f: Features, force: float, fingers: int = 3) -> Array:
-    return (f.force.sum(axis=1) > force) & (f.fingers.sum(axis=1) >= fingers)
+def _gripped(f: Features, force: float, fingers: int = 3) -> NDArray[np.bool_]:
+    return np.asarray((f.force.sum(axis=1) > force) & (f.fingers.sum(axis=1) >= fingers))
 
 
 def _close_and_hold(f: Features) -> Array:
@@ -52,10 +57,10 @@ def _roll(f: Features) -> Array:
         inward = np.stack([first * np.cos(q1) + second * np.cos(q2), second * np.cos(q2)])
         upward = np.stack([first * np.sin(q1) + second * np.sin(q2), second * np.sin(q2)])
         determinant = inward[0] * upward[1] - inward[1] * upward[0]
-        wanted = press, side * speed
+        desired = press, side * speed
         actions += [
-            (wanted[0] * upward[1] - wanted[1] * inward[1]) / determinant,
-            (wanted[1] * inward[0] - wanted[0] * upward[0]) / determinant,
+            (desired[0] * upward[1] - desired[1] * inward[1]) / determinant,
+            (desired[1] * inward[0] - desired[0] * upward[0]) / determinant,
         ]
     return np.stack(actions, axis=1)
 
@@ -86,7 +91,7 @@ def _reach(f: Features) -> Array:
     pull = 18.0 * f.object[:, :2] + 10.0 * error + 12.0 * velocity
     tension = 0.5 * TENSION + 2.0 / 3.0 * pull @ directions
     now = 0.5 * TENSION * (f.target[:, :3] + 1.0)
-    return np.clip((tension - now) / (0.02 * TENSION_RATE), -1.0, 1.0)
+    return np.asarray(np.clip((tension - now) / (0.02 * TENSION_RATE), -1.0, 1.0))
 
 
 def _insert(f: Features) -> Array:
@@ -127,3 +132,66 @@ SCRIPTS: dict[str, Script] = {
     "TwoHands": _two_hands,
 }
 """Scripted policy of each task: noise-free quantities to actions of its channels, (n, na)."""
+
+
+# Networks
+
+
+def network(weights: Mapping[str, Array]) -> Policy:
+    """Return a network of tanh layers as a policy.
+
+    Args:
+        weights: ``weight0``, ``bias0`` and so on, of the layers from the observation on.
+    """
+    layers = [(weights[f"weight{i}"], weights[f"bias{i}"]) for i in range(len(weights) // 2)]
+
+    def policy(observations: Array) -> Array:
+        values = np.asarray(observations, dtype=float)
+        for weight, bias in layers[:-1]:
+            values = np.tanh(values @ weight.T + bias)
+        return np.clip(values @ layers[-1][0].T + layers[-1][1], -1.0, 1.0)
+
+    return policy
+
+
+def load_policy(task: str) -> Policy:
+    """Read the trained policy of a task.
+
+    Raises:
+        DescriptionError: There is none.
+    """
+    policies = root() / "assets" / "policies"
+    known = sorted(path.stem for path in policies.glob("*.npz"))
+    if task not in known:
+        hint = did_you_mean(task, known)
+        raise DescriptionError(f"expected a task with a trained policy, found '{task}'; {hint}")
+    with np.load(policies / f"{task}.npz") as stored:
+        return network(dict(stored))
+
+
+def evaluate(task: str, policy: Policy | str, episodes: int, seed: int) -> float:
+    """Return the success rate of a policy without exploration.
+
+    Args:
+        task: Name of the task.
+        policy: The policy, ``scripted``, or ``random`` for uniform actions.
+        episodes: Number of episodes; episode i has the seed plus i.
+        seed: Seed of the first episode.
+    """
+    from softgrasp.envs.task_env import TaskVectorEnv
+
+    env = TaskVectorEnv(task, episodes, threads=1)
+    observed, _ = env.reset(seed=seed)
+    draw = np.random.default_rng(seed)
+    over, succeeded = np.zeros((2, episodes), dtype=bool)
+    while not over.all():
+        if policy == "scripted":
+            actions = SCRIPTS[task](env.simulation.features())
+        elif callable(policy):
+            actions = policy(observed)
+        else:
+            actions = draw.uniform(-1.0, 1.0, env.action_space.shape)
+        observed, _, terminated, truncated, info = env.step(actions)
+        succeeded |= info["is_success"] & ~over
+        over |= terminated | truncated
+    return float(succeeded.mean())

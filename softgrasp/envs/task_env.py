@@ -19,7 +19,7 @@ from gymnasium.vector.utils import batch_space
 from mujoco.rollout import Rollout
 from numpy.typing import NDArray
 
-from softgrasp.envs.task_features import Features
+from softgrasp.envs.task_features import TOUCH, Features
 from softgrasp.envs.task_model import (
     channel_matrix,
     half_height,
@@ -32,6 +32,7 @@ from softgrasp.envs.tasks import MAX_SLIP, TASKS, Task, progress
 from softgrasp.errors import DescriptionError, SimulationError, did_you_mean
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
+from softgrasp.rendering.camera import Camera
 from softgrasp.rendering.renderer import open_renderer
 from softgrasp.sim.engine import caught_warnings
 
@@ -42,8 +43,14 @@ BOUND = 10.0
 """Bound of all observations, whose units make them of order 1."""
 OBSERVATIONS = ("state", "tactile", "camera")
 CAMERA_SIZE = (64, 64)
-NOISE = {"joint": 2e-3, "position": 5e-4, "force": 0.02}
-"""Standard deviations of sensor noise at ``noise=1`` [rad, m, N]."""
+NOISE = {
+    "joint": 2e-3, "target": 0.0, "object": 5e-3, "rotation": 2e-3, "force": 0.02, "goal": 0.0,
+    "time": 0.0,
+}  # fmt: skip
+"""Standard deviation of sensor noise at ``noise=1`` of each part of the state: 2 mrad, 0.5 mm,
+2 mm/s and, for small forces, 0.1 N."""
+CAMERA = Camera((0.0, 0.0, -0.06), 0.6, 50.0, -20.0)
+FAR_CAMERA = Camera((0.0, 0.0, 0.4), 2.6, 50.0, -20.0)
 OPTIONS = ("goal", "density", "friction", "size", "shape")
 FASTEST = 1e4
 """Largest norm of the velocities above which a motion has diverged."""
@@ -66,11 +73,16 @@ class TaskSimulation:
         self.task, self.count, self.noise = task, count, noise
         self.built = built = task_model(task.source(), task.extra)
         channels = task.channels
+        self._middle, self._half = (
+            0.5 * (built.upper + built.lower),
+            0.5 * (built.upper - built.lower),
+        )
+        self._channels = channel_matrix(built, channels)
         if joints:
-            moved = channel_matrix(built, channels).any(axis=0)
-            rates = np.abs(channel_matrix(built, channels)).max(axis=0)
+            moved = self._channels.any(axis=0)
+            rates = np.abs(self._channels).max(axis=0)
             channels = tuple(
-                f"{built.model.actuator(i).name}@{rates[i]!r}" for i in np.flatnonzero(moved)
+                f"{built.model.actuator(i).name}@{float(rates[i])!r}" for i in np.flatnonzero(moved)
             )
         self.matrix = channel_matrix(built, channels)
         self.models = [copy(built.model) for _ in range(count)]
@@ -79,6 +91,9 @@ class TaskSimulation:
         self.substeps = round(PERIOD / built.model.opt.timestep)
         self.states = np.zeros((count, mujoco.mj_stateSize(built.model, STATE)))
         self.sensors = np.zeros((count, built.model.nsensordata))
+        fingers = np.arange(built.finger.max(initial=-1) + 1)
+        self._of_finger = (built.finger[:, None] == fingers).astype(float)
+        self._tangential = [np.roll(built.normal, shift, axis=0) for shift in (1, 2)]
         self.targets = np.tile(built.targets, (count, 1))
         self.goals = np.zeros((count, len(task.goal)))
         self.start = np.zeros((count, 3))
@@ -89,6 +104,8 @@ class TaskSimulation:
         """Decisions since which the goal has been reached without slip, (n,)."""
         self._held_at = np.zeros((count, 3))
         self.potential = np.zeros(count)
+        self.reached = np.zeros(count)
+        self._noise: Array | None = None
         self._ramp = np.arange(1, self.substeps + 1)[:, None] / self.substeps
 
     def features(self, rows: slice | list[int] = slice(None)) -> Features:
@@ -98,21 +115,17 @@ class TaskSimulation:
         forces = sensors[:, built.contact]
         extra = [parts[name] for name in self.task.extra]
         first = 1  # time is the first number of a state
-        middle, half = 0.5 * (built.upper + built.lower), 0.5 * (built.upper - built.lower)
         return Features(
             joint=self.states[rows][:, first + built.joints],
-            target=(self.targets[rows] - middle) / half,
+            target=(self.targets[rows] - self._middle) / self._half,
             force=forces @ built.normal,
-            tangential=np.hypot(
-                forces @ np.roll(built.normal, 1, 0), forces @ np.roll(built.normal, 2, 0)
-            ),
             **{n: parts[n] for n in ("object", "palm", "relative", "rotation", "velocity")},
             extra=np.concatenate(extra, axis=1) if extra else np.zeros((len(sensors), 0)),
             goal=self.goals[rows],
             start=self.start[rows],
             start_rotation=self.start_rotation[rows],
             decision=self.decisions[rows],
-            finger=built.finger,
+            fingers=((forces @ built.normal > TOUCH) @ self._of_finger > 0.0).astype(float),
         )
 
     # Start of an episode
@@ -142,7 +155,7 @@ class TaskSimulation:
         if task.shapes:
             with_object(model, data, object_of(shape, size, density))
         model.pair_friction[built.object_pairs] = base.pair_friction[built.object_pairs] * friction
-        self._place(model, qpos, offset, shape, size, row)
+        self._write_start(model, qpos, offset, shape, size, row)
         data.qpos[:], data.qvel[:], data.time = qpos, 0.0, 0.0
         self.targets[row] = built.targets
         for index in range(model.nu):
@@ -157,15 +170,15 @@ class TaskSimulation:
         self._begin(row, data)
         model.opt.gravity[:] = 0.0 if count or task.gravity_from else base.opt.gravity
         for _ in range(count):
-            rates = channel_matrix(built, task.channels)
-            self.step_rows([row], np.array([action]) @ rates)
+            self.step_rows([row], np.array([action]) @ self._channels)
         if not task.gravity_from:
             model.opt.gravity[:] = base.opt.gravity
         features = self.features([row])
         self.start[row], self.start_rotation[row] = features.object[0], features.rotation[0]
-        self.potential[row] = progress(task, self.features([row]))[0]
+        features = self.features([row])
+        self.potential[row] = progress(task, features, task.measure(features))[0]
 
-    def _place(
+    def _write_start(
         self, model: mujoco.MjModel, qpos: Array, offset: Array, shape: str, size: float, row: int
     ) -> None:
         """Write the drawn positions into the start state and the model."""
@@ -248,12 +261,13 @@ class TaskSimulation:
         self.step_rows(list(range(self.count)), np.clip(actions, -1.0, 1.0) @ self.matrix)
         self.decisions += 1
         features = self.features()
-        after = progress(task, features)
-        success = self._is_success(features)
+        self.reached = task.measure(features)
+        after = progress(task, features, self.reached)
+        success = self.update_success(features, self.reached)
         nq = self.built.model.nq
         speeds = self.states[:, 1 + nq : 1 + nq + self.built.model.nv]
         # written so that a speed that is not a number counts as too fast
-        failed = ~(np.linalg.norm(speeds, axis=1) < FASTEST)
+        failed = ~((speeds * speeds).sum(axis=1) < FASTEST**2)
         if not task.follows:
             failed |= features.height < task.lowest
         success &= ~failed
@@ -261,43 +275,62 @@ class TaskSimulation:
         self.potential = after
         return rewards, success, failed, features
 
-    def _is_success(self, features: Features) -> NDArray[np.bool_]:
-        """Count the decisions since which the goal is reached, without slip where it is held."""
-        reached = self.task.measure(features) >= 1.0 - 1e-9
+    def update_success(self, features: Features, fraction: Array) -> NDArray[np.bool_]:
+        """Count decisions with a reached goal, without slip where it is held; return successes.
+
+        Args:
+            features: Quantities of all episodes.
+            fraction: Fraction of the goal that is reached, (n,).
+        """
+        reached = fraction >= 1.0 - 1e-9
         if self.task.holds:
             reached &= features.fingers.sum(axis=1) >= 2
-            slip = np.linalg.norm(features.relative - self._held_at, axis=1)
-            self.held[slip > MAX_SLIP] = 0
+            moved = features.relative - self._held_at
+            self.held[(moved * moved).sum(axis=1) > MAX_SLIP**2] = 0
         self.held = np.where(reached, self.held + 1, 0)
         begins = self.held == 1
         self._held_at[begins] = features.relative[begins]
         return self.held >= self.task.window
 
-    def observe(self, features: Features, rows: list[int]) -> tuple[Array, Array]:
-        """Return noisy states and tactile measurements, (n, ns) and (n, 2·nb), of order 1."""
+    def observe(self, features: Features, rows: list[int]) -> Array:
+        """Return noisy states, (n, ns), in units that make them of order 1.
+
+        Args:
+            features: Quantities of the episodes.
+            rows: Their indices.
+        """
         task = self.task
-        age = features.decision[:, None] / task.steps
-        extra = features.extra * 10.0
-        center = np.array(task.center)
-        aim = features.goal * (1.0 if task.follows else 10.0)
-        parts = [features.joint, features.target, (features.relative - center) * 10.0,
-                 features.rotation, (features.palm - features.start) * 10.0,
-                 (features.object - features.start) * 10.0, features.velocity, extra,
-                 np.tanh(features.force / 5.0), aim, age]  # fmt: skip
-        state = np.concatenate(parts, axis=1)
-        tactile = np.concatenate([features.force, features.tangential], axis=1) / 5.0
+        parts = {
+            "joint": features.joint,
+            "target": features.target,
+            "object": np.concatenate(
+                [features.relative - np.array(task.center), features.palm - features.start,
+                 features.object - features.start, features.extra], axis=1
+            ) * 10.0,
+            "rotation": np.concatenate([features.rotation, features.velocity], axis=1),
+            "force": np.tanh(features.force / 5.0),
+            "goal": features.goal * (1.0 if task.follows else 10.0),
+            "time": features.decision[:, None] / task.steps,
+        }  # fmt: skip
+        state = np.concatenate(list(parts.values()), axis=1)
         if self.noise:
-            scale = [NOISE["joint"], 0.0, 10.0 * NOISE["position"], NOISE["joint"],
-                     10.0 * NOISE["position"], 10.0 * NOISE["position"], NOISE["joint"],
-                     10.0 * NOISE["position"], NOISE["force"], 0.0, 0.0]  # fmt: skip
-            sizes = [part.shape[1] for part in parts]
-            scales = np.repeat(scale, sizes) * self.noise
-            for index, row in enumerate(rows):
-                draw = self.generators[row]
-                state[index] += scales * draw.standard_normal(len(scales))
-                added = draw.standard_normal(tactile.shape[1])
-                tactile[index] += NOISE["force"] * self.noise * added
-        return np.clip(state, -BOUND, BOUND), np.clip(tactile, -BOUND, BOUND)
+            if self._noise is None:
+                scales = [np.full(part.shape[1], NOISE[name]) for name, part in parts.items()]
+                self._noise = self.noise * np.concatenate(scales)
+            self._add_noise(state, self._noise, rows)
+        return np.asarray(np.minimum(np.maximum(state, -BOUND), BOUND))
+
+    def touch(self, features: Features, rows: list[int]) -> Array:
+        """Return noisy normal and friction forces of each body, (n, 2·nb) [5 N]."""
+        forces = self.sensors[rows][:, self.built.contact]
+        friction = np.hypot(*(forces @ matrix for matrix in self._tangential))
+        touch = np.concatenate([features.force, friction], axis=1) / 5.0
+        self._add_noise(touch, np.full(touch.shape[1], self.noise * NOISE["force"]), rows)
+        return np.asarray(np.minimum(np.maximum(touch, -BOUND), BOUND))
+
+    def _add_noise(self, values: Array, scales: Array, rows: list[int]) -> None:
+        for index, row in enumerate(rows):
+            values[index] += scales * self.generators[row].standard_normal(len(scales))
 
 
 def _checked_options(task: Task, options: dict[str, Any]) -> dict[str, Any]:
@@ -340,7 +373,8 @@ class _TaskSpaces:
         for row in range(count):
             simulation.generators[row] = np.random.default_rng(row)
         simulation.reset(0)
-        state, tactile = simulation.observe(simulation.features([0]), [0])
+        features = simulation.features([0])
+        state, tactile = simulation.observe(features, [0]), simulation.touch(features, [0])
         sizes = {"state": state.shape[1], "tactile": tactile.shape[1]}
         boxes: dict[str, spaces.Space[Any]] = {
             name: spaces.Box(-BOUND, BOUND, (size,), np.float32) for name, size in sizes.items()
@@ -353,12 +387,12 @@ class _TaskSpaces:
         self._actions = spaces.Box(-1.0, 1.0, (channels,), np.float32)
 
     def _observed(self, rows: list[int], features: Features) -> Any:
-        state, tactile = self.simulation.observe(features, rows)
+        state = self.simulation.observe(features, rows).astype(np.float32)
         if self._parts == ("state",):
-            return state.astype(np.float32)
-        parts: dict[str, NDArray[Any]] = {
-            "state": state.astype(np.float32), "tactile": tactile.astype(np.float32)
-        }  # fmt: skip
+            return state
+        parts: dict[str, NDArray[Any]] = {"state": state}
+        if "tactile" in self._parts:
+            parts["tactile"] = self.simulation.touch(features, rows).astype(np.float32)
         if "camera" in self._parts:
             parts["camera"] = np.stack([self._image(row, CAMERA_SIZE) for row in rows])
         return {name: parts[name] for name in self._parts}
@@ -373,10 +407,7 @@ class _TaskSpaces:
         mujoco.mj_kinematics(simulation.models[row], data)
         mujoco.mj_comPos(simulation.models[row], data)
         mujoco.mj_camlight(simulation.models[row], data)
-        camera = mujoco.MjvCamera()
-        camera.lookat[:] = [0.0, 0.0, 0.4] if self.task.follows else [0.0, 0.0, -0.06]
-        camera.distance = 2.2 if self.task.follows else 0.5
-        camera.azimuth, camera.elevation = 50.0, -20.0
+        camera = FAR_CAMERA if self.task.follows else CAMERA
         return np.array(drawer.draw(data, camera, (), {}))
 
 
@@ -422,7 +453,8 @@ class TaskEnv(_TaskSpaces, gymnasium.Env[Any, Action]):
         self.simulation.reset(0, options)
         self._over = False
         features = self.simulation.features()
-        return _first(self._observed([0], features)), _infos(self.simulation, features)[0]
+        self.simulation.reached = self.task.measure(features)
+        return _first(self._observed([0], features)), _info(self.simulation, features, False)
 
     def step(self, action: Action) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Simulate one decision.
@@ -446,7 +478,7 @@ class TaskEnv(_TaskSpaces, gymnasium.Env[Any, Action]):
         terminated = bool(success[0] or failed[0])
         truncated = not terminated and int(self.simulation.decisions[0]) >= self.task.steps
         self._over = terminated or truncated
-        info = _infos(self.simulation, features, success)[0]
+        info = _info(self.simulation, features, bool(success[0]))
         observation = _first(self._observed([0], features))
         return observation, float(rewards[0]), terminated, truncated, info
 
@@ -505,7 +537,8 @@ class TaskVectorEnv(_TaskSpaces, VectorEnv[Any, Any, Any]):
         terminated = success | failed
         truncated = ~terminated & (simulation.decisions >= self.task.steps)
         rows = list(range(self.num_envs))
-        observed, info = self._observed(rows, features), {"is_success": success}
+        observed = self._observed(rows, features)
+        info: dict[str, Any] = {"is_success": success}
         over = np.flatnonzero(terminated | truncated).tolist()
         if over:
             info["final_obs"] = _copied(observed)
@@ -534,19 +567,13 @@ def _first(observed: Any) -> Any:
     return observed[0]
 
 
-def _infos(
-    simulation: TaskSimulation, features: Features, success: Any = None
-) -> list[dict[str, Any]]:
-    reached = simulation.task.measure(features)
-    return [
-        {
-            "is_success": success is not None and bool(success[row]),
-            "goal_fraction": float(reached[row]),
-            "progress": float(simulation.potential[row]),
-            "goal": features.goal[row].tolist(),
-        }
-        for row in range(len(reached))
-    ]
+def _info(simulation: TaskSimulation, features: Features, success: bool) -> dict[str, Any]:
+    return {
+        "is_success": success,
+        "goal_fraction": float(simulation.reached[0]),
+        "progress": float(simulation.potential[0]),
+        "goal": features.goal[0].tolist(),
+    }
 
 
 for _task in TASKS.values():

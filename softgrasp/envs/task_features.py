@@ -23,8 +23,6 @@ class Features:
     """Targets of the actuators, scaled to −1…1 between their limits, (n, nu)."""
     force: Array
     """Normal force of each body of the hand on the object, (n, nb) [N]."""
-    tangential: Array
-    """Friction force of each body of the hand on the object, (n, nb) [N]."""
     object: Array
     """Position of the object, (n, 3) [m]."""
     palm: Array
@@ -45,17 +43,8 @@ class Features:
     """Quaternion of the object in the palm frame at the start, (n, 4)."""
     decision: NDArray[np.int64]
     """Number of decisions so far, (n,)."""
-    finger: NDArray[np.int64]
-    """Index of the finger of each body, −1 for the palm, (nb,); the same in all episodes."""
-
-    @property
-    def fingers(self) -> Array:
-        """Whether each finger touches the object, (n, nf) of 0 and 1."""
-        count = int(self.finger.max(initial=-1)) + 1
-        touching, fingers = self.force > TOUCH, np.zeros((len(self.force), count))
-        for index in range(count):
-            fingers[:, index] = touching[:, self.finger == index].any(axis=1)
-        return fingers
+    fingers: Array
+    """Whether each finger touches the object, (n, nf) of 0 and 1."""
 
     @property
     def height(self) -> Array:

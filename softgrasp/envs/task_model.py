@@ -165,10 +165,10 @@ def task_model(source: Source, extra: Sequence[str] = ()) -> TaskModel:
             sensor.reftype, sensor.refname = BODY, frame
     model = compiled(spec, "task")
     sensors = {name: _slice(model, f"task_{name}") for name in added}
-    return _looked_up(model, source, sensors)
+    return _with_addresses(model, source, sensors)
 
 
-def _looked_up(model: mujoco.MjModel, source: Source, sensors: dict[str, slice]) -> TaskModel:
+def _with_addresses(model: mujoco.MjModel, source: Source, sensors: dict[str, slice]) -> TaskModel:
     qpos = model.qpos0.copy()
     for joint, value in source.start.items():
         qpos[model.joint(joint).qposadr[0]] = value

@@ -120,12 +120,12 @@ def two_hands() -> Source:
     """Return two grippers on wrists of their own above a beam on a table."""
     hand, reach = load_hand("two_finger_planar"), 0.1
     beam = GraspObject(name="object", shape=Cuboid(size=(0.3, 0.03, 0.03)), density=400.0)
-    turned = (math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5))
+    sideways = (math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5))
     table = Table(height=-0.115, center=(0.0, 0.0))
     scene = _scene(hand, beam, -0.1, surroundings=(table,),
-                   hand_pose=Pose(position=(-reach, 0.0, 0.0), quaternion=turned))  # fmt: skip
+                   hand_pose=Pose(position=(-reach, 0.0, 0.0), quaternion=sideways))  # fmt: skip
     source = scene_source(scene)
-    other = Pose(position=(reach, 0.0, 0.0), quaternion=turned)
+    other = Pose(position=(reach, 0.0, 0.0), quaternion=sideways)
     arguments = (scene.mechanism, other, scene.actuation, None, None, wrist_center(scene))
     child = carried_hand(*arguments)[0].copy()
     spec = source.spec

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -78,12 +79,12 @@ class Task:
 
 
 def _fraction(value: Array, goal: Array | float) -> Array:
-    return np.clip(value / goal, 0.0, 1.0)
+    return np.minimum(np.maximum(value / goal, 0.0), 1.0)
 
 
 def _closeness(distance: Array, tolerance: float, scale: float) -> Array:
     """Return 1 within a tolerance [m], falling to 0 with a length scale [m]."""
-    return np.exp(-np.maximum(distance - tolerance, 0.0) / scale)
+    return np.asarray(np.exp(-np.maximum(distance - tolerance, 0.0) / scale))
 
 
 def _lifted(f: Features) -> Array:
@@ -91,7 +92,7 @@ def _lifted(f: Features) -> Array:
 
 
 def _under_gravity(f: Features) -> Array:
-    return np.where(f.decision >= HOLD_FROM + 10, 1.0, 0.0) * (f.fingers.sum(axis=1) >= 2)
+    return np.asarray((f.decision >= HOLD_FROM + 10) * (f.fingers.sum(axis=1) >= 2.0), dtype=float)
 
 
 def _rotated(f: Features) -> Array:
@@ -104,7 +105,7 @@ def _regrasped(f: Features) -> Array:
 
 
 def _pressed(f: Features) -> Array:
-    return _fraction(f.height, f.goal[:, 0]) * (f.force.max(axis=1) < 8.0)
+    return np.asarray(_lifted(f) * (f.force.max(axis=1) < 8.0))
 
 
 def _reached(f: Features) -> Array:
@@ -125,7 +126,7 @@ def _valve_rotated(f: Features) -> Array:
 HOLD_FROM = 45
 WRIST = ("wrist_x@0.2", "wrist_y@0.2", "wrist_z@0.2")
 FINGERS = ("F?_J?",)
-LIFT = {
+LIFT: dict[str, Any] = {
     "channels": (*WRIST, *FINGERS),
     "table": scenes.TABLE_TOP,
     "wrist": (0.0, 0.0, 0.04),
@@ -204,14 +205,17 @@ TASKS = {
 """All tasks by their names."""
 
 
-def progress(task: Task, features: Features) -> Array:
+def progress(task: Task, features: Features, fraction: Array) -> Array:
     """Compute the weighted progress of episodes, from 0 to 1, (n,).
 
     Args:
         task: The task.
         features: Quantities of n episodes.
+        fraction: Fraction of the goal that is reached, (n,).
     """
     near, touch, reached = task.weights
-    away = np.linalg.norm(features.relative - np.array(task.center), axis=1)
-    fingers = features.fingers.mean(axis=1) if features.finger.size else np.zeros(len(away))
-    return near * np.exp(-away / 0.05) + touch * fingers + reached * task.measure(features)
+    offset = features.relative - np.array(task.center)
+    away = np.sqrt((offset * offset).sum(axis=1))
+    fingers = features.fingers.sum(axis=1) / max(features.fingers.shape[1], 1)
+    gained = near * np.exp(-away / 0.05) + touch * fingers + reached * fraction
+    return np.asarray(gained)

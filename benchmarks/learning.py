@@ -1,0 +1,226 @@
+"""Train a policy for a learning task, and compare it with a scripted and a random policy.
+
+A network is fitted to the scripted policy, then PPO of stable-baselines3 improves it on the reward
+(extra ``learn``); ``--from-scratch`` leaves the first step out. Seeds are fixed. Written are the
+weights (``assets/policies/TASK.npz``), which numpy alone evaluates, and scores and curve
+(``docs/data/learning.json``).
+
+    python benchmarks/learning.py TASK... [--steps N] [--from-scratch] [--evaluate]
+    python benchmarks/learning.py --draw
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softgrasp.envs.policies import SCRIPTS, evaluate, load_policy, network
+from softgrasp.envs.task_env import TaskVectorEnv
+from softgrasp.envs.tasks import TASKS
+
+ROOT = Path(__file__).resolve().parents[1]
+POLICIES, SCORES = ROOT / "assets" / "policies", ROOT / "docs" / "data" / "learning.json"
+FIGURE = ROOT / "docs" / "images" / "learning.png"
+EPISODES, COUNT, SEED = 100, 16, 7
+"""Episodes of an evaluation, environments side by side, and the seed of training."""
+EVALUATION_SEED = 10_000
+HIDDEN = 64
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tasks", nargs="*", choices=[*TASKS, []])
+    parser.add_argument("--steps", type=int, default=40_000)
+    parser.add_argument("--from-scratch", action="store_true")
+    parser.add_argument("--evaluate", action="store_true", help="evaluate the stored policy")
+    parser.add_argument("--draw", action="store_true", help="draw the curves of all tasks")
+    options = parser.parse_args()
+    for task in options.tasks:
+        if options.evaluate:
+            score = evaluate(task, load_policy(task), EPISODES, EVALUATION_SEED)
+            print(f"{task}: {score:.0%}")
+        else:
+            train(task, options.steps, from_scratch=options.from_scratch)
+    if options.draw:
+        draw()
+
+
+def train(task: str, steps: int, *, from_scratch: bool) -> None:
+    """Train, evaluate and store a policy."""
+    import torch
+    from stable_baselines3 import PPO
+
+    torch.set_num_threads(1)
+    begin = time.process_time()
+    env = training_env(task)
+    model = PPO(
+        "MlpPolicy", env, seed=SEED, n_steps=128, batch_size=256, n_epochs=5, gamma=0.98,
+        learning_rate=3e-4 if from_scratch else 1e-4, clip_range=0.2 if from_scratch else 0.1,
+        device="cpu",
+        policy_kwargs={
+            "net_arch": [HIDDEN, HIDDEN], "log_std_init": -0.5 if from_scratch else -2.0
+        },
+    )  # fmt: skip
+    curve: list[tuple[int, float]] = []
+    if not from_scratch:
+        imitate(task, model)
+    fitted = scored(task, model)
+    curve.append((0, fitted))
+    best, weights = fitted, weights_of(model)
+    for part in range(4):
+        model.learn(steps // 4, reset_num_timesteps=False)
+        curve.append(((part + 1) * (steps // 4), scored(task, model)))
+        if curve[-1][1] > best:
+            best, weights = curve[-1][1], weights_of(model)
+    POLICIES.mkdir(exist_ok=True)
+    np.savez_compressed(POLICIES / f"{task}.npz", **weights)
+    seconds = time.process_time() - begin
+    store(task, {
+        "learned": evaluate(task, load_policy(task), EPISODES, EVALUATION_SEED),
+        "scripted": evaluate(task, "scripted", EPISODES, EVALUATION_SEED),
+        "random": evaluate(task, "random", EPISODES, EVALUATION_SEED),
+        "steps": steps, "cpu_seconds": round(seconds), "from_scratch": from_scratch,
+        "curve": curve,
+    })  # fmt: skip
+
+
+def training_env(task: str) -> Any:
+    """Return the vectorised environment with the interface of stable-baselines3."""
+    from stable_baselines3.common.vec_env import VecEnv, VecMonitor
+
+    class Adapter(VecEnv):
+        def __init__(self) -> None:
+            self.env = TaskVectorEnv(task, COUNT, threads=1)
+            super().__init__(COUNT, self.env.single_observation_space, self.env.single_action_space)
+
+        def reset(self) -> Any:
+            return self.env.reset(seed=SEED)[0]
+
+        def step_async(self, actions: Any) -> None:
+            self.actions = actions
+
+        def step_wait(self) -> Any:
+            observed, rewards, terminated, truncated, info = self.env.step(self.actions)
+            over = terminated | truncated
+            infos: list[dict[str, Any]] = [{} for _ in range(COUNT)]
+            for row in np.flatnonzero(over):
+                infos[row]["terminal_observation"] = info["final_obs"][row]
+                infos[row]["TimeLimit.truncated"] = bool(truncated[row])
+            return observed, rewards.astype(np.float32), over, infos
+
+        def close(self) -> None: ...
+
+        def get_attr(self, name: str, indices: Any = None) -> Any:  # noqa: ARG002
+            return [getattr(self.env, name, None)] * COUNT
+
+        def set_attr(self, name: str, value: Any, indices: Any = None) -> None: ...
+
+        def env_method(self, name: str, *args: Any, indices: Any = None, **other: Any) -> Any: ...
+
+        def env_is_wrapped(self, *args: Any, **other: Any) -> Any:  # noqa: ARG002
+            return [False] * COUNT
+
+    return VecMonitor(Adapter())
+
+
+def imitate(task: str, model: Any, decisions: int = 20_000) -> None:
+    """Fit the mean of a policy to the scripted one, on the states that noisy actions reach."""
+    import torch
+
+    env = TaskVectorEnv(task, COUNT, threads=1)
+    draw = np.random.default_rng(SEED)
+    observed, _ = env.reset(seed=SEED + 1000)
+    states, actions = [], []
+    for _ in range(decisions // COUNT):
+        action = np.clip(SCRIPTS[task](env.simulation.features()), -1.0, 1.0)
+        states.append(observed)
+        actions.append(action)
+        noise = draw.normal(0.0, 0.3, action.shape) * (draw.random((COUNT, 1)) < 0.5)
+        observed, *_ = env.step(action + noise)
+    inputs = torch.tensor(np.concatenate(states), dtype=torch.float32)
+    outputs = torch.tensor(np.concatenate(actions), dtype=torch.float32)
+    optimizer = torch.optim.Adam(model.policy.parameters(), lr=1e-3)
+    generator = torch.Generator().manual_seed(SEED)
+    for _ in range(30):
+        for rows in torch.randperm(len(inputs), generator=generator).split(256):
+            mean = model.policy.get_distribution(inputs[rows]).distribution.mean
+            loss = ((mean - outputs[rows]) ** 2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+
+def weights_of(model: Any) -> dict[str, np.ndarray]:
+    """Return the weights of the layers of the mean action."""
+    layers = [*model.policy.mlp_extractor.policy_net, model.policy.action_net]
+    linear = [layer for layer in layers if hasattr(layer, "weight")]
+    return {
+        f"{name}{index}": getattr(layer, name).detach().numpy().copy()
+        for index, layer in enumerate(linear)
+        for name in ("weight", "bias")
+    }
+
+
+def scored(task: str, model: Any) -> float:
+    """Return the success rate of a policy in training, of 32 episodes."""
+    return evaluate(task, network(weights_of(model)), 32, EVALUATION_SEED // 2)
+
+
+def store(task: str, scores: dict[str, Any]) -> None:
+    """Write the scores of one task beside those of the others."""
+    known = json.loads(SCORES.read_text("utf-8")) if SCORES.exists() else {}
+    known[task] = scores
+    SCORES.parent.mkdir(exist_ok=True)
+    SCORES.write_text(json.dumps({name: known[name] for name in TASKS if name in known}, indent=1))
+    shown = ", ".join(f"{name} {scores[name]:.0%}" for name in ("learned", "scripted", "random"))
+    print(f"{task}: {shown}; {scores['cpu_seconds']} CPU-s", flush=True)
+
+
+def draw() -> None:
+    """Draw the success rates during training as small multiples, and print the table."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    known = json.loads(SCORES.read_text("utf-8"))
+    columns = 5
+    rows = -(-len(known) // columns)
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(11, 2.3 * rows), sharey=True, squeeze=False, layout="constrained"
+    )
+    for axis, (task, scores) in zip(axes.flat, known.items(), strict=False):
+        steps, rates = np.array(scores["curve"]).T
+        axis.plot(
+            steps / 1e3, 100 * rates, marker="o", markersize=3, color="#1f5f8b", label="learned"
+        )
+        axis.axhline(
+            100 * scores["scripted"], color="0.4", linestyle="--", linewidth=1, label="scripted"
+        )
+        axis.axhline(
+            100 * scores["random"], color="#c0504d", linestyle=":", linewidth=1, label="random"
+        )
+        axis.set(title=task, ylim=(-4, 104), xlabel="decisions of PPO [10³]")
+    for axis in axes.flat[len(known) :]:
+        axis.axis("off")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("success [%]")
+    axes[0, 0].legend(fontsize=7, loc="center right")
+    figure.savefig(FIGURE, dpi=110)
+    print(
+        "| task | learned | scripted | random | decisions of PPO | CPU time |"
+        "\n|---|---|---|---|---|---|"
+    )
+    for task, s in known.items():
+        print(f"| `{task}` | {s['learned']:.0%} | {s['scripted']:.0%} | {s['random']:.0%} | "
+              f"{s['steps']:,} | {s['cpu_seconds']} s |")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

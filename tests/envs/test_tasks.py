@@ -1,0 +1,229 @@
+"""Learning tasks: rules of Gymnasium, seeds, what is drawn, success by slip, reward, policies."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+
+import softgrasp as sg
+
+gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is the extra 'gym'")
+
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+from softgrasp.envs import policies  # noqa: E402
+from softgrasp.envs.task_env import TaskEnv, TaskVectorEnv  # noqa: E402
+from softgrasp.envs.task_model import object_of  # noqa: E402
+from softgrasp.envs.tasks import MAX_SLIP, TASKS  # noqa: E402
+from softgrasp.model.scene import build  # noqa: E402
+
+SCORES = json.loads(
+    (Path(__file__).resolve().parents[2] / "docs" / "data" / "learning.json").read_text("utf-8")
+)
+
+
+@cache
+def env_of(task: str) -> TaskEnv:
+    return TaskEnv(task)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_follows_the_rules_of_gymnasium(task: str) -> None:
+    env = gymnasium.make(f"softgrasp/{task}-v0").unwrapped
+    check_env(env, skip_render_check=True)
+    assert env.spec.id == f"softgrasp/{task}-v0"
+
+
+def actions_of(env: Any, count: int) -> np.ndarray:
+    return np.random.default_rng(3).uniform(-1.0, 1.0, (count, *env.action_space.shape))
+
+
+@pytest.mark.parametrize("task", ["Lift", "Insertion", "SoftReach"])
+def test_the_same_seed_gives_the_same_bits_alone_and_in_a_vector(task: str) -> None:
+    alone, vector = env_of(task), gymnasium.make_vec(f"softgrasp/{task}-v0", num_envs=3)
+    assert isinstance(vector, TaskVectorEnv)
+    actions = actions_of(alone, 8)
+    observed, _ = vector.reset(seed=20)
+    rows = [observed[1]]
+    for action in actions:
+        observed, rewards, *_ = vector.step(np.tile(action, (3, 1)))
+        rows.append(np.append(observed[1], rewards[1]))
+    first, _ = alone.reset(seed=21)
+    assert np.array_equal(first, rows[0])
+    for action, expected in zip(actions, rows[1:], strict=True):
+        observed, reward, *_ = alone.step(action)
+        assert np.array_equal(np.append(observed, reward), expected)
+    other, _ = alone.reset(seed=22)
+    assert not np.array_equal(other, first)
+
+
+def test_what_is_drawn_lies_in_its_ranges_and_covers_them() -> None:
+    env, task = env_of("CloseAndHold"), TASKS["CloseAndHold"]
+    simulation = env.simulation
+    pairs, model = simulation.built.object_pairs, simulation.models[0]
+    body, geom = model.body("object").id, model.geom("object").id
+    frictions, kinds, offsets, sizes = [], set(), [], []
+    for seed in range(40):
+        env.reset(seed=seed)
+        frictions.append(model.pair_friction[pairs[0], 0])
+        kinds.add(int(model.geom_type[geom]))
+        sizes.append(model.geom_size[geom, 0])
+        offsets.append(simulation.states[0, 1:][model.jnt_qposadr[model.body_jntadr[body]]])
+    factor = np.array(frictions) / simulation.built.model.pair_friction[pairs[0], 0]
+    for values, (low, high) in ((factor, task.friction), (np.array(sizes), task.size),
+                                (np.array(offsets), (-task.position, task.position))):  # fmt: skip
+        assert low <= values.min() < low + 0.2 * (high - low)
+        assert high - 0.2 * (high - low) < values.max() <= high
+    assert kinds == {2, 5, 6}  # ball, cylinder, box
+    sphere = int(mujoco.mjtGeom.mjGEOM_SPHERE)
+    assert sphere in kinds
+
+
+@pytest.mark.parametrize("shape", ["ball", "cube", "can"])
+def test_a_drawn_object_is_that_of_a_scene_compiled_with_it(shape: str) -> None:
+    env = env_of("CloseAndHold")
+    env.reset(seed=0, options={"shape": shape, "size": 0.021, "density": 800.0, "friction": 1.0})
+    described = object_of(shape, 0.021, 800.0)
+    hand = sg.load_scene("four_finger_sphere").hand
+    compiled = build(
+        sg.GraspScene(hand=hand, object=described, object_position=(0.0, 0.0, -0.105))
+    ).model
+    model = env.simulation.models[0]
+    for field in ("body_mass", "body_inertia", "geom_type", "geom_size", "geom_rbound"):
+        kind = field.partition("_")[0]
+        index, other = (getattr(m, kind)("object").id for m in (model, compiled))
+        assert np.allclose(
+            getattr(model, field)[index], getattr(compiled, field)[other], rtol=1e-12
+        )
+
+
+@pytest.mark.parametrize(
+    ("palm_speed", "slip_speed", "succeeds"),
+    [(0.0, 0.0, True), (0.5, 0.0, True), (0.0, 0.02, False), (0.5, 0.02, False)],
+    ids=["at rest", "moved by the hand", "slips", "slips in a moved hand"],
+)
+def test_success_is_evaluated_in_the_hand(
+    palm_speed: float, slip_speed: float, succeeds: bool
+) -> None:
+    """A hand that moves an object keeps it; one in which it slips by 0.4 mm a decision does not."""
+    env = env_of("Lift")
+    env.reset(seed=0)
+    simulation, results = env.simulation, []
+    features = simulation.features()
+    features.fingers = np.ones_like(features.fingers)
+    for step in range(12):
+        time = 0.02 * step
+        features.palm = np.array([[palm_speed * time, 0.0, 0.1]])
+        features.relative = np.array([[0.0, 0.0, -0.1 - slip_speed * time]])
+        features.object = features.palm + features.relative + [[0.0, 0.0, 0.2]]
+        results.append(bool(simulation.update_success(features, np.ones(1))[0]))
+    assert any(results) == succeeds
+    assert slip_speed * 0.02 * TASKS["Lift"].window > MAX_SLIP or not slip_speed
+
+
+def test_an_object_that_no_finger_touches_is_not_held() -> None:
+    env = env_of("Lift")
+    env.reset(seed=0)
+    features = env.simulation.features()
+    features.object = features.start + np.array([[0.0, 0.0, 0.2]])
+    features.fingers = np.zeros_like(features.fingers)
+    assert not any(env.simulation.update_success(features, np.ones(1))[0] for _ in range(20))
+
+
+def test_the_reward_is_the_gain_of_progress_plus_one_for_success() -> None:
+    env = env_of("TwoHands")
+    _, info = env.reset(seed=4)
+    start, total, over, fractions = info["progress"], 0.0, False, []
+    while not over:
+        action = policies.SCRIPTS["TwoHands"](env.simulation.features())[0]
+        _, reward, over, _, info = env.step(action)
+        total += reward
+        fractions.append(info["goal_fraction"])
+    assert info["is_success"]
+    assert total == pytest.approx(info["progress"] - start + 1.0, abs=1e-12)
+    assert fractions[-1] == 1.0
+    assert max(np.diff(fractions)) < 0.2  # graded: no jump to the goal
+
+
+@pytest.mark.parametrize("task", ["Lift", "Valve", "InHandRotation"])
+def test_more_of_the_goal_is_more_progress(task: str) -> None:
+    from softgrasp.envs.tasks import progress
+
+    env = env_of(task)
+    env.reset(seed=1)
+    features, values = env.simulation.features(), []
+    for fraction in np.linspace(0.0, 1.0, 6):
+        reached = fraction * features.goal[:, 0]
+        features.object = features.start + np.array([[0.0, 0.0, reached[0]]])
+        features.extra = np.full_like(features.extra, reached[0])
+        half = 0.5 * reached
+        features.rotation = np.array([[np.cos(half[0]), 0.0, np.sin(half[0]), 0.0]])
+        features.start_rotation = np.array([[1.0, 0.0, 0.0, 0.0]])
+        values.append(progress(TASKS[task], features, TASKS[task].measure(features))[0])
+    assert np.diff(values) == pytest.approx(0.1, abs=1e-9)
+
+
+def test_options_choose_the_goal_and_the_object() -> None:
+    env = env_of("Lift")
+    _, info = env.reset(seed=0, options={"goal": [0.05], "shape": "can", "size": 0.02})
+    assert info["goal"] == [0.05]
+    assert env.simulation.models[0].geom("object").size[0] == 0.02
+    for options, sentence in (
+        ({"gaol": [0.05]}, "expected an option of reset, found 'gaol'; did you mean 'goal'?"),
+        ({"goal": [0.05, 1.0]}, "goal: expected 1 numbers, found shape (2,)"),
+    ):
+        with pytest.raises(sg.DescriptionError) as refused:
+            env.reset(options=options)
+        assert str(refused.value).startswith(sentence)
+
+
+def test_tactile_and_camera_observations_are_options() -> None:
+    env = TaskEnv("CloseAndHold", observations=("state", "tactile", "camera"), actions="joints")
+    observed, _ = env.reset(seed=0)
+    assert observed in env.observation_space
+    assert env.action_space.shape == (12,)
+    start = observed["camera"]
+    for _ in range(25):
+        observed, *_ = env.step(np.ones(12, dtype=np.float32))
+    assert (observed["camera"] != start).mean() > 0.01
+    bodies = len(env.simulation.built.source.bodies)
+    assert observed["tactile"][:bodies].max() > 0.1
+    env.close()
+
+
+def test_noise_changes_what_is_observed_and_not_what_happens() -> None:
+    clean, noisy = TaskEnv("Lift", noise=0.0), env_of("Lift")
+    first, second = clean.reset(seed=5)[0], noisy.reset(seed=5)[0]
+    assert np.array_equal(clean.simulation.states, noisy.simulation.states)
+    assert 0.0 < np.abs(first - second).max() < 0.1
+
+
+def test_what_does_not_exist_is_refused() -> None:
+    for arguments, sentence in (
+        ({"task": "Lfit"}, "expected a task, found 'Lfit'; did you mean 'Lift'?"),
+        ({"task": "Lift", "observations": ("stat",)},
+         "observations: expected an observation, found 'stat'; did you mean 'state'?"),
+        ({"task": "Lift", "actions": "wrist"},
+         "actions: expected 'channels' or 'joints', found 'wrist'"),
+    ):  # fmt: skip
+        with pytest.raises(sg.DescriptionError) as refused:
+            TaskEnv(**arguments)
+        assert str(refused.value).startswith(sentence)
+
+
+@pytest.mark.slow  # every stored score again; the quick one is that of the first task
+@pytest.mark.parametrize("task", SCORES)
+def test_stored_policies_reach_their_stored_scores(task: str) -> None:
+    score = policies.evaluate(task, policies.load_policy(task), 100, 10_000)
+    assert score == pytest.approx(SCORES[task]["learned"], abs=0.05)
+
+
+def test_a_stored_policy_succeeds_where_random_actions_fail() -> None:
+    assert policies.evaluate("CloseAndHold", policies.load_policy("CloseAndHold"), 4, 0) == 1.0
+    assert policies.evaluate("CloseAndHold", "random", 4, 0) == 0.0
