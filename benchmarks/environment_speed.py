@@ -1,4 +1,4 @@
-"""What environments cost over their physics: the same random episode, raw and through both doors.
+"""What environments cost over their physics: the same episode, raw and through each interface.
 
 The raw engine steps the same model through the recorded targets, loads and contact stiffness, to
 the same state bit for bit, without observations, contact logic, reward or checks. All ways take
@@ -22,9 +22,13 @@ from measured import Line, machine, show
 
 import softgrasp as sg
 from softgrasp.envs.gym_env import GraspEnv
+from softgrasp.envs.policies import SCRIPTS
+from softgrasp.envs.task_env import TaskEnv, TaskVectorEnv
 from softgrasp.sim.engine import caught_warnings
 
 TURNS, SEED = 7, 1
+TASKS_TIMED, COUNT = ("CloseAndHold", "Lift", "InHandRotation", "SoftLift", "TwoHands"), 16
+"""Learning tasks that are timed, and the episodes of a vector."""
 LONG, SHORT = 0.02, 1e-3
 """Decision periods [s]: 20 physics steps, and one."""
 TARGETS = {"gym": 1.0, "composer": 2.2}
@@ -44,6 +48,8 @@ def lines(rotations: int = TURNS) -> Iterator[Line]:
     scene = sg.load_scene("four_finger_sphere")
     for period in (LONG, SHORT):
         yield from ratios(scene, period, rotations)
+    for task in TASKS_TIMED:
+        yield from task_ratios(task, rotations)
 
 
 def ratios(scene: sg.GraspScene, period: float, rotations: int) -> Iterator[Line]:
@@ -81,6 +87,62 @@ def ratios(scene: sg.GraspScene, period: float, rotations: int) -> Iterator[Line
             yield Line(f"{what}, {name}, time over raw", f"{ratio:.2f}",
                        "" if target is None else f"at most {target:g}",
                        REASONS[name] if target is not None and ratio > target else "")  # fmt: skip
+
+
+def task_ratios(task: str, rotations: int) -> Iterator[Line]:
+    """A learning task alone and as 16 of a vector, in CPU time, over the same physics."""
+    env, vector = TaskEnv(task), TaskVectorEnv(task, COUNT, threads=1)
+    simulation, actions, controls, over = env.simulation, [], [], False
+    env.reset(seed=SEED)
+    begin, before = simulation.states[0].copy(), simulation.targets[0].copy()
+    while not over:
+        actions.append(SCRIPTS[task](simulation.features())[0])
+        _, _, terminated, truncated, _ = env.step(actions[-1])
+        over, after = terminated or truncated, simulation.targets[0].copy()
+        ramp = np.arange(1, simulation.substeps + 1)[:, None] / simulation.substeps
+        gravity = simulation.models[0].opt.gravity.copy()
+        controls.append((gravity, before + ramp * (after - before)))
+        before = after
+    end, model = simulation.states[0].copy(), simulation.models[0]
+    data, kind = mujoco.MjData(model), mujoco.mjtState.mjSTATE_FULLPHYSICS
+
+    def raw() -> float:
+        mujoco.mj_setState(model, data, begin, kind)
+        start = time.process_time()
+        for gravity, targets in controls:
+            model.opt.gravity[:], data.qacc_warmstart[:] = gravity, 0.0
+            for row in targets:
+                data.ctrl[:] = row
+                mujoco.mj_step(model, data)
+        seconds, state = time.process_time() - start, np.empty_like(end)
+        mujoco.mj_getState(model, data, state, kind)
+        if not np.array_equal(state, end):
+            raise SystemExit(f"{task}: the raw engine ends in another state")
+        return seconds / len(actions)
+
+    def alone() -> float:
+        env.reset(seed=SEED)
+        start = time.process_time()
+        for action in actions:
+            env.step(action)
+        return (time.process_time() - start) / len(actions)
+
+    def together() -> float:
+        vector.reset(seed=[SEED] * COUNT)
+        start = time.process_time()
+        for action in actions[:-1]:
+            vector.step(np.tile(action, (COUNT, 1)))
+        return (time.process_time() - start) / (len(actions) - 1) / COUNT
+
+    with caught_warnings():
+        taken = [(raw(), alone(), together()) for _ in range(rotations)]
+    physics, single, many = np.median(taken, axis=0)
+    yield Line(f"{task}, raw engine [µs]", f"{1e6 * physics:.0f}")
+    for what, seconds, target in (("alone", single, 1.3), (f"{COUNT} together", many, 1.15)):
+        ratio = seconds / physics
+        reason = "observation, progress and noise of one episode cost as many calls of numpy as 16"
+        yield Line(f"{task}, {what}, CPU time over raw", f"{ratio:.2f}", f"at most {target:g}",
+                   reason if ratio > target else "")  # fmt: skip
 
 
 def random_actions(env: GraspEnv) -> np.ndarray:

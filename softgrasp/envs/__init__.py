@@ -2,6 +2,7 @@
 
 ``episode`` has the task, the episode and its reward, ``simulation`` the simulated system,
 ``observations`` the observations; ``gym_env`` and ``dm_env`` are loaded only when they are used.
+``tasks`` has the table of learning tasks, ``task_env`` their environments.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from softgrasp.errors import BackendUnavailable
 
 if TYPE_CHECKING:
     from softgrasp.envs.gym_env import GraspEnv
+    from softgrasp.envs.task_env import TaskEnv, TaskVectorEnv
 
-__all__ = ["make_dm_env", "make_env"]
+__all__ = ["make_dm_env", "make_env", "make_task_env"]
 
 
 def make_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:
@@ -38,11 +40,39 @@ def make_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:
         DescriptionError: An option does not exist or does not fit, or the object is fixed.
         BuildError: The scene makes no model that can be simulated.
     """
-    if find_spec("gymnasium") is None:
-        raise BackendUnavailable("gymnasium is not installed: pip install 'softgrasp[gym]'")
+    _require_gymnasium()
     from softgrasp.envs.gym_env import registered_env
 
     return registered_env(scene, **options)
+
+
+def make_task_env(
+    task: str, num_envs: int | None = None, **options: Any
+) -> TaskEnv | TaskVectorEnv:
+    """Make a Gymnasium environment of a learning task (extra ``gym``), as ``gymnasium.make`` does.
+
+    Args:
+        task: Name of the task, such as ``Lift``; see the page "Learning tasks".
+        num_envs: Number of episodes of a vector environment; a single environment by default.
+        options: ``observations`` (some of "state", "tactile", "camera"), ``actions`` ("channels" or
+            "joints"), ``noise`` (factor of the sensor noise), ``render_mode`` (None or
+            "rgb_array"); ``threads`` of a vector environment.
+
+    Raises:
+        BackendUnavailable: Gymnasium is not installed.
+        DescriptionError: There is no such task or option.
+    """
+    _require_gymnasium()
+    from softgrasp.envs.task_env import TaskEnv, TaskVectorEnv
+
+    if num_envs is None:
+        return TaskEnv(task, **options)
+    return TaskVectorEnv(task, num_envs, **options)
+
+
+def _require_gymnasium() -> None:
+    if find_spec("gymnasium") is None:
+        raise BackendUnavailable("gymnasium is not installed: pip install 'softgrasp[gym]'")
 
 
 def make_dm_env(scene: GraspScene | str | Path, *, random_state: Any = None, **options: Any) -> Any:

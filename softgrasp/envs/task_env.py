@@ -42,7 +42,8 @@ STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
 BOUND = 10.0
 """Bound of all observations, whose units make them of order 1."""
 OBSERVATIONS = ("state", "tactile", "camera")
-CAMERA_SIZE = (64, 64)
+CAMERA_SIZE, IMAGE_SIZE = (64, 64), (480, 360)
+"""Width and height of camera observations, and of rendered images [pixels]."""
 NOISE = {
     "joint": 2e-3, "target": 0.0, "object": 5e-3, "rotation": 2e-3, "force": 0.02, "goal": 0.0,
     "time": 0.0,
@@ -368,7 +369,7 @@ class _TaskSpaces:
         self.task, self.render_mode = TASKS[task], render_mode
         self.simulation = TaskSimulation(self.task, count, threads, actions == "joints", noise)
         self._parts = observations
-        self._renderer: Any = None
+        self._renderers: dict[tuple[int, int], Any] = {}
         simulation = self.simulation
         for row in range(count):
             simulation.generators[row] = np.random.default_rng(row)
@@ -397,12 +398,17 @@ class _TaskSpaces:
             parts["camera"] = np.stack([self._image(row, CAMERA_SIZE) for row in rows])
         return {name: parts[name] for name in self._parts}
 
+    def _close_renderers(self) -> None:
+        for drawer, _ in self._renderers.values():
+            drawer.close()
+        self._renderers.clear()
+
     def _image(self, row: int, size: tuple[int, int]) -> NDArray[np.uint8]:
         simulation = self.simulation
-        if self._renderer is None:
-            model = simulation.built.model
-            self._renderer = open_renderer(model, *size, "auto"), mujoco.MjData(model)
-        drawer, data = self._renderer
+        if size not in self._renderers:
+            model = simulation.models[0]
+            self._renderers[size] = open_renderer(model, *size, "auto"), mujoco.MjData(model)
+        drawer, data = self._renderers[size]
         mujoco.mj_setState(simulation.models[row], data, simulation.states[row], STATE)
         mujoco.mj_kinematics(simulation.models[row], data)
         mujoco.mj_comPos(simulation.models[row], data)
@@ -484,7 +490,11 @@ class TaskEnv(_TaskSpaces, gymnasium.Env[Any, Action]):
 
     def render(self) -> Any:
         """Return an image of the episode (height, width, 3); None without a render mode."""
-        return None if self.render_mode is None else self._image(0, CAMERA_SIZE)
+        return None if self.render_mode is None else self._image(0, IMAGE_SIZE)
+
+    def close(self) -> None:
+        """Release the renderers."""
+        self._close_renderers()
 
 
 class TaskVectorEnv(_TaskSpaces, VectorEnv[Any, Any, Any]):
@@ -529,6 +539,10 @@ class TaskVectorEnv(_TaskSpaces, VectorEnv[Any, Any, Any]):
             self.simulation.reset(row, options)
         rows = list(range(self.num_envs))
         return self._observed(rows, self.simulation.features()), {}
+
+    def close_extras(self, **_: Any) -> None:
+        """Release the renderers."""
+        self._close_renderers()
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Simulate one decision of all episodes; ``final_obs`` and ``final_info`` of ended ones."""
