@@ -38,13 +38,18 @@ def main() -> None:
     parser.add_argument("tasks", nargs="*", choices=[*TASKS, []])
     parser.add_argument("--steps", type=int, default=40_000)
     parser.add_argument("--from-scratch", action="store_true")
-    parser.add_argument("--evaluate", action="store_true", help="evaluate the stored policy")
+    parser.add_argument("--evaluate", action="store_true", help="evaluate without training")
     parser.add_argument("--draw", action="store_true", help="draw the curves of all tasks")
     options = parser.parse_args()
     for task in options.tasks:
         if options.evaluate:
-            score = evaluate(task, load_policy(task), EPISODES, EVALUATION_SEED)
-            print(f"{task}: {score:.0%}")
+            policies: dict[str, Any] = {"scripted": "scripted", "random": "random"}
+            if (POLICIES / f"{task}.npz").exists():
+                policies["learned"] = load_policy(task)
+            store(task, {
+                name: evaluate(task, policy, EPISODES, EVALUATION_SEED)
+                for name, policy in policies.items()
+            })  # fmt: skip
         else:
             train(task, options.steps, from_scratch=options.from_scratch)
     if options.draw:
@@ -78,6 +83,12 @@ def train(task: str, steps: int, *, from_scratch: bool) -> None:
         curve.append(((part + 1) * (steps // 4), scored(task, model)))
         if curve[-1][1] > best:
             best, weights = curve[-1][1], weights_of(model)
+    if from_scratch:  # without help of the scripted policy; not stored
+        score = evaluate(task, network(weights), EPISODES, EVALUATION_SEED)
+        seconds = round(time.process_time() - begin)
+        store(task, {"scratch": {"learned": score, "steps": steps, "cpu_seconds": seconds,
+                                 "curve": curve}})  # fmt: skip
+        return
     POLICIES.mkdir(exist_ok=True)
     np.savez_compressed(POLICIES / f"{task}.npz", **weights)
     seconds = time.process_time() - begin
@@ -85,8 +96,7 @@ def train(task: str, steps: int, *, from_scratch: bool) -> None:
         "learned": evaluate(task, load_policy(task), EPISODES, EVALUATION_SEED),
         "scripted": evaluate(task, "scripted", EPISODES, EVALUATION_SEED),
         "random": evaluate(task, "random", EPISODES, EVALUATION_SEED),
-        "steps": steps, "cpu_seconds": round(seconds), "from_scratch": from_scratch,
-        "curve": curve,
+        "fitted": fitted, "steps": steps, "cpu_seconds": round(seconds), "curve": curve,
     })  # fmt: skip
 
 
@@ -175,11 +185,10 @@ def scored(task: str, model: Any) -> float:
 def store(task: str, scores: dict[str, Any]) -> None:
     """Write the scores of one task beside those of the others."""
     known = json.loads(SCORES.read_text("utf-8")) if SCORES.exists() else {}
-    known[task] = scores
+    known[task] = known.get(task, {}) | scores
     SCORES.parent.mkdir(exist_ok=True)
     SCORES.write_text(json.dumps({name: known[name] for name in TASKS if name in known}, indent=1))
-    shown = ", ".join(f"{name} {scores[name]:.0%}" for name in ("learned", "scripted", "random"))
-    print(f"{task}: {shown}; {scores['cpu_seconds']} CPU-s", flush=True)
+    print(f"{task}: {json.dumps(scores)}", flush=True)
 
 
 def draw() -> None:
@@ -190,22 +199,20 @@ def draw() -> None:
     import matplotlib.pyplot as plt
 
     known = json.loads(SCORES.read_text("utf-8"))
-    columns = 5
+    known = {task: scores for task, scores in known.items() if "learned" in scores}
+    columns = 3
     rows = -(-len(known) // columns)
     figure, axes = plt.subplots(
-        rows, columns, figsize=(11, 2.3 * rows), sharey=True, squeeze=False, layout="constrained"
+        rows, columns, figsize=(9, 2.3 * rows), sharey=True, squeeze=False, layout="constrained"
     )
     for axis, (task, scores) in zip(axes.flat, known.items(), strict=False):
-        steps, rates = np.array(scores["curve"]).T
-        axis.plot(
-            steps / 1e3, 100 * rates, marker="o", markersize=3, color="#1f5f8b", label="learned"
-        )
-        axis.axhline(
-            100 * scores["scripted"], color="0.4", linestyle="--", linewidth=1, label="scripted"
-        )
-        axis.axhline(
-            100 * scores["random"], color="#c0504d", linestyle=":", linewidth=1, label="random"
-        )
+        for part, name, color in ((scores, "fitted, then PPO", "#1f5f8b"),
+                                  (scores.get("scratch"), "PPO alone", "#3a923a")):  # fmt: skip
+            if part is not None and "curve" in part:
+                steps, rates = np.array(part["curve"]).T
+                axis.plot(steps / 1e3, 100 * rates, "o-", markersize=3, color=color, label=name)
+        for name, color, line in (("scripted", "0.4", "--"), ("random", "#c0504d", ":")):
+            axis.axhline(100 * scores[name], color=color, linestyle=line, linewidth=1, label=name)
         axis.set(title=task, ylim=(-4, 104), xlabel="decisions of PPO [10³]")
     for axis in axes.flat[len(known) :]:
         axis.axis("off")
@@ -213,13 +220,18 @@ def draw() -> None:
         axis.set_ylabel("success [%]")
     axes[0, 0].legend(fontsize=7, loc="center right")
     figure.savefig(FIGURE, dpi=110)
-    print(
-        "| task | learned | scripted | random | decisions of PPO | CPU time |"
-        "\n|---|---|---|---|---|---|"
-    )
+    print("| task | fitted, then PPO | PPO alone | scripted | random | CPU time |")
+    print("|---|---|---|---|---|---|")
     for task, s in known.items():
-        print(f"| `{task}` | {s['learned']:.0%} | {s['scripted']:.0%} | {s['random']:.0%} | "
-              f"{s['steps']:,} | {s['cpu_seconds']} s |")  # fmt: skip
+        alone = s.get("scratch")
+        cells = [
+            f"{s['learned']:.0%}",
+            f"{alone['learned']:.0%} ({alone['cpu_seconds']} s)" if alone else "not tried",
+            f"{s['scripted']:.0%}",
+            f"{s['random']:.0%}",
+            f"{s['cpu_seconds']} s",
+        ]
+        print(f"| `{task}` | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

@@ -218,7 +218,7 @@ def test_what_does_not_exist_is_refused() -> None:
 
 
 @pytest.mark.slow  # every stored score again; the quick one is that of the first task
-@pytest.mark.parametrize("task", SCORES)
+@pytest.mark.parametrize("task", [task for task in SCORES if "learned" in SCORES[task]])
 def test_stored_policies_reach_their_stored_scores(task: str) -> None:
     score = policies.evaluate(task, policies.load_policy(task), 100, 10_000)
     assert score == pytest.approx(SCORES[task]["learned"], abs=0.05)
