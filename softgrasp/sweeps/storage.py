@@ -43,17 +43,17 @@ SYNC_PERIOD = 0.5
 class SweepStore:
     """Directory of one sweep plan and its finished rows; as a context, locked for writing."""
 
-    def __init__(
-        self, directory: str | Path, plan: SweepPlan, engine: str = mujoco.__version__
-    ) -> None:
+    def __init__(self, directory: str | Path, plan: SweepPlan, engine: str | None = None) -> None:
         """Store the directory's name; nothing is written yet.
 
         Args:
             directory: Directory of the sweep.
             plan: Its plan.
-            engine: Version of the engine that computes its rows; others are not mixed with them.
+            engine: Version of the engine that computes its rows, by default that of MuJoCo; rows
+                of others are not mixed with them.
         """
-        self.directory, self.plan, self._engine = Path(directory), plan, engine
+        self.directory, self.plan = Path(directory), plan
+        self._engine = engine or mujoco.__version__
         self._lock: IO[str] | None = None
         self._journal = JsonLines(self.directory / JOURNAL)
         self._synced = -SYNC_PERIOD

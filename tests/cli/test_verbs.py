@@ -349,7 +349,8 @@ def test_doctor_knows_every_extra_that_brings_a_library(run: Run) -> None:
     message = {row["what"] for row in run("doctor", "--json").json}
     assert message >= {*OPTIONAL, "system", "threads", "ffmpeg", "OpenGL", "backend ode",
                     "backend webots", "cache", "library"}  # fmt: skip
-    assert {extra for extra, _ in OPTIONAL.values()} == set(extras) - {"all", "dev", "dist", "docs"}
+    few = {"all", "dev", "dist", "docs", "learn"}
+    assert {extra for extra, _ in OPTIONAL.values()} == set(extras) - few
 
 
 def test_doctor_takes_another_opencv(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

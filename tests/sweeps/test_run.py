@@ -273,7 +273,7 @@ def test_a_sweep_that_is_killed_leaves_no_worker_and_is_resumed(tmp_path: Path) 
     ("given", "sentence"),
     [
         ({"workers": 0}, "workers: expected at least 1, found 0"),
-        ({"executor": "dusk"}, "no executor 'dusk'; did you mean 'dask'? known: dask, local"),
+        ({"executor": "dusk"}, "no executor 'dusk'; did you mean 'dask'? known: dask, local, warp"),
         ({"trajectories": True}, "out: expected a directory for the trajectories, found none"),
     ],
 )
