@@ -218,7 +218,8 @@ def draw() -> None:
         axis.axis("off")
     for axis in axes[:, 0]:
         axis.set_ylabel("success [%]")
-    axes[0, 0].legend(fontsize=7, loc="center right")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, fontsize=8, loc="outside upper center", ncols=len(labels))
     figure.savefig(FIGURE, dpi=110)
     print("| task | fitted, then PPO | PPO alone | scripted | random | CPU time |")
     print("|---|---|---|---|---|---|")

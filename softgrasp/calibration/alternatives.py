@@ -268,6 +268,11 @@ def _of_angles(rig: HungFinger, labels: tuple[str, ...]) -> Iterator[Nuisance]:
         yield Nuisance(f"{label} is {{}} too [large|small]", effect, "°", DEGREES, material)
 
 
+def _series(labels: Sequence[str]) -> NDArray[np.intp]:
+    """Return how many equal labels stand before each, (m,): the number of its series."""
+    return np.array([labels[:i].count(label) for i, label in enumerate(labels)])
+
+
 def _of_series(labels: Sequence[str], measured: Array, material: float) -> Iterator[Nuisance]:
     """Yield systematic differences between the repeats of a measurement.
 
@@ -276,20 +281,23 @@ def _of_series(labels: Sequence[str], measured: Array, material: float) -> Itera
         measured: Measured values, (m,).
         material: Smallest relative difference that is reported [–].
     """
-    number = np.array([labels[:i].count(label) for i, label in enumerate(labels)])
+    number = _series(labels).astype(float)
     largest = float(np.abs(measured).max())
     if 0 < number.max() < len(labels) // 3:
+        later = np.where(number > 0.0, measured, 0.0)
         name = "values of repeated series are {} [larger|smaller] than those of the first series"
-        yield Nuisance(f"{name}, as with loading and unloading or creep",
-                       measured * (number > 0), " %", 100.0, material)  # fmt: skip
-        yield Nuisance("each repeated series is {} [higher|lower] than the one before, as with a "
-                       "sensor that drifts", largest * number, " % of the largest value", 100.0,
-                       0.2 * material)  # fmt: skip
+        yield Nuisance(
+            f"{name}, as with loading and unloading or creep", later, " %", 100.0, material
+        )
+        yield Nuisance(
+            "each repeated series is {} [higher|lower] than the one before, as with a sensor that "
+            "drifts", largest * number, " % of the largest value", 100.0, 0.2 * material,
+        )  # fmt: skip
 
 
 def _of_unloading(rig: HungFinger, labels: Sequence[str], masses: Array) -> Iterator[Nuisance]:
     """Yield angles of repeated series that are larger, the more so the lighter the weight."""
-    number = np.array([labels[:i].count(label) for i, label in enumerate(labels)])
+    number = _series(labels)
     if number.max() == 0 or rig.masses.max() <= 0.0:
         return
     top = rig.angles[int(rig.masses.argmax())]
@@ -298,7 +306,8 @@ def _of_unloading(rig: HungFinger, labels: Sequence[str], masses: Array) -> Iter
     yield Nuisance(
         "angles of repeated series are [larger|smaller] than those of the first by {} of the angle "
         "under the heaviest weight where the weight is light, as with loading and unloading",
-        largest * (1.0 - masses / masses.max()) * (number > 0), " %", 100.0, 0.03,
+        np.asarray(largest * (1.0 - masses / masses.max()) * (number > 0), dtype=float),
+        " %", 100.0, 0.03,
     )  # fmt: skip
 
 
@@ -329,7 +338,7 @@ def _of_swaps(rig: HungFinger, measured: Array) -> Iterator[Nuisance]:
             effect[ends[row] : ends[row] + len(b)] = b - a
             yield Nuisance(
                 f"rows {row + 1} and {row + 2}, of {grams[row]:g} and {grams[row + 1]:g} g, are "
-                "exchanged", effect, "", 1.0, 0.6,
+                "exchanged", effect, "", 1.0, 0.6, (0.6, 1.5),
             )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ straight [–]."""
 COARSE = 0.03
 """Rounding step over the largest value from which it is reported [–]."""
 MIN_ROUNDED = 6
-"""Fewest values other than zero whose rounding is judged."""
+"""Fewest values other than zero whose rounding is assessed."""
 FLAT = 0.01
 """Growth of the force between two pressures, over the largest force, below which it is none [–]."""
 EARLIER = 0.85
@@ -102,16 +102,21 @@ def _used_rows(problem: CalibrationProblem) -> list[HungAngles]:
     return [one for one in problem.hung if not one.held_out]
 
 
-def _constant_angles(problem: CalibrationProblem) -> Iterator[Finding]:
-    """Yield that the angles do not grow with the weight, by an F test of a slope for each joint."""
+def _table(problem: CalibrationProblem) -> tuple[Array, Array]:
+    """Return weights, (l,), and the angles of the joints that all rows have, (l, n)."""
     rows = _used_rows(problem)
     count = min((len(one.angles) for one in rows), default=0)
-    masses = np.array([one.mass for one in rows])
-    if len(rows) < 4 or not count or np.ptp(masses) == 0.0:
+    angles = np.array([one.angles[:count] for one in rows]).reshape(len(rows), count)
+    return np.array([one.mass for one in rows]), angles
+
+
+def _constant_angles(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield that the angles do not grow with the weight, by an F test of a slope for each joint."""
+    masses, angles = _table(problem)
+    if len(masses) < 4 or not angles.size or np.ptp(masses) == 0.0:
         return
-    angles = np.array([one.angles[:count] for one in rows])
     # without any one row, too, as a wrong one hides the growth of the others
-    kept = [np.ones(len(rows), dtype=bool), *~np.eye(len(rows), dtype=bool)]
+    kept = [np.ones(len(masses), dtype=bool), *~np.eye(len(masses), dtype=bool)]
     if all(_growth_by_chance(masses[one], angles[one]) > INDEPENDENT for one in kept):
         sentence = (
             "springs: the angles do not depend on the weight; do the weights pull along the "
@@ -137,12 +142,9 @@ def _growth_by_chance(masses: Array, angles: Array) -> float:
 
 def _straight_angles(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield that all angles lie on straight lines over the weight, which measured ones do not."""
-    rows = _used_rows(problem)
-    count = min((len(one.angles) for one in rows), default=0)
-    masses = np.array([one.mass for one in rows])
-    if len(set(masses.tolist())) < 4 or count < 2:
+    masses, angles = _table(problem)
+    if len(set(masses.tolist())) < 4 or angles.shape[1] < 2:
         return
-    angles = np.array([one.angles[:count] for one in rows])
     lines = np.polynomial.polynomial.polyfit(masses, angles, 1)
     left = angles - np.polynomial.polynomial.polyval(masses, lines).T
     if np.ptp(angles) > 0.0 and np.abs(left).max() < STRAIGHT * np.ptp(angles):

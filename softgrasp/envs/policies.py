@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.assets import root
-from softgrasp.envs.task_features import Features
 from softgrasp.envs.task_scenes import HOLE_OFFSET, TENSION, TENSION_RATE
+from softgrasp.envs.tasks import Features
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.mechanics.transforms import Array
 

@@ -19,7 +19,6 @@ from gymnasium.vector.utils import batch_space
 from mujoco.rollout import Rollout
 from numpy.typing import NDArray
 
-from softgrasp.envs.task_features import TOUCH, Features
 from softgrasp.envs.task_model import (
     channel_matrix,
     half_height,
@@ -27,8 +26,8 @@ from softgrasp.envs.task_model import (
     task_model,
     with_object,
 )
-from softgrasp.envs.task_scenes import SECOND
-from softgrasp.envs.tasks import MAX_SLIP, TASKS, Task, progress
+from softgrasp.envs.task_scenes import ARM_LENGTH, SECOND
+from softgrasp.envs.tasks import MAX_SLIP, TASKS, TOUCH, Features, Task, progress
 from softgrasp.errors import DescriptionError, SimulationError, did_you_mean
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
@@ -204,8 +203,7 @@ class TaskSimulation:
                 model.body_pos[moved.id, :2] = base.body_pos[moved.id, :2] + offset[2]
         if task.follows:
             bending, direction = self.goals[row]
-            length = 0.948
-            arc = bending / length
+            arc = bending / ARM_LENGTH
             aside = (1.0 - np.cos(bending)) / arc
             model.body_pos[body.id] = [
                 aside * np.cos(direction), aside * np.sin(direction), np.sin(bending) / arc,

@@ -170,6 +170,10 @@ TENSION_RATE = 24.0
 """Largest rate of it [N/s]."""
 
 
+ARM_LENGTH = 0.948
+"""Length of the backbones of ``three_segment_arm`` [m]."""
+
+
 def soft_arm() -> Source:
     """Return a continuum arm of three segments with nine tendons, and a target in the air."""
     with warnings.catch_warnings():

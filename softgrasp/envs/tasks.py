@@ -13,14 +13,69 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softgrasp.envs import task_scenes as scenes
-from softgrasp.envs.task_features import Features
 from softgrasp.envs.task_model import Source
 from softgrasp.mechanics.transforms import Array
 
 MAX_SLIP = 2e-3
 """Largest displacement of a held object in the palm frame during the window of success [m]."""
+TOUCH = 0.05
+"""Normal force from which on a body of the hand counts as touching [N]."""
+
+
+@dataclass(eq=False)
+class Features:
+    """Noise-free quantities of n episodes, world frame where no other is named."""
+
+    joint: Array
+    """Positions of hand, wrist and further actuated joints, (n, nj) [rad or m]."""
+    target: Array
+    """Targets of the actuators, scaled to −1…1 between their limits, (n, nu)."""
+    force: Array
+    """Normal force of each body of the hand on the object, (n, nb) [N]."""
+    object: Array
+    """Position of the object, (n, 3) [m]."""
+    palm: Array
+    """Position of the palm, or of the tip of an arm, (n, 3) [m]."""
+    relative: Array
+    """Position of the object in the palm frame, (n, 3) [m]."""
+    rotation: Array
+    """Quaternion (w, x, y, z) of the object in the palm frame, (n, 4)."""
+    velocity: Array
+    """Velocity of the object in the palm frame, (n, 3) [m/s]."""
+    extra: Array
+    """Further positions that the task observes, (n, ne) [m or rad]."""
+    goal: Array
+    """Goal of the episode, (n, ng)."""
+    start: Array
+    """Position of the object at the start of the episode, (n, 3) [m]."""
+    start_rotation: Array
+    """Quaternion of the object in the palm frame at the start, (n, 4)."""
+    decision: NDArray[np.int64]
+    """Number of decisions so far, (n,)."""
+    fingers: Array
+    """Whether each finger touches the object, (n, nf) of 0 and 1."""
+
+    @property
+    def height(self) -> Array:
+        """Height of the object above its start, (n,) [m]."""
+        return self.object[:, 2] - self.start[:, 2]
+
+    @property
+    def angle(self) -> Array:
+        """Rotation of the object about y of the palm since the start, (n,) [rad].
+
+        Two components of q·q₀⁻¹; ``transforms.relative_quaternions`` takes four times as long.
+        """
+        w, x, y, z = self.rotation.T
+        w0, x0, y0, z0 = self.start_rotation.T
+        real = w * w0 + x * x0 + y * y0 + z * z0
+        about_y = y * w0 - w * y0 + x * z0 - z * x0
+        return np.asarray(2.0 * np.arctan2(np.copysign(1.0, real) * about_y, np.abs(real)))
+
+
 Range = tuple[float, float]
 Measure = Callable[[Features], Array]
 

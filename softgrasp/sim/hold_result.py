@@ -106,16 +106,35 @@ def is_held(run: FinishedRun, hold: HoldTest | None, pressed: Array) -> bool | N
         return None
     if hold is None:
         return False
-    within = hold.drop_m <= criterion.max_drop
-    steady = hold.rotation_rad <= criterion.max_rotation and hold.creep_m_s <= SLIPPING_SPEED
-    if isinstance(criterion, Lift):
-        return within and steady and bodies_on_object(run, pressed) > 0
-    touching = bodies_on_object(run, pressed) >= criterion.min_contacts
-    high = criterion.min_lift is None or (hold.lifted_m or 0.0) >= criterion.min_lift
-    still = criterion.max_creep is None or hold.creep_m_s <= criterion.max_creep
     borne = all(test.held for test in hold.directions)
     borne &= all(test.held is not False for test in hold.pulls)
-    return within and steady and touching and high and still and borne
+    return borne and is_within(
+        criterion, drop=hold.drop_m, rotation=hold.rotation_rad, creep=hold.creep_m_s,
+        lifted=hold.lifted_m or 0.0, contacts=bodies_on_object(run, pressed),
+    )  # fmt: skip
+
+
+def is_within(
+    criterion: SuccessCriterion | Lift, *,
+    drop: float, rotation: float, creep: float, lifted: float, contacts: int,
+) -> bool:  # fmt: skip
+    """Return whether the motion of an object in the hand is within a criterion.
+
+    Args:
+        criterion: The criterion.
+        drop: Displacement in the palm frame [m].
+        rotation: Rotation in the palm frame [rad].
+        creep: Mean speed in the palm frame at the end [m/s].
+        lifted: Height above the start [m].
+        contacts: Number of bodies in contact at the end.
+    """
+    steady = drop <= criterion.max_drop and rotation <= criterion.max_rotation
+    steady &= creep <= SLIPPING_SPEED
+    if isinstance(criterion, Lift):
+        return steady and contacts > 0
+    high = criterion.min_lift is None or lifted >= criterion.min_lift
+    still = criterion.max_creep is None or creep <= criterion.max_creep
+    return steady and high and still and contacts >= criterion.min_contacts
 
 
 def bodies_on_object(run: FinishedRun, pressed: Array) -> int:

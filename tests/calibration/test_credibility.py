@@ -170,8 +170,10 @@ def test_a_track_that_falls_or_begins_late_is_named() -> None:
     problem = good(0)
     experiments = VirtualExperiments(problem)
     k = finger_values(true_finger(), "stiffness")[None]
-    asked = Release(mass=0.04, times=tuple((np.arange(340) / 480.0).tolist()), heights=(0.0,) * 340)
-    (track,) = experiments.traces(k, np.full_like(k, 5e-4), [asked])
+    requested = Release(
+        mass=0.04, times=tuple((np.arange(340) / 480.0).tolist()), heights=(0.0,) * 340
+    )
+    (track,) = experiments.traces(k, np.full_like(k, 5e-4), [requested])
     named = [
         " | ".join(one.sentence for one in release(heights).findings)
         for heights in (track[0], -track[0], track[0][45:])

@@ -24,13 +24,14 @@ from softgrasp.backends.warp.scenes import (
     require_supported_model,
 )
 from softgrasp.description.sweep import SweepPlan
-from softgrasp.errors import DescriptionError
+from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.mechanics.transforms import Array, relative_quaternions, rotation_angles
 from softgrasp.model.closing_check import closing_obstacle
 from softgrasp.model.scene import BuiltScene, build
 from softgrasp.quality.contact_forces import can_balance
 from softgrasp.quality.matrix_measures import smallest_singular_value
-from softgrasp.sim.outcome import OPPOSING_TOLERANCE, SLIPPING_SPEED, GraspStatus, Outcome
+from softgrasp.sim.hold_result import is_within
+from softgrasp.sim.outcome import OPPOSING_TOLERANCE, GraspStatus, Outcome
 from softgrasp.sweeps.dataset import ExtraOutputs
 from softgrasp.sweeps.executors import Chunk, Rows
 from softgrasp.sweeps.table import COLUMNS, Row
@@ -153,7 +154,7 @@ class WarpRows:
                 warnings.simplefilter("error")  # a warning has to be counted in its row
                 built = build(scene)
             require_supported_model(built)
-        except Exception:  # noqa: BLE001 - the row that MuJoCo computes has the reason
+        except (SoftgraspError, Warning):  # the row that MuJoCo computes has the reason
             return None
         return None if closing_obstacle(built) else built
 
@@ -246,15 +247,11 @@ class _WorldRow:
     def _is_held(self, hold: Row) -> bool:
         success = self._built.scene.success
         assert success is not None
-        creep = min(SLIPPING_SPEED, success.max_creep or SLIPPING_SPEED)
-        lifted = float(self._end[2] - self._closed[2])
-        return bool(
-            hold["hold_drop_m"] <= success.max_drop
-            and hold["hold_rotation_rad"] <= success.max_rotation
-            and hold["hold_creep_m_s"] <= creep
-            and self._touching.sum() >= success.min_contacts
-            and (success.min_lift is None or lifted >= success.min_lift)
-        )
+        return is_within(
+            success, drop=hold["hold_drop_m"], rotation=hold["hold_rotation_rad"],
+            creep=hold["hold_creep_m_s"], lifted=float(self._end[2] - self._closed[2]),
+            contacts=int(self._touching.sum()),
+        )  # fmt: skip
 
     def _is_gripped(self) -> bool:
         if self._built.scene.object_mount == "fixed":

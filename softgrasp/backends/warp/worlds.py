@@ -41,13 +41,13 @@ CONTACTS, SPARE_ROWS = 96, 64
 CHECK_SAMPLES = 64
 """Control samples between two checks whether all worlds have ended."""
 OVERFLOWS = (
-    (mujoco_warp._src.types.OverflowType.NEFC, "constraint rows"),
-    (mujoco_warp._src.types.OverflowType.NJMAX_NNZ, "entries of the constraint Jacobian"),
-    (mujoco_warp._src.types.OverflowType.BROADPHASE, "pairs of bounding boxes"),
-    (mujoco_warp._src.types.OverflowType.NARROWPHASE, "contacts"),
-    (mujoco_warp._src.types.OverflowType.CCD, "contacts of convex geoms"),
-    (mujoco_warp._src.types.OverflowType.CONTACT_MATCH, "contacts of a sensor"),
-    (mujoco_warp._src.types.OverflowType.EPA_HORIZON, "faces of a penetration"),
+    (mujoco_warp.OverflowType.NEFC, "constraint rows"),
+    (mujoco_warp.OverflowType.NJMAX_NNZ, "entries of the constraint Jacobian"),
+    (mujoco_warp.OverflowType.BROADPHASE, "pairs of bounding boxes"),
+    (mujoco_warp.OverflowType.NARROWPHASE, "contacts"),
+    (mujoco_warp.OverflowType.CCD, "contacts of convex geoms"),
+    (mujoco_warp.OverflowType.CONTACT_MATCH, "contacts of a sensor"),
+    (mujoco_warp.OverflowType.EPA_HORIZON, "faces of a penetration"),
 )
 """Overflows after which the forces of a world are not to be trusted, and what there was too much
 of."""
