@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
-from softgrasp.continuum_control.hardware import Correction
+from softgrasp.continuum_control.feedback import Correction
 from softgrasp.mechanics.transforms import Array
 
 MODES = 12
@@ -67,7 +68,7 @@ class ActiveDamping(Correction):
         self._state = self._model @ estimate + self._inputs @ moments
         return np.asarray(moments)
 
-    def forget(self, angles: Array) -> None:
+    def forget(self, angles: NDArray[np.bool_]) -> None:
         """Begin a new estimate where the moments of some angles, (n,) of bool, are not applied."""
         if angles.any():
             self._state[:] = 0.0

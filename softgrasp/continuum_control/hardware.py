@@ -3,18 +3,11 @@
 Rigid joints have servos or are set to their commands. Segments are bent by tendons, chambers or
 moments, allocated to the actuators of each, or ideally. The class is chosen by ``<plugin>`` of the
 U(C)RDF file.
-
-``Correction`` removes what the stiffness of the segments does not account for (gravity, loads): an
-error e of the bending angles adds the moments K (∫e dt · rate + ė · time), where K is the stiffness
-that the actuators feel, gravity and neighbours included, so that all segments respond alike. Rate
-and time follow from the slowest pole of the robot, p = ω (−ζ ± i√(1 − ζ²)): the derivative damps it
-to a ratio of 0.7, and the integral takes 0.3 ω.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,7 +15,14 @@ from typing import Literal, Protocol
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
+from softgrasp.continuum_control.feedback import (
+    Correction,
+    linearised,
+    over_a_period,
+    tuned,
+)
 from softgrasp.continuum_control.interfaces import (
     MOMENTS,
     ResourceManager,
@@ -31,21 +31,11 @@ from softgrasp.continuum_control.interfaces import (
 )
 from softgrasp.description.bendable import Bendable, Chamber, Tendon
 from softgrasp.description.robot import ControlledJoint, ControlSystem, RigidJoint
-from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
+from softgrasp.errors import DescriptionError, SimulationError, did_you_mean
 from softgrasp.mechanics.actuation import Allocation
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.robot import bend_joints, segment_actuator_names, slide_joints
 
-DAMPING_RATIO = 0.7
-"""Target damping ratio of the slowest mode, where it is lower without correction."""
-INTEGRAL_FACTOR, FILTER_FACTOR = 0.3, 0.1
-"""Rate of the integral over ω, and time constant of the derivative's filter times ω."""
-NUDGE = 1e-6
-"""Change of a state for central differences [rad or m, per s]."""
-GROWTH = 1e-7
-"""Tolerance on the growth of a free vibration in a step, for rounding [–]."""
-WEAKENINGS = (1.0, 0.5, 0.25, 0.1, 0.0)
-"""Shares of the correction that are tried until the linear robot is stable with it."""
 Kind = Literal["by actuation", "tendons", "chambers", "moments", "ideal"]
 PLUGINS: dict[str, Kind] = {
     "SoftRobotInterface": "by actuation",
@@ -89,20 +79,19 @@ class JointHardware:
                 )
         self._name, self._data, self._commanded = name, data, bool(controlled.commands)
         self._qpos_address = int(model.joint(name).qposadr[0])
-        self._speed = int(model.joint(name).dofadr[0])
+        dof = int(model.joint(name).dofadr[0])
+        self._measured = {
+            f"{name}/position": (data.qpos, self._qpos_address),
+            f"{name}/velocity": (data.qvel, dof),
+            f"{name}/effort": (data.qfrc_actuator, dof),
+        }
         self._servo = model.actuator(name).id
 
     def read(self, resources: ResourceManager) -> None:
         """Write position, velocity and effort into the state interfaces."""
-        data = self._data
-        measured = {
-            "position": data.qpos[self._qpos_address],
-            "velocity": data.qvel[self._speed],
-            "effort": data.qfrc_actuator[self._speed],
-        }
-        for what, value in measured.items():
-            if f"{self._name}/{what}" in resources.states:
-                resources.states[f"{self._name}/{what}"] = float(value)
+        for name, (values, index) in self._measured.items():
+            if name in resources.states:
+                resources.states[name] = float(values[index])
 
     def write(self, resources: ResourceManager) -> None:
         """Command the servo to the commanded position."""
@@ -171,32 +160,38 @@ class SegmentsHardware:
             SimulationError: A command asks for controls beyond their range.
         """
         assert self._correction is not None  # a mirror follows
-        errors = np.zeros(len(self._correction.rates))
-        pushed, held = np.zeros(len(errors), dtype=bool), np.zeros(len(errors), dtype=bool)
-        targets = []
-        for segment, rows in self._rows:
-            measured, length = segment.take_measured()
-            bend, commanded_length = segment.targets(resources, length)
-            is_pushed = segment.is_pushed(resources)
-            pushed[rows] = is_pushed
-            errors[rows] = segment.axes @ (bend - measured)
-            targets.append((segment, rows, bend, commanded_length, is_pushed))
-        more = self._correction.moments(errors)
-        for segment, rows, bend, commanded_length, is_pushed in targets:
-            if is_pushed:
+        aims = [segment.targets(resources, segment.last_length()) for segment in self._segments]
+        errors = np.array([
+            target - angle
+            for segment, (targets, _) in zip(self._segments, aims, strict=True)
+            for target, angle in zip(targets, segment.take_angles(), strict=True)
+        ])  # fmt: skip
+        more = self._correction.moments(errors).tolist()
+        pushed, held = [], []
+        for (segment, rows), (targets, length) in zip(self._rows, aims, strict=True):
+            if segment.is_pushed(resources):
                 segment.push(resources)
+                pushed.append(rows)
             else:
-                segment.actuate(bend, commanded_length, more[rows] @ segment.axes)
-            held[rows] = segment.saturated
-        if held.any():
-            self._correction.hold(errors, held)
-        if pushed.any():
-            self._correction.forget(pushed)
+                segment.actuate(targets, length, more[rows])
+            if segment.saturated:
+                held.append(rows)
+        if held:
+            self._correction.hold(errors, self._flags(held))
+        if pushed:
+            self._correction.forget(self._flags(pushed))
+
+    def _flags(self, rows: Sequence[slice]) -> NDArray[np.bool_]:
+        flags = np.zeros(self._rows[-1][1].stop, dtype=bool)
+        for part in rows:
+            flags[part] = True
+        return flags
 
     def follow(self, resources: ResourceManager) -> None:
         """Bend the model as commanded, without physics."""
         for segment in self._segments:
-            segment.put(*segment.targets(resources, segment.length))
+            angles, length = segment.targets(resources, segment.length)
+            segment.put(np.array(angles) @ segment.axes, length)
 
     def release(self) -> None:
         """Set all actuator forces to zero."""
@@ -222,104 +217,6 @@ def correction_of(
     return tuned(model, pose, measured, unit_controls, period, np.array(rates))
 
 
-class Correction:
-    """Integral and derivative feedback: moments for errors of all bending angles, once a period."""
-
-    def __init__(
-        self, stiffness: Array, rates: Array, times: Array, smoothing: float, period: float
-    ) -> None:
-        """Start with zero integrals.
-
-        Args:
-            stiffness: K, moments that change the angles by a unit at rest [N·m/rad], (n, n).
-            rates: Of the integral, for each angle [1/s], (n,).
-            times: Of the derivative, for each angle [s], (n,).
-            smoothing: Part of the derivative that is kept from one period to the next [–].
-            period: [s]
-        """
-        self.stiffness, self.rates, self.times = stiffness, rates, times
-        self.smoothing, self.period = smoothing, period
-        self._sum, self._slope = np.zeros(len(rates)), np.zeros(len(rates))
-        self._before: Array | None = None
-
-    def moments(self, errors: Array) -> Array:
-        """Return corrective moments for bending-angle errors [rad], (n,) [N·m]."""
-        before = errors if self._before is None else self._before
-        self._before = errors
-        kept = self.smoothing
-        self._slope = kept * self._slope + (1.0 - kept) * (errors - before) / self.period
-        self._sum = self._sum + self.rates * self.period * errors
-        return np.asarray(self.stiffness @ (self._sum + self.times * self._slope))
-
-    def hold(self, errors: Array, held: Array) -> None:
-        """Undo the last integral step for some angles (anti-windup), (n,) of bool.
-
-        The drives could not act on it, so it would only have to be undone later.
-        """
-        self._sum = self._sum - np.where(held, self.rates * self.period * errors, 0.0)
-
-    def forget(self, angles: Array) -> None:
-        """Reset the feedback of some angles, (n,) of bool."""
-        self._sum[angles], self._slope[angles] = 0.0, 0.0
-
-
-def tuned(
-    model: mujoco.MjModel,
-    start: Array,
-    measured: Array,
-    unit_controls: Array,
-    period: float,
-    rates: Array,
-) -> Correction:
-    """Tune the feedback on bending angles for a robot linearised at a pose.
-
-    Args:
-        model: The robot with its time step and gravity.
-        start: The pose, (nq,).
-        measured: Bending angles from velocities of the joints, (n, nv).
-        unit_controls: Controls that make a unit moment on each angle, (nu, n).
-        period: Between two corrections [s].
-        rates: Of the integrals [1/s], (n,); NaN where they are to be chosen.
-    """
-    step, inputs = _linearised(model, start)
-    if np.abs(np.linalg.eigvals(step)).max() > 1.0 + GROWTH:
-        warnings.warn(
-            "the robot cannot stand by itself in its start pose: its weight outdoes the stiffness "
-            "of its segments, so commanded curvatures may not be reached",
-            SoftgraspWarning,
-            stacklevel=2,
-        )
-        # take the springs alone
-        gravity = model.opt.gravity.copy()
-        model.opt.gravity[:] = 0.0
-        step, inputs = _linearised(model, start)
-        model.opt.gravity[:] = gravity
-    pushes = inputs @ unit_controls
-    angles = np.hstack([measured, np.zeros_like(measured)])
-    rest = angles @ np.linalg.lstsq(np.eye(len(step)) - step, pushes, rcond=None)[0]
-    stiffness = np.linalg.inv(rest)
-    poles = np.log(np.linalg.eigvals(step).astype(complex)) / model.opt.timestep
-    slowest = complex(poles[np.abs(poles).argmin()])
-    omega = abs(slowest)
-    time = 2.0 * max(DAMPING_RATIO + slowest.real / omega, 0.0) / omega
-    smoothing = float(np.exp(-period / max(FILTER_FACTOR / omega, period)))
-    chosen = np.where(np.isnan(rates), INTEGRAL_FACTOR * omega, rates)
-    times = np.where(chosen > 0.0, time, 0.0)
-    ticks = _over_a_period(step, pushes, round(period / model.opt.timestep))
-    for factor in WEAKENINGS:
-        correction = Correction(stiffness, factor * chosen, factor * times, smoothing, period)
-        if _is_stable(correction, *ticks, angles):
-            break
-    if factor == 0.0 and chosen.any():
-        warnings.warn(
-            "expected a robot whose bending can be corrected at this period, found it unstable "
-            "with any correction; only the stiffness of its segments is relied on",
-            SoftgraspWarning,
-            stacklevel=2,
-        )
-    return correction
-
-
 def linear_period(
     segments: Sequence[SegmentHardware], model: mujoco.MjModel, pose: Array, period: float
 ) -> tuple[Array, Array, Array]:
@@ -329,8 +226,8 @@ def linear_period(
         Φ (n, n), Γ (n, k) for moments on the bending angles, and C (k, n) for the angles.
     """
     unit_controls, measured = _unit_moments(segments, model)
-    step, inputs = _linearised(model, pose)
-    robot, pushes = _over_a_period(step, inputs @ unit_controls, round(period / model.opt.timestep))
+    step, inputs = linearised(model, pose)
+    robot, pushes = over_a_period(step, inputs @ unit_controls, round(period / model.opt.timestep))
     return robot, pushes, np.hstack([measured, np.zeros_like(measured)])
 
 
@@ -343,44 +240,6 @@ def _unit_moments(
         block[segment.actuators] = segment.per_moment()
     measured = np.vstack([segment.bend_rows(model) for segment in segments])
     return np.hstack(blocks), measured
-
-
-def _linearised(model: mujoco.MjModel, pose: Array) -> tuple[Array, Array]:
-    """Linearise one time step at rest, (2 nv, 2 nv) and (2 nv, nu)."""
-    data = mujoco.MjData(model)
-    data.qpos[:] = pose
-    size = 2 * model.nv
-    step, inputs = np.zeros((size, size)), np.zeros((size, model.nu))
-    mujoco.mjd_transitionFD(model, data, NUDGE, True, step, inputs, None, None)
-    return step, inputs
-
-
-def _over_a_period(step: Array, pushes: Array, count: int) -> tuple[Array, Array]:
-    """Compose the linearised time step over some steps with constant controls."""
-    whole, added = step, pushes
-    for _ in range(count - 1):
-        whole, added = step @ whole, step @ added + pushes
-    return whole, added
-
-
-def _is_stable(correction: Correction, step: Array, pushes: Array, angles: Array) -> bool:
-    """Return whether the linearised robot is stable with a feedback.
-
-    The state is that of the robot, the errors before, the slopes and the sums.
-    """
-    size, count = len(step), len(angles)
-    kept, period = correction.smoothing, correction.period
-    rate, one = (1.0 - kept) / period, np.eye(count)
-    # errors are −angles
-    slope = np.hstack([-rate * angles, -rate * one, kept * one, 0.0 * one])
-    total = np.hstack([-period * correction.rates[:, None] * angles, 0.0 * one, 0.0 * one, one])
-    moments = correction.stiffness @ (total + correction.times[:, None] * slope)
-    robot = np.hstack([step, np.zeros((size, 3 * count))]) + pushes @ moments
-    before = np.hstack([-angles, np.zeros((count, 3 * count))])
-    loop = np.vstack([robot, before, slope, total])
-    if not correction.rates.any():
-        return True
-    return bool(np.abs(np.linalg.eigvals(loop)).max() < 1.0)
 
 
 class SegmentHardware:
@@ -414,7 +273,7 @@ class SegmentHardware:
         self._allocation = _allocation_of(part, kind, options, stretches)
         joints = bend_joints(part)
         self._qpos, self._ctrl = data.qpos, data.ctrl  # views, as making them takes a microsecond
-        self._bends = np.array([model.joint(name).qposadr[0] for name, _ in joints])
+        self._bends = _sliced([int(model.joint(name).qposadr[0]) for name, _ in joints])
         self._towards = np.array([direction for _, direction in joints])
         self._slides = [int(model.joint(name).qposadr[0]) for name in slide_joints(part)]
         self.actuators = np.array(
@@ -423,11 +282,13 @@ class SegmentHardware:
         self._phi = part.limits.phi_min or 0.0
         self.kappa_max = part.kappa_max
         self._planar, self._rest = part.planar, part.backbone.length
-        self._names = {what: f"{part.name}/{what}" for what in ("kappa", "phi", "l")}
+        self._state_names = [f"{part.name}/{what}" for what in ("kappa", "phi", "l")]
         ends = [""] if part.planar else ["_u", "_v"]
         self.moments = [f"{part.name}/{MOMENTS}{end}" for end in ends]
         """Interfaces that command bending moments instead of a curvature."""
-        self._measured: tuple[Array, float] | None = None
+        self._measured: tuple[list[float], float] | None = None
+        self._directions: list[list[float]] = self.axes.tolist()
+        self._bending_stiffness = (part.backbone.bending_stiffness or 0.0) / part.backbone.length
         self.saturated = False
         """True where actuators are at a limit and produce less than commanded."""
 
@@ -465,54 +326,66 @@ class SegmentHardware:
 
     def read(self, resources: ResourceManager) -> None:
         """Write measured values into the state interfaces."""
-        bend, length = self._measured = self.bend, self.length
-        vector, states = bend / length, resources.states
+        bend, length = self._measured = self._measure()
+        curvatures = [angle / length for angle in self._about_axes(*bend)]
         if self._planar:
-            kappa = float((self.axes @ vector)[0])
+            (kappa,) = curvatures
         else:
-            kappa, self._phi = curvature_of(vector, self._phi)
-        for what, value in (("kappa", kappa), ("phi", self._phi), ("l", length)):
-            if self._names[what] in states:
-                states[self._names[what]] = value
+            kappa, self._phi = curvature_of(curvatures, self._phi)
+        states = resources.states
+        for name, value in zip(self._state_names, (kappa, self._phi, length), strict=True):
+            if name in states:
+                states[name] = value
+
+    def _measure(self) -> tuple[list[float], float]:
+        """Measure bending angles towards x and y [rad], (2,), and the length [m]."""
+        return self.bend.tolist(), self.length
+
+    def _about_axes(self, x: float, y: float) -> list[float]:
+        """Return the components of a vector about each of ``axes``, (k,)."""
+        return [a * x + b * y for a, b in self._directions]
 
     def last_curvature(self) -> float:
         """Return the curvature as of ``read`` in this period, else measure it [1/m]."""
-        bend, length = self._measured or (self.bend, self.length)
-        u, v = bend.tolist()
-        return math.hypot(u, v) / length
+        bend, length = self._measured or self._measure()
+        return math.hypot(*bend) / length
 
-    def take_measured(self) -> tuple[Array, float]:
-        """Return bending angles and length as of ``read`` in this period, else measure them."""
-        measured, self._measured = self._measured, None
-        return (self.bend, self.length) if measured is None else measured
+    def last_length(self) -> float:
+        """Return the length as of ``read`` in this period, else measure it [m]."""
+        return self._measured[1] if self._measured else self.length
+
+    def take_angles(self) -> list[float]:
+        """Return the angles about ``axes`` as of ``read``, else measure them [rad], (k,)."""
+        (bend, _), self._measured = self._measured or self._measure(), None
+        return self._about_axes(*bend)
 
     def targets(
         self, resources: ResourceManager, measured_length: float
-    ) -> tuple[Array, float | None]:
-        """Return commanded bending angles [rad], (2,), and length where it is commanded."""
-        kappa = resources.commanded(self._names["kappa"])
-        phi = resources.commanded(self._names["phi"])
-        length = resources.commanded(self._names["l"]) if self._stretches else None
-        return vector_of(kappa, phi) * (measured_length if length is None else length), length
+    ) -> tuple[list[float], float | None]:
+        """Return commanded angles about ``axes`` [rad], (k,), and length where it is commanded."""
+        kappa, phi = (resources.commanded(name) for name in self._state_names[:2])
+        length = resources.commanded(self._state_names[2]) if self._stretches else None
+        angle = kappa * (measured_length if length is None else length)
+        return self._about_axes(angle * math.cos(phi), angle * math.sin(phi)), length
 
-    def actuate(self, bend: Array, length: float | None, more: Array) -> None:
+    def actuate(self, angles: Sequence[float], length: float | None, more: Sequence[float]) -> None:
         """Set the actuators for a bending angle, by the stiffness of the segment.
 
         Args:
-            bend: Towards x and y [rad], (2,).
+            angles: About ``axes`` [rad], (k,).
             length: [m]; None where it is not commanded.
-            more: Moment towards x and y that is added [N·m], (2,).
+            more: Moments about ``axes`` that are added [N·m], (k,).
 
         Raises:
             SimulationError: The angle or the length asks for controls beyond their range. What is
                 added is clipped instead, and ``saturated`` is set.
         """
-        backbone = self.part.backbone
-        moment = (backbone.bending_stiffness or 0.0) / backbone.length * bend
+        moments = [self._bending_stiffness * angle for angle in angles]
         force = None
         if length is not None:
+            backbone = self.part.backbone
             force = (backbone.axial_stiffness or 0.0) * (length / backbone.length - 1.0)
-        self._put_controls(moment, force, more)
+        self._put_controls(moments, force, more)
 
     def is_pushed(self, resources: ResourceManager) -> bool:
         """Return whether a controller commands moments instead of a curvature."""
@@ -523,9 +396,8 @@ class SegmentHardware:
 
         The commanded curvature follows the measured one, so that who commands it next starts there.
         """
-        moment = np.array([resources.commanded(name) for name in self.moments])
-        force = 0.0 if self._stretches else None
-        self._put_controls(np.zeros(2), force, moment @ self.axes)
+        moments = [resources.commanded(name) for name in self.moments]
+        self._put_controls([0.0] * len(moments), 0.0 if self._stretches else None, moments)
         kappa, phi = curvature_of(self.measured, self._phi)
         if self.part.planar:
             kappa, phi = float((self.axes @ self.measured)[0]), self._phi
@@ -534,17 +406,19 @@ class SegmentHardware:
             if interface is not None:
                 interface.value = min(max(value, interface.low), interface.high)
 
-    def _put_controls(self, moment: Array, force: float | None, more: Array) -> None:
+    def _put_controls(
+        self, moments: Sequence[float], force: float | None, more: Sequence[float]
+    ) -> None:
+        """Set the actuators for moments and what is added, both about ``axes``, (k,)."""
+        whole = [moment + added for moment, added in zip(moments, more, strict=True)]
         if self._allocation is None:
-            self._ctrl[self.actuators] = self.axes @ (moment + more)
+            self._ctrl[self.actuators] = whole
             return
-        whole = moment + more
-        try:
-            controls = self._allocation.controls(whole, force)
-        except SimulationError:
-            self._allocation.controls(moment, force)
+        controls = self._allocation.smallest(whole, force)
+        self.saturated = controls is None
+        if controls is None:
+            self._allocation.controls(moments, force)  # raises where no feedback is the reason
             controls = self._allocation.nearest(whole, force)
-        self.saturated = not self._allocation.makes(controls, whole, force)
         self._ctrl[self.actuators] = controls
 
     def put(self, bend: Array, length: float | None = None) -> None:
@@ -695,41 +569,34 @@ class ActuatorAllocation:
         chambers = isinstance(part.actuation[0], Chamber)
         self._kind, self._unit = ("pressure", "Pa") if chambers else ("tension", "N")
 
-    def controls(self, moment: Array, force: float | None = None) -> Array:
+    def controls(self, moments: Sequence[float], force: float | None = None) -> Array:
         """Tensions [N] or pressures [Pa], (n,).
 
         Args:
-            moment: Towards x and y [N·m], (2,); of a planar segment its part in the plane counts.
+            moments: About each axis of bending [N·m], (k,).
             force: Along the segment [N]; only of drives that stretch it.
 
         Raises:
             SimulationError: A drive would have to go beyond its range, and is not clamped.
         """
-        effect = self._effect(moment, force)
-        controls = self._allocation.smallest(effect)
+        controls = self.smallest(moments, force)
         if controls is not None:
             return controls
         if self._clamp:
-            return self._allocation.nearest(effect)
-        raise SimulationError(self._refusal(effect))
+            return self.nearest(moments, force)
+        raise SimulationError(self._refusal(_effect(moments, force)))
 
-    def nearest(self, moment: Array, force: float | None = None) -> Array:
-        """Return the nearest controls within their ranges, (n,); arguments as for ``controls``."""
-        effect = self._effect(moment, force)
-        controls = self._allocation.smallest(effect)
-        return self._allocation.nearest(effect) if controls is None else controls
+    def smallest(self, moments: Sequence[float], force: float | None) -> Array | None:
+        """Return the smallest controls within their ranges, (n,); None where none exist."""
+        return self._allocation.smallest(_effect(moments, force))
 
-    def makes(self, controls: Array, moment: Array, force: float | None = None) -> bool:
-        """Return whether controls can produce a moment and a force."""
-        return self._allocation.makes(controls, self._effect(moment, force))
+    def nearest(self, moments: Sequence[float], force: float | None) -> Array:
+        """Return the controls within their ranges with the nearest effect, (n,)."""
+        return self._allocation.nearest(_effect(moments, force))
 
     def per_moment(self) -> Array:
         """Return controls per unit moment about each axis, without limits, (n, k)."""
         return np.asarray(np.linalg.pinv(self._allocation.matrix[: len(self.axes)]))
-
-    def _effect(self, moment: Array, force: float | None) -> Array:
-        bending = self.axes @ moment
-        return np.asarray(bending if force is None else np.append(bending, force))
 
     def _refusal(self, effect: Array) -> str:
         """Return the actuator that would exceed its range most without limits."""
@@ -743,6 +610,18 @@ class ActuatorAllocation:
             f"{high[worst]:g} {self._unit} of drive {worst + 1}, found {free[worst]:g} "
             f"{self._unit}; the hardware parameter clamp cuts it"
         )
+
+
+def _sliced(indices: list[int]) -> slice | list[int]:
+    """Return evenly spaced indices as a slice, which takes a view instead of a copy."""
+    step = indices[1] - indices[0] if len(indices) > 1 else 1
+    even = slice(indices[0], indices[-1] + 1, step)
+    return even if step > 0 and [*range(indices[-1] + 1)[even]] == indices else indices
+
+
+def _effect(moments: Sequence[float], force: float | None) -> Array:
+    """Return moments and force as one vector, (k,) or (k + 1,)."""
+    return np.array([*moments] if force is None else [*moments, force])
 
 
 def _effects(part: Bendable, axes: Array) -> Array:

@@ -111,20 +111,34 @@ class BendCommand:
         """Return the nearest vector within the limits [1/m], (2,)."""
         interface = resources.commands[self._kappa]
         if self.fixed:
-            towards = vector_of(1.0, resources.commanded(self._phi))
-            along = float(vector @ towards)
-            return np.asarray(min(max(along, interface.low), interface.high) * towards)
+            x, y = self._plane(resources)
+            along = min(max(self._along(vector, x, y), interface.low), interface.high)
+            return np.array([along * x, along * y])
         plane = resources.commands[self._phi]
-        kappa, phi = curvature_of(within(vector, interface.high), resources.commanded(self._phi))
+        kappa, phi = curvature_of(vector, plane.value)
+        if interface.low <= kappa <= interface.high and plane.low <= phi <= plane.high:
+            return vector
+        kappa, phi = curvature_of(within(vector, interface.high), plane.value)
         return vector_of(max(kappa, interface.low), angle_within(phi, plane.low, plane.high))
+
+    def _plane(self, resources: ResourceManager) -> tuple[float, float]:
+        """Return the direction of the fixed plane."""
+        phi = resources.commanded(self._phi)
+        return math.cos(phi), math.sin(phi)
+
+    @staticmethod
+    def _along(vector: Array, x: float, y: float) -> float:
+        """Return the component of a vector along a direction; floats of two numbers are faster."""
+        u, v = vector.tolist()
+        return float(u * x + v * y)
 
     def write(self, resources: ResourceManager, owner: str, vector: Array) -> None:
         """Command a vector within the limits; ``phi`` is kept where it is straight."""
-        phi = resources.commanded(self._phi)
         if self.fixed:
-            resources.command(self._kappa, float(vector @ vector_of(1.0, phi)), owner)
+            kappa = self._along(vector, *self._plane(resources))
+            resources.command(self._kappa, kappa, owner)
             return
-        kappa, phi = curvature_of(vector, phi)
+        kappa, phi = curvature_of(vector, resources.commanded(self._phi))
         plane = resources.commands[self._phi]
         resources.command(self._kappa, kappa, owner)
         resources.command(self._phi, angle_within(phi, plane.low, plane.high), owner)
@@ -191,7 +205,7 @@ class PositionCommand:
     def admitted(self, resources: ResourceManager, vector: Array) -> Array:
         """The nearest position in the range, (1,)."""
         interface = resources.commands[self._name]
-        return vector.clip(interface.low, interface.high)
+        return np.array([min(max(float(vector[0]), interface.low), interface.high)])
 
     def write(self, resources: ResourceManager, owner: str, vector: Array) -> None:
         """Command a position."""
@@ -402,14 +416,14 @@ def _part_range(name: str, part: Bendable | RigidJoint) -> tuple[float, float]:
 def vector_of(kappa: ArrayLike | float, phi: ArrayLike | float) -> Array:
     """Convert curvatures [1/m] and plane angles [rad] to (u, v), (..., 2)."""
     if isinstance(kappa, float) and isinstance(phi, float):  # in every control period
-        return np.array([kappa * np.cos(phi), kappa * np.sin(phi)])
+        return np.array([kappa * math.cos(phi), kappa * math.sin(phi)])
     kappa, phi = np.asarray(kappa, dtype=float), np.asarray(phi, dtype=float)
     return np.stack([kappa * np.cos(phi), kappa * np.sin(phi)], axis=-1)
 
 
 def curvature_of(vector: ArrayLike, phi_before: float = 0.0) -> tuple[float, float]:
     """Convert (u, v) to κ [1/m] and φ [rad]; φ is unchanged where the segment is straight."""
-    u, v = np.asarray(vector, dtype=float).tolist()
+    u, v = vector if isinstance(vector, list) else np.asarray(vector, dtype=float).tolist()
     kappa = math.hypot(u, v)
     return (kappa, math.atan2(v, u)) if kappa > STRAIGHT else (kappa, phi_before)
 

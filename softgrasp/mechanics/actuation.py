@@ -105,7 +105,7 @@ class Allocation:
         sizes = np.abs(self.matrix).max(axis=1)
         self._sizes = np.where(sizes > 0.0, sizes, 1.0)
         self.rank = int(np.linalg.matrix_rank(self._scaled()))
-        self._inverse = np.linalg.pinv(self._scaled())
+        self._inverse = np.linalg.pinv(self._scaled()) / self._sizes
         self._idle = np.linalg.svd(self.matrix)[2][self.rank :].T
         self._line = self._idle[:, 0].tolist() if self._idle.shape[1] == 1 else []
         self._ranges = list(zip(self.low.tolist(), self.high.tolist(), strict=True))
@@ -127,49 +127,49 @@ class Allocation:
         on a one-dimensional null space in closed form.
         """
         effect = np.asarray(target, dtype=float)
-        plain = self._inverse @ self._in_rows(effect)
-        if not self.makes(plain, effect):
+        plain = self._inverse @ effect
+        if self.rank < len(self.matrix) and not self.makes(plain, effect):
             return None
-        if self._inside(plain):
-            return np.asarray(plain.clip(self.low, self.high))
+        values = plain.tolist()
+        if self._inside(values):
+            return self._clipped(values)
         if not self._idle.shape[1]:
             return None
-        if self._idle.shape[1] == 1:
-            return self._along_line(plain)
+        if self._line:
+            return self._along_line(values)
         bounds = np.concatenate([self.low - plain, plain - self.high])[self._is_bounded]
         size = float(np.abs(bounds).max())
         self._distance[-1] = bounds / size
         idle = _min_distance(self._distance)
-        controls = None if idle is None else plain + size * (self._idle @ idle)
-        if controls is None or not self._inside(controls):
+        if idle is None:
             return None
-        return np.asarray(controls.clip(self.low, self.high))
+        values = (plain + size * (self._idle @ idle)).tolist()
+        return self._clipped(values) if self._inside(values) else None
 
-    def _along_line(self, plain: Array) -> Array | None:
+    def _along_line(self, plain: list[float]) -> Array | None:
         """Return the point within the ranges nearest to plain (n,) on a one-dimensional null space.
 
         Each range limits the distance along the line to an interval; the nearest point to plain is
         at the distance in all of them that is nearest to 0.
         """
-        parts = list(zip(plain.tolist(), self._line, self._ranges, strict=True))
         nearest, farthest = -math.inf, math.inf
-        for at, along, (low, high) in parts:
+        for at, along, (low, high) in zip(plain, self._line, self._ranges, strict=True):
             if along == 0.0:
                 continue
             ends = sorted(((low - at) / along, (high - at) / along))
             nearest, farthest = max(nearest, ends[0]), min(farthest, ends[1])
         distance = min(max(nearest, 0.0), farthest)
-        controls = np.array([at + distance * along for at, along, _ in parts])
-        if not self._inside(controls):
-            return None
-        return np.array([
-            min(max(value, low), high)
-            for value, (low, high) in zip(controls.tolist(), self._ranges, strict=True)
-        ])  # fmt: skip
+        values = [at + distance * along for at, along in zip(plain, self._line, strict=True)]
+        return self._clipped(values) if self._inside(values) else None
+
+    def _clipped(self, values: list[float]) -> Array:
+        """Return controls cut to their ranges, beyond which rounding may have put them, (n,)."""
+        ranges = zip(values, self._ranges, strict=True)
+        return np.array([min(max(value, low), high) for value, (low, high) in ranges])
 
     def nearest(self, target: ArrayLike) -> Array:
         """Compute the controls within their ranges whose effect is nearest to the target, (n,)."""
-        unit = np.maximum(np.abs(self._inverse @ self._in_rows(np.asarray(target))).max(), 1e-300)
+        unit = np.maximum(np.abs(self._inverse @ np.asarray(target)).max(), 1e-300)
         high = np.maximum(self.high, self.low + TOLERANCE * unit)
         fit = scipy.optimize.lsq_linear(
             self._scaled(),
@@ -184,8 +184,7 @@ class Allocation:
         largest = max(map(abs, controls.tolist()))
         return bool(max(map(abs, missing.tolist())) <= TOLERANCE * (1e-3 + largest))
 
-    def _inside(self, controls: Array) -> bool:
-        values = controls.tolist()
+    def _inside(self, values: list[float]) -> bool:
         slack = TOLERANCE * max(map(abs, values))
         ranges = zip(values, self._ranges, strict=True)
         return all(low - slack <= value <= high + slack for value, (low, high) in ranges)

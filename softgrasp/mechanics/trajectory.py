@@ -9,6 +9,8 @@ on its Jacobian.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from operator import mul
 
 import numpy as np
 import scipy
@@ -21,6 +23,10 @@ from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.transforms import Array, minimum_jerk
 
 # Profiles in time.
+
+
+BINOMIALS = (1.0, 5.0, 10.0, 10.0, 5.0, 1.0)
+"""Binomial coefficients of degree 5."""
 
 
 class Quintic:
@@ -71,18 +77,16 @@ class Quintic:
 
         Controllers need one in every period.
         """
-        s = time / self._times[1]
-        weights, binomial = [], 1.0
-        for j in range(6):
-            weights.append(binomial * s**j * (1.0 - s) ** (5 - j))
-            binomial *= (5 - j) / (j + 1.0)
-        values = []
-        for coefficients in self._coefficients:
-            value = 0.0
-            for weight, coefficient in zip(weights, coefficients, strict=True):
-                value += weight * coefficient
-            values.append(value)
-        return np.array(values)
+        weights = _weights(time / self._times[1])
+        return np.array([sum(map(mul, weights, one)) for one in self._coefficients])
+
+
+@lru_cache(maxsize=16)
+def _weights(s: float) -> list[float]:
+    """Return the Bernstein polynomials of degree 5, (6,); motions of one duration share them."""
+    r = 1.0 - s
+    powers, rests = [1.0, s, s**2, s**3, s**4, s**5], [r**5, r**4, r**3, r**2, r, 1.0]
+    return [c * p * q for c, p, q in zip(BINOMIALS, powers, rests, strict=True)]
 
 
 def eased(samples: int) -> Array:

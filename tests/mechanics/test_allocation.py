@@ -17,8 +17,8 @@ NUMBERS = st.integers(-2000, 2000).map(lambda number: 1e-3 * number)
 
 def by_solver(allocation: Allocation, target: np.ndarray) -> np.ndarray | None:
     """Return the controls by non-negative least squares, as for null spaces of more dimensions."""
-    plain = allocation._inverse @ allocation._in_rows(target)
-    if allocation._inside(plain):
+    plain = allocation._inverse @ target
+    if allocation._inside(plain.tolist()):
         return plain
     bounds = np.concatenate([allocation.low - plain, plain - allocation.high])
     bounds = bounds[allocation._is_bounded]
@@ -26,7 +26,7 @@ def by_solver(allocation: Allocation, target: np.ndarray) -> np.ndarray | None:
     allocation._distance[-1] = bounds / size
     idle = actuation._min_distance(allocation._distance)
     controls = None if idle is None else plain + size * (allocation._idle @ idle)
-    return None if controls is None or not allocation._inside(controls) else controls
+    return None if controls is None or not allocation._inside(controls.tolist()) else controls
 
 
 @settings(max_examples=200)

@@ -1,0 +1,166 @@
+"""Feedback on the bending angles of a continuum robot, tuned on its linear model.
+
+``Correction`` removes what the stiffness of the segments does not account for (gravity, loads): an
+error e of the bending angles adds the moments K (∫e dt · rate + ė · time), where K is the stiffness
+that the actuators feel, gravity and neighbours included, so that all segments respond alike. Rate
+and time follow from the slowest pole of the robot, p = ω (−ζ ± i√(1 − ζ²)): the derivative damps it
+to a ratio of 0.7, and the integral takes 0.3 ω.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from softgrasp.errors import SoftgraspWarning
+from softgrasp.mechanics.transforms import Array
+
+DAMPING_RATIO = 0.7
+"""Target damping ratio of the slowest mode, where it is lower without correction."""
+INTEGRAL_FACTOR, FILTER_FACTOR = 0.3, 0.1
+"""Rate of the integral over ω, and time constant of the derivative's filter times ω."""
+NUDGE = 1e-6
+"""Change of a state for central differences [rad or m, per s]."""
+GROWTH = 1e-7
+"""Tolerance on the growth of a free vibration in a step, for rounding [–]."""
+WEAKENINGS = (1.0, 0.5, 0.25, 0.1, 0.0)
+"""Shares of the correction that are tried until the linear robot is stable with it."""
+
+
+class Correction:
+    """Integral and derivative feedback: moments for errors of all bending angles, once a period."""
+
+    def __init__(
+        self, stiffness: Array, rates: Array, times: Array, smoothing: float, period: float
+    ) -> None:
+        """Start with zero integrals.
+
+        Args:
+            stiffness: K, moments that change the angles by a unit at rest [N·m/rad], (n, n).
+            rates: Of the integral, for each angle [1/s], (n,).
+            times: Of the derivative, for each angle [s], (n,).
+            smoothing: Part of the derivative that is kept from one period to the next [–].
+            period: [s]
+        """
+        self.stiffness, self.rates, self.times = stiffness, rates, times
+        self.smoothing, self.period = smoothing, period
+        self._sum, self._slope = np.zeros(len(rates)), np.zeros(len(rates))
+        self._before: Array | None = None
+        self._slope_gain, self._increments = (1.0 - smoothing) / period, rates * period
+
+    def moments(self, errors: Array) -> Array:
+        """Return corrective moments for bending-angle errors [rad], (n,) [N·m]."""
+        before = errors if self._before is None else self._before
+        self._before = errors
+        self._slope = self.smoothing * self._slope + self._slope_gain * (errors - before)
+        self._sum = self._sum + self._increments * errors
+        return np.asarray(self.stiffness @ (self._sum + self.times * self._slope))
+
+    def hold(self, errors: Array, held: NDArray[np.bool_]) -> None:
+        """Undo the last integral step for some angles (anti-windup), (n,) of bool.
+
+        The drives could not act on it, so it would only have to be undone later.
+        """
+        self._sum = self._sum - np.where(held, self._increments * errors, 0.0)
+
+    def forget(self, angles: NDArray[np.bool_]) -> None:
+        """Reset the feedback of some angles, (n,) of bool."""
+        self._sum[angles], self._slope[angles] = 0.0, 0.0
+
+
+def tuned(
+    model: mujoco.MjModel,
+    start: Array,
+    measured: Array,
+    unit_controls: Array,
+    period: float,
+    rates: Array,
+) -> Correction:
+    """Tune the feedback on bending angles for a robot linearised at a pose.
+
+    Args:
+        model: The robot with its time step and gravity.
+        start: The pose, (nq,).
+        measured: Bending angles from velocities of the joints, (n, nv).
+        unit_controls: Controls that make a unit moment on each angle, (nu, n).
+        period: Between two corrections [s].
+        rates: Of the integrals [1/s], (n,); NaN where they are to be chosen.
+    """
+    step, inputs = linearised(model, start)
+    if np.abs(np.linalg.eigvals(step)).max() > 1.0 + GROWTH:
+        warnings.warn(
+            "the robot cannot stand by itself in its start pose: its weight outdoes the stiffness "
+            "of its segments, so commanded curvatures may not be reached",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
+        # take the springs alone
+        gravity = model.opt.gravity.copy()
+        model.opt.gravity[:] = 0.0
+        step, inputs = linearised(model, start)
+        model.opt.gravity[:] = gravity
+    pushes = inputs @ unit_controls
+    angles = np.hstack([measured, np.zeros_like(measured)])
+    rest = angles @ np.linalg.lstsq(np.eye(len(step)) - step, pushes, rcond=None)[0]
+    stiffness = np.linalg.inv(rest)
+    poles = np.log(np.linalg.eigvals(step).astype(complex)) / model.opt.timestep
+    slowest = complex(poles[np.abs(poles).argmin()])
+    omega = abs(slowest)
+    time = 2.0 * max(DAMPING_RATIO + slowest.real / omega, 0.0) / omega
+    smoothing = float(np.exp(-period / max(FILTER_FACTOR / omega, period)))
+    chosen = np.where(np.isnan(rates), INTEGRAL_FACTOR * omega, rates)
+    times = np.where(chosen > 0.0, time, 0.0)
+    ticks = over_a_period(step, pushes, round(period / model.opt.timestep))
+    for factor in WEAKENINGS:
+        correction = Correction(stiffness, factor * chosen, factor * times, smoothing, period)
+        if _is_stable(correction, *ticks, angles):
+            break
+    if factor == 0.0 and chosen.any():
+        warnings.warn(
+            "expected a robot whose bending can be corrected at this period, found it unstable "
+            "with any correction; only the stiffness of its segments is relied on",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
+    return correction
+
+
+def linearised(model: mujoco.MjModel, pose: Array) -> tuple[Array, Array]:
+    """Linearise one time step at rest, (2 nv, 2 nv) and (2 nv, nu)."""
+    data = mujoco.MjData(model)
+    data.qpos[:] = pose
+    size = 2 * model.nv
+    step, inputs = np.zeros((size, size)), np.zeros((size, model.nu))
+    mujoco.mjd_transitionFD(model, data, NUDGE, True, step, inputs, None, None)
+    return step, inputs
+
+
+def over_a_period(step: Array, pushes: Array, count: int) -> tuple[Array, Array]:
+    """Compose the linearised time step over some steps with constant controls."""
+    whole, added = step, pushes
+    for _ in range(count - 1):
+        whole, added = step @ whole, step @ added + pushes
+    return whole, added
+
+
+def _is_stable(correction: Correction, step: Array, pushes: Array, angles: Array) -> bool:
+    """Return whether the linearised robot is stable with a feedback.
+
+    The state is that of the robot, the errors before, the slopes and the sums.
+    """
+    size, count = len(step), len(angles)
+    kept, period = correction.smoothing, correction.period
+    rate, one = (1.0 - kept) / period, np.eye(count)
+    # errors are −angles
+    slope = np.hstack([-rate * angles, -rate * one, kept * one, 0.0 * one])
+    total = np.hstack([-period * correction.rates[:, None] * angles, 0.0 * one, 0.0 * one, one])
+    moments = correction.stiffness @ (total + correction.times[:, None] * slope)
+    robot = np.hstack([step, np.zeros((size, 3 * count))]) + pushes @ moments
+    before = np.hstack([-angles, np.zeros((count, 3 * count))])
+    loop = np.vstack([robot, before, slope, total])
+    if not correction.rates.any():
+        return True
+    return bool(np.abs(np.linalg.eigvals(loop)).max() < 1.0)
