@@ -36,6 +36,7 @@ def test_springs_are_recovered_from_exact_angles() -> None:
     assert result.evaluations < 150
 
 
+@pytest.mark.slow
 def test_standard_errors_match_the_scatter_over_seeds() -> None:
     """k1 and k2, which the angles fix: their errors are those that 20 noisy sets scatter with."""
     results = [
@@ -100,6 +101,7 @@ def test_akaike_selects_the_true_model() -> None:
     assert min(stage.models, key=lambda model: model.aic).model == "per-joint"
 
 
+@pytest.mark.slow
 def test_a_swarm_depends_on_its_seed_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     np.random.seed(5)  # noqa: NPY002
@@ -115,6 +117,7 @@ def test_a_swarm_depends_on_its_seed_only(tmp_path: Path, monkeypatch: pytest.Mo
     assert best == sorted(best, reverse=True)
 
 
+@pytest.mark.slow
 def test_least_squares_refine_the_result_of_a_swarm() -> None:
     swarm, both, alone = (
         calibrate(hung(), method, swarm=SMALL, models=False).stage("springs")

@@ -94,6 +94,7 @@ def test_shipped_problems_are_credible() -> None:
     assert webots.findings == ()
 
 
+@pytest.mark.slow
 def test_chi_square_of_declared_errors_is_uniform() -> None:
     """With the true error declared and no model error, p-values are uniform."""
     values = []
@@ -129,6 +130,7 @@ def test_a_repeat_with_a_lost_digit_is_named() -> None:
     assert any("the repeated forces at 60 kPa" in one.sentence for one in found)
 
 
+@pytest.mark.slow
 def test_friction_between_repeats_is_named() -> None:
     problem = good(3)
     forces = tuple(one.replace(force=(1.0 + 0.2 * (index % 3)) * one.force)
@@ -166,6 +168,7 @@ def release(heights: np.ndarray) -> Credibility:
     return verdict(problem, ["springs", "dampers"])
 
 
+@pytest.mark.slow
 def test_a_track_that_falls_or_begins_late_is_named() -> None:
     problem = good(0)
     experiments = VirtualExperiments(problem)

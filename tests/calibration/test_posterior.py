@@ -83,6 +83,7 @@ def test_slopes_equal_finite_differences() -> None:
     np.testing.assert_allclose(slopes, (ahead - behind).T / (2.0 * step), atol=1e-7)
 
 
+@pytest.mark.slow
 def test_angles_without_systematic_errors_are_predicted_like_by_least_squares() -> None:
     """Tilt and offsets that the angles do not show are taken as small."""
     errors: dict[str, list[float]] = {"map": [], "least-squares": []}

@@ -114,6 +114,7 @@ def test_what_fix_refuses(
     assert files_in(tmp_path) == ["heavy.urdf"]
 
 
+@pytest.mark.slow
 def test_the_barrett_is_fixed_on_the_command_line(run: Run) -> None:
     ran = run("check", outside_file(BARRETT), "--json")
     assert ran.code == 1

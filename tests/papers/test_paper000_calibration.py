@@ -20,6 +20,7 @@ from tests.calibration.problems import hung
 SEEDS = range(6)
 
 
+@pytest.mark.slow
 def test_least_squares_need_a_tenth_of_the_evaluations_of_a_swarm_and_find_more() -> None:
     left, unknown = [], []
     for seed in SEEDS:

@@ -94,12 +94,14 @@ def of_densities(fir: sg.GraspResult) -> list[sg.GraspResult]:
     return [fir if density == 700.0 else of_density(density) for density in DENSITIES]
 
 
+@pytest.mark.slow
 def test_denser_spheres_end_with_less_motion_in_x(of_densities: list[sg.GraspResult]) -> None:
     dx = [result.object.displacement_m[0] for result in of_densities]
     assert np.all(np.diff(dx) < 0)
     assert dx == pytest.approx(REFERENCE_DX, rel=0.015)
 
 
+@pytest.mark.slow
 def test_at_every_density_it_dips_rotates_about_y_and_meets_the_fingers_in_order(
     of_densities: list[sg.GraspResult],
 ) -> None:
