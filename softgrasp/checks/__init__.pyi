@@ -1,3 +1,4 @@
+from softgrasp.checks.json_schema import schema_of as schema_of
 from softgrasp.checks.repair import Repair as Repair
 from softgrasp.checks.repair import repaired as repaired
 from softgrasp.checks.repair import repairs as repairs

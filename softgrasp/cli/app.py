@@ -83,6 +83,11 @@ VERBS = {
         "Write hands, scenes and robots in other formats.",
         "softgrasp convert four_finger hand.xml",
     ),
+    "schema": Verb(
+        "softgrasp.cli.schema:schema",
+        "Write JSON schemas, with which editors complete YAML files.",
+        "softgrasp schema scene",
+    ),
     "crosscheck": Verb(
         "softgrasp.cli.crosscheck:crosscheck",
         "Simulate a scene in several engines and compare.",
@@ -113,7 +118,7 @@ SECTIONS = {
     "Simulate": ("demo", "grasp", "sweep", "plan"),
     "Analyse": ("report", "rerun", "check", "crosscheck", "bench"),
     "Calibrate": ("calibrate",),
-    "Convert": ("new", "list", "convert"),
+    "Convert": ("new", "list", "convert", "schema"),
     "Serve": ("view", "twin"),
     "Installation": ("doctor",),
 }

@@ -142,6 +142,7 @@ class Tendon(Description):
     name: Annotated[str, Field(min_length=1, pattern=r"^[A-Za-z0-9_.-]+$")]
     """Its actuator is called ``<name>_tendon``."""
     pulleys: Annotated[tuple[Pulley, ...], Field(min_length=1)]
+    """Pulleys on which it acts, one per joint."""
     tension_limit: Positive = 100.0
     """Highest tension [N]."""
     stiffness: Positive = 2e4

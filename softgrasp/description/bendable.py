@@ -55,6 +55,7 @@ class Inertial(Description):
     mass: Positive
     """[kg]"""
     origin: Origin = Origin()
+    """Pose of the centre of mass and of the axes of inertia."""
     inertia: tuple[Number, Number, Number, Number, Number, Number] | None = None
     """(ixx, iyy, izz, ixy, ixz, iyz) [kg·m²]; of a bendable that of a uniform cylinder by
     default."""

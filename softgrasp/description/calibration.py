@@ -56,6 +56,7 @@ class Release(Description):
     mass: NonNegative
     """[kg]"""
     overshoots: Whole | None = None
+    """Number of overshoots before it settles."""
     settling_time: Positive | None = None
     """[s]"""
     times: tuple[Number, ...] = ()
@@ -63,6 +64,7 @@ class Release(Description):
     heights: tuple[Number, ...] = ()
     """Heights of the tip at these times, from any reference [m]."""
     held_out: bool = False
+    """Whether it only checks the result."""
 
     @model_validator(mode="after")
     def _not_empty(self) -> Self:
@@ -95,6 +97,7 @@ class TipForce(Description):
     force: Number
     """[N]; one of several repeats, or their mean."""
     held_out: bool = False
+    """Whether it only checks the result."""
 
 
 class FreeBend(Description):
@@ -105,6 +108,7 @@ class FreeBend(Description):
     angles: Angles
     """Like ``HungAngles.angles`` [rad]."""
     held_out: bool = False
+    """Whether it only checks the result."""
 
 
 # Problems.
@@ -131,10 +135,15 @@ class CalibrationProblem(Description):
     """
 
     finger: SoftFinger
+    """The finger; in files its name or file."""
     hung: tuple[HungAngles, ...] = ()
+    """Angles of the joints under weights."""
     releases: tuple[Release, ...] = ()
+    """Vibrations after a weight was released."""
     forces: tuple[TipForce, ...] = ()
+    """Forces of the tip on a plate under pressure."""
     bends: tuple[FreeBend, ...] = ()
+    """Angles of the joints of the free finger under pressure."""
     stiffness_bounds: Range = (0.1, 0.6)
     """[N·m/rad]; these three bounds are those of the public repository of paper 000."""
     damping_bounds: Range = (1e-5, 2e-3)

@@ -28,6 +28,7 @@ class Patch(Description):
     """a, the same for every force [m]; ``sg.mechanics.hertz_patch_radius`` computes it from a
     force."""
     pressure: Literal["hertz", "uniform"] = "hertz"
+    """Distribution of the pressure over the area."""
 
 
 class NativeLaw(Description):
@@ -63,6 +64,8 @@ class Contact(Description):
     """
 
     model: Literal["compliant", "soft-finger", "native"] = "compliant"
+    """``compliant``: stiffness and damping. ``soft-finger``: with torsion by a contact area.
+    ``native``: the parameters of MuJoCo."""
     stiffness: Positive = 1e5
     """K [N/m]."""
     damping: Positive = 300.0

@@ -106,6 +106,8 @@ class Mesh(Description):
     scale: Positive | tuple[Positive, Positive, Positive] = 1.0
     """Factor for all axes, or one per axis [–]."""
     collision: Literal["auto", "hull", "decompose", "parts", "link"] = "auto"
+    """Collision geometry: convex ``hull``, pieces by CoACD (``decompose``), the file ``parts``, or
+    the hull for mass properties, too (``link``); ``auto`` chooses."""
     parts: str | None = None
     """OBJ or GLB file whose groups are convex parts in the frame and unit of ``file``."""
     decomposition_threshold: Annotated[float, Field(ge=0.01, le=1, strict=True)] = 0.03
@@ -129,6 +131,7 @@ class Part(Description):
     """One of several shapes of a link, with its pose."""
 
     shape: Shape
+    """The shape."""
     pose: Pose = Pose()
     """Pose of ``shape`` in the link's frame; of a mesh, the pose of its file's frame."""
 

@@ -51,6 +51,7 @@ class Palm(Description):
     kind: Literal["auto", "none", "shape"] = "auto"
     """``auto``: a solid around the finger bases, none where they coincide."""
     shape: Shape | None = None
+    """Shape of a palm of kind ``shape``."""
     pose: Pose = Pose()
     """Pose of ``shape`` in the hand's frame; of a mesh, the pose of its file's frame."""
     parts: tuple[Part, ...] = ()
@@ -108,7 +109,9 @@ class Grasps(Description):
     """The two named grasps of every hand."""
 
     power: GraspPreset
+    """Grasp with palm and all links."""
     precision: GraspPreset
+    """Grasp with the fingertips."""
 
 
 class Preshape(Description):
@@ -137,6 +140,7 @@ class Move(Description):
     """Relation of a joint variable to an actuator target, unloaded: ``ratio`` · target + ``at``."""
 
     joint: Name
+    """Joint that moves."""
     ratio: Number
     """[rad or m per unit of the target]"""
     at: Number = 0.0
@@ -147,6 +151,7 @@ class ModelActuator(Description):
     """One actuator of the MJCF file, or a servo that was added to it."""
 
     actuator: Name
+    """Its name in the file."""
     unit: Literal["rad", "m", ""] = ""
     """Unit of its target; empty for a number without unit, such as 0 … 255."""
     limits: tuple[Number, Number]
@@ -179,7 +184,9 @@ class AddedServo(Description):
     """A position servo for a joint that has none in the file."""
 
     joint: Name
+    """Joint of the file that it moves."""
     actuator: Name
+    """Name of the added actuator."""
     limits: tuple[Number, Number]
     """[rad or m]"""
     stiffness: Positive
@@ -211,6 +218,7 @@ class HandModel(Description):
     actuators: tuple[ModelActuator, ...]
     """Actuators of the file in their order, then added servos."""
     servos: tuple[AddedServo, ...] = ()
+    """Actuators for joints that have none in the file."""
     gravity_compensation: bool = False
     """Whether the scene compensates the weight of all its bodies; else the file's own ``gravcomp``
     applies."""
@@ -232,6 +240,7 @@ class Hand(Description):
 
     name: Annotated[str, Field(min_length=1)]
     fingers: tuple[Finger, ...] = ()
+    """Rigid fingers."""
     couplings: tuple[Coupling, ...] = ()
     """Joints that follow others; they have no actuators."""
     tendons: tuple[Tendon, ...] = ()
@@ -239,10 +248,12 @@ class Hand(Description):
     synergies: Synergies | None = None
     """Directions in which its joints move together."""
     soft_fingers: tuple[MountedSoftFinger, ...] = ()
+    """Soft fingers under pressure."""
     model: HandModel | None = None
     """An MJCF model that is attached to the scene unchanged; ``fingers`` describe what moves in
     it."""
     grasps: Grasps
+    """Its two grasps."""
     preshapes: Preshapes = ()
     """Named start postures."""
     grip_force: Positive | None = None
@@ -250,9 +261,11 @@ class Hand(Description):
     where contact has stopped them (``PositionIncrementClosure.grip_force``); no limit by
     default."""
     palm: Palm = Palm()
+    """Its palm, to which the fingers are fixed."""
     more_palms: tuple[FurtherPalm, ...] = ()
     """Further palms of a hand that consists of two hands."""
     palm_rgba: Vec4 | None = None
+    """Colour of the palm in images, each part 0…1."""
     contact: Contact | None = None
     """Contact of its surface; that of the touched object by default."""
     source: str = ""

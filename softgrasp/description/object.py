@@ -67,11 +67,13 @@ class GraspObject(Description):
 
     name: Annotated[str, Field(min_length=1)]
     shape: ObjectShape
+    """Its shape."""
     mass: Positive | None = None
     """[kg]"""
     density: Positive | None = None
     """[kg/m³]"""
     material: Material | None = None
+    """Material, from which the contact follows where the scene states none."""
     elasticity: Elasticity | None = None
     """Elasticity of a deformable object; rigid by default."""
     upright: bool = False
@@ -114,6 +116,7 @@ class PlacedObject(Description):
     """An object beside the one to be grasped, with its start position."""
 
     object: GraspObject
+    """The object; in files also its name or file."""
     position: Vec3
     """Centre of mass in the world [m]."""
     euler: Vec3 = (0.0, 0.0, 0.0)

@@ -41,6 +41,7 @@ class Solver(Description):
     stable (decision 0004); ``implicitfast`` on a compliant carrier, for whose tendons it is five
     times faster."""
     cone: Literal["elliptic", "pyramidal"] = "elliptic"
+    """Friction cone of MuJoCo."""
     impratio: Positive = 1.2e6
     """Stiffness of friction over that of the normal direction [–]; creep decreases as
     1/impratio."""
@@ -54,17 +55,21 @@ class Solver(Description):
     """Constant constraint impedance d [–]: a body in contact moves as if its mass were m/(1 − d).
     Default: 0.001; 0.5 for ``implicitfast`` and ``euler``, which are less stable with less."""
     iterations: Count = 100
+    """Largest number of iterations of the solver in a step."""
 
 
 class GraspScene(Description):
     """A hand, an object and all conditions of one grasp."""
 
     hand: Hand
+    """The hand; in files also its name or file."""
     object: GraspObject
+    """The object to be grasped; in files also its name or file."""
     name: str = ""
     object_position: Vec3 | None = None
     """Centre of mass of the object in the world [m]; the grasp centre by default."""
     grasp: Literal["power", "precision"] = "power"
+    """Which grasp of the hand."""
     adapt_grasp: bool = False
     """Compute a grasp for the object where that of the hand does not hold it in a short trial, at
     last of the other kind. Without effect where the position of the object is specified, or beside
@@ -78,6 +83,7 @@ class GraspScene(Description):
     """Further objects. The hand can touch them, and stops where it does; a hold test evaluates only
     the object to be grasped."""
     hand_pose: Pose = Pose()
+    """Pose of the hand in the world."""
     arm: AnyArm | None = None
     """Arm that carries and lifts the hand; its base is placed to fit ``hand_pose``. A compliant
     carrier does not follow poses: its actuators move it."""
@@ -105,6 +111,7 @@ class GraspScene(Description):
     allow_softer_contact: bool = False
     """Continue, with a warning, where the time step cannot reproduce the contact stiffness."""
     solver: Solver = Solver()
+    """Settings of MuJoCo's solver."""
     preshape: str | None = None
     """Name of the start posture of the hand; the start of the grasp by default."""
     sequence: Sequence = ()
@@ -119,6 +126,7 @@ class GraspScene(Description):
     sensors: tuple[AnySensor, ...] = ()
     """Sensors of the hand, recorded at every control sample."""
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
+    """Seed of all random numbers, such as the noise of sensors."""
     source: str = ""
     """What the scene shows or reproduces."""
 

@@ -58,7 +58,9 @@ class TactileSensor(Sensor):
     body: str
     """A body of the hand that can touch, such as ``F1_P3`` or ``palm``."""
     rows: Taxels = 4
+    """Taxels along the link."""
     columns: Taxels = 8
+    """Taxels around the link."""
 
 
 class ForceTorqueSensor(Sensor):

@@ -79,7 +79,9 @@ class SoftFinger(Description):
 
     name: Annotated[str, Field(min_length=1)] = "finger"
     joints: Annotated[tuple[SoftJoint, ...], Field(min_length=1)]
+    """Joints from the base to the tip."""
     links: tuple[SoftLink, ...]
+    """Rigid links: one before the first joint, one after each."""
     tip: Vec3
     """End of the straight finger [m]."""
     planar: bool = True
@@ -143,6 +145,7 @@ class MountedSoftFinger(Description):
     """Frame of the finger in the hand's frame: the finger lies along x and bends towards −z under
     pressure."""
     finger: SoftFinger
+    """The finger; in files also its name or file."""
     limits: tuple[Number, Number] = (0.0, 100e3)
     """Lowest and highest gauge pressure [Pa]."""
     start: Number = 0.0

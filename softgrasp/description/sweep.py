@@ -33,7 +33,9 @@ class Axis(Description):
     values: tuple[Any, ...] | None = None
     """Plain data, as in the field; of hands and objects also their names or files."""
     low: Number | None = None
+    """Lowest value."""
     high: Number | None = None
+    """Highest value."""
     steps: Count | None = None
     """In a grid: number of values from ``low`` to ``high``, both included."""
     log: bool = False
@@ -74,7 +76,9 @@ class SweepPlan(Description):
     """Grasps that differ in some fields of one scene, each a row of the result table."""
 
     scene: GraspScene
+    """The scene that is varied; in files also its name or file."""
     axes: tuple[Axis, ...] = ()
+    """What varies."""
     method: Method = "grid"
     """``grid``: all combinations, the last axis varies fastest. ``list``: the first values of all
     axes, then the second ones. ``latin`` and ``sobol``: ``samples`` between the ends of all
@@ -84,6 +88,7 @@ class SweepPlan(Description):
     repeats: Count = 1
     """Repeats of each combination in succession; only noise makes them differ."""
     noise: PoseNoise = PoseNoise()
+    """Random errors of the pose of the object."""
     seed: Annotated[int, Field(strict=True, ge=0)] = 0
     """Seed of samples and noise."""
     quality: bool = False

@@ -61,6 +61,7 @@ class PreshapePhase(_Phase):
 
     type: Literal["preshape"] = "preshape"
     preshape: Annotated[str, Field(min_length=1)]
+    """Name of a posture of the hand."""
     time: Positive = 0.5
     """[s]"""
 
@@ -140,6 +141,7 @@ class ShakePhase(_Phase):
     frequency: Positive = 3.0
     """[Hz]"""
     cycles: Count = 4
+    """Number of periods."""
 
     @model_validator(mode="after")
     def _shakes(self) -> Self:

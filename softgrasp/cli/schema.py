@@ -1,0 +1,43 @@
+"""``softgrasp schema``: JSON schemas of YAML files, with which editors complete and check them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from softgrasp.checks.json_schema import KINDS, schema_of
+from softgrasp.cli import terminal
+from softgrasp.cli.options import Json
+
+HINT = "# yaml-language-server: $schema={file}"
+"""First line of a YAML file that names its schema, as editors with that language server read it."""
+
+
+def schema(
+    kind: Annotated[
+        str | None,
+        typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}; none lists them."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write it to a file.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Print or write the JSON schema of a kind of YAML file."""
+    if kind is None and json:
+        terminal.put_json({name: about for name, (_, about) in KINDS.items()})
+        return
+    if kind is None:
+        terminal.put_table(["kind", "file"], [[name, about] for name, (_, about) in KINDS.items()])
+        return
+    document = schema_of(kind)
+    if out is None:
+        terminal.put_json(document)
+        return
+    terminal.save_json(document, out)
+    if json:
+        terminal.put_json(document)
+    else:
+        terminal.put(f"begin a {kind} file with: {HINT.format(file=out)}")
