@@ -238,7 +238,7 @@ def balanced(off: Callable[[Array, float], Array], stiffness: Array, name: str) 
     if not point.converged:
         raise SimulationError(
             f"{name}: expected a rest at all of its loads, found none beyond "
-            f"{point.load_factor:.0%} of them"
+            f"{100 * point.load_factor:.0f} % of them"
         )
     return point
 

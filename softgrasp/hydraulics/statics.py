@@ -168,7 +168,7 @@ def _balanced(model: LumpedModel, start: Array | None, pressures: Array) -> Path
     if not point.converged:
         raise SimulationError(
             f"{model.arm.name}: expected a rest at all of its loads, found none beyond "
-            f"{point.load_factor:.0%} of them"
+            f"{100 * point.load_factor:.0f} % of them"
         )
     return point
 

@@ -116,10 +116,11 @@ class EnsembleResult:
     def sentence(self) -> str:
         """Success rate with its interval, in a sentence."""
         names = ", ".join(f"{count} {name}" for name, count in sorted(self.outcomes.items()))
+        fractions = (self.succeeded / self.size, self.success_low, self.success_high)
+        rate, low, high = (f"{100.0 * one:.0f}" for one in fractions)
         return (
             f"{self.succeeded} of {self.size} fingers of the posterior succeed "
-            f"({self.succeeded / self.size:.0%}; 95 % interval {self.success_low:.0%} to "
-            f"{self.success_high:.0%}): {names}"
+            f"({rate} %; 95 % interval {low} to {high} %): {names}"
         )
 
     def document(self) -> dict[str, Any]:

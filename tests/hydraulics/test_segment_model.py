@@ -312,7 +312,7 @@ def test_small_vibrations_are_those_of_a_beam() -> None:
 
 def test_a_rest_without_solution_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load_path, "MAX_STEPS", 0)
-    with pytest.raises(SimulationError, match="found none beyond 0% of them"):
+    with pytest.raises(SimulationError, match="found none beyond 0 % of them"):
         arm_rest(one_section(), np.zeros(3))
 
 
