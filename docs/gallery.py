@@ -19,6 +19,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "soft_lift": ("grasp demo_soft --no-video", "strip.png"),
     "soft_mug": ("grasp soft_mug --no-video", "strip.png"),
+    "calibration_shapes": ("calibrate paper000_webots", "shapes.png"),
+    "calibration_intervals": ("calibrate paper000_webots", "parameters.png"),
 }
 """Command and the figure that it writes, by the name of the image."""
 

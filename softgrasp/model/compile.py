@@ -149,7 +149,7 @@ SMALLEST_SIZE, INFINITE_PLANE = 1e-5, 0.01
 
 
 def statistics_are_known(model: mujoco.MjModel) -> bool:
-    """Whether ``set_statistics`` computes what the compiler has written; after the compilation."""
+    """Return whether ``set_statistics`` repeats the compiler's statistics of a model."""
     stat = model.stat
     written = (stat.meaninertia, stat.meanmass, stat.meansize, stat.extent, tuple(stat.center))
     return written == statistics(model, scratch_data(model))

@@ -162,7 +162,10 @@ def _links(bends: list[SoftJoint], whole: float) -> tuple[SoftLink, ...]:
 
 
 def driving_pressure(pressure: float) -> float:
-    """Return the pressure that bends a linear finger equally, p_s (exp(p/p_s) − 1) [Pa]."""
+    """Convert a pressure to that with which a linear finger has the same angles [Pa].
+
+    p_s (exp(p/p_s) − 1), with the saturation p_s.
+    """
     return SATURATION * float(np.expm1(pressure / SATURATION))
 
 
