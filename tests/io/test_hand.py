@@ -412,7 +412,10 @@ MISTAKES = {
     ),
     "one grasp": (
         changed("  power: {center: [0, 0, -50], rates: 90}\n", ""),
-        ":19: grasps.power: this field is missing; expected a mapping of fields",
+        (
+            ":19: grasps.power: this field is missing; expected a mapping of fields: Grasp with "
+            "palm and all links"
+        ),
     ),
     "palm": (
         HAND + "palm: {kind: shape}\n",
