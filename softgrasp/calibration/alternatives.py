@@ -1,15 +1,12 @@
-"""Systematic errors and other readings of measurements that would explain the residuals of a fit.
+"""Other readings of measurements that would explain the residuals of a fit.
 
-A *nuisance* is one more parameter, such as the tilt of the base, with the derivative of every
-measured value by it. An F test of the residuals shows whether it explains more than noise can
-(Seber and Lee, *Linear Regression Analysis*, 2003, ch. 4). A *reading* is another meaning of
-the same numbers, such as forces in grams; the stage is fitted again with it.
+A *reading* is another meaning of the same numbers, such as forces in grams; the stage is fitted
+again with it.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +18,7 @@ from numpy.typing import NDArray
 from softgrasp.calibration.objectives import root_mean_square, squared_angles
 from softgrasp.calibration.optimizers import least_squares_search
 from softgrasp.calibration.stages import Journal, Search, Stage, VirtualExperiments
-from softgrasp.continuum.statics import HungRig, PlanarChain
+from softgrasp.calibration.systematic_errors import DEGREES, HungFinger
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.mechanics.transforms import Array
 
@@ -31,60 +28,22 @@ BETTER = 3.0
 """Ratio of relative residuals from which another reading is reported [–]."""
 SLIGHTLY, LIKELIER = 1.45, 12.0
 """Ratio and gain of the logarithm of the likelihood from which one is reported, too [–]."""
+NEGLIGIBLE = 0.01
+"""Residual over the measured values, both rms, below which its pattern does not matter [–]."""
 MAX_HALVINGS = 8
 """Number of start values that are tried for a reading."""
 MAX_SWAPPED = 8
 """Number of loads up to which swapped rows are tried in all pairs."""
+MAX_ROWS = 24
+"""Number of rows up to which exchanges of successive ones are tried."""
+WIDER = 20.0
+"""Factor by which bounds are widened where a parameter is on one of them [–]."""
 ATMOSPHERE = 101_325.0
 """Standard atmosphere, between absolute and gauge pressure [Pa]."""
 PRESSURE_UNITS = {
     "bar": 100.0, "psi": 6.894757, "MPa": 1e3, "mbar": 0.1, "mmHg": 0.1333224, "Pa": 1e-3,
 }  # fmt: skip
 """Size of units that may be mistaken for kPa [kPa]."""
-DEGREES = 180.0 / np.pi
-ANGLE_STEP, RELATIVE_STEP, PRESSURE_STEP, GAP_STEP = 1e-4, 1e-4, 1e2, 1e-5
-"""Steps of central differences by nuisances [rad, –, Pa, m]."""
-
-
-@dataclass(frozen=True)
-class Nuisance:
-    """A systematic error with its effect on every measured value of a stage.
-
-    Args:
-        name: Sentence with ``{}`` for the estimate in ``unit``, and ``[heavier|lighter]`` for words
-            that depend on its sign; without both for one whose size is 1.
-        effect: Change of the simulated values by one unit of SI, (m,).
-        unit: Unit of the sentence.
-        factor: From SI to that unit.
-        material: Smallest size that is reported [SI].
-        limits: Range of possible sizes [SI].
-    """
-
-    name: str
-    effect: Array
-    unit: str
-    factor: float
-    material: float
-    limits: tuple[float, float] = (-np.inf, np.inf)
-
-    @property
-    def single(self) -> bool:
-        """Whether it is an error of one measured value only."""
-        return int(np.count_nonzero(self.effect)) == 1
-
-    def is_material(self, estimate: float) -> bool:
-        """Return whether an estimate [SI] is possible, and large enough to be reported."""
-        low, high = self.limits
-        return abs(estimate) > self.material and low <= estimate <= high
-
-    def sentence(self, estimate: float) -> str:
-        """Return the sentence with an estimate [SI]."""
-        size = self.factor * estimate
-        if "[" in self.name:
-            size = abs(size)
-        shown = f"{size:.0f}" if abs(size) >= 100.0 else f"{size:.2g}"
-        text = self.name.format(f"{shown}{self.unit}")
-        return re.sub(r"\[(.*?)\|(.*?)\]", lambda x: x[1] if estimate > 0.0 else x[2], text)
 
 
 @dataclass(frozen=True)
@@ -100,287 +59,6 @@ class Alternative:
     stage: str
     reading: str
     ratio: float
-
-
-# Statics with systematic errors
-
-
-@dataclass(frozen=True)
-class HungFinger:
-    """Finger under weights, with systematic errors of the test rig.
-
-    Args:
-        chain: Geometry and masses.
-        masses: Weights at the tip [kg], (l,).
-        angles: Measured angles of each weight [rad].
-        tilt: Rotation of the base, positive towards −z [rad].
-        overhang: Distance of the weight beyond the tip, over the length of the last link [–].
-        relative: Whether angles are those beyond the angles without a weight.
-        hung_link: Number of the link at whose beginning the weights hang; None for the tip.
-    """
-
-    chain: PlanarChain
-    masses: Array
-    angles: tuple[Array, ...]
-    tilt: float = 0.0
-    overhang: float = 0.0
-    relative: bool = False
-    hung_link: int | None = None
-
-    @classmethod
-    def of(cls, problem: CalibrationProblem) -> HungFinger:
-        """Take finger and weights, without those held out, from a problem."""
-        loads = [one for one in problem.hung if not one.held_out]
-        masses = np.array([one.mass for one in loads])
-        angles = tuple(np.array(x.angles) for x in loads)
-        relative = problem.zero == "unloaded"
-        return cls(PlanarChain.of(problem.finger), masses, angles, relative=relative)
-
-    @property
-    def measured(self) -> Array:
-        """All measured angles [rad], (m,)."""
-        return np.concatenate(self.angles)
-
-    def simulate(self, stiffness: Array) -> Array:
-        """Compute all angles for stiffness (B, n), (B, m) [rad]."""
-        rig = HungRig(
-            self.masses, self.tilt, self.overhang, relative=self.relative, hung_link=self.hung_link
-        )
-        angles = rig.angles(self.chain, stiffness)
-        parts = [angles[:, i, : len(one)] for i, one in enumerate(self.angles)]
-        return np.concatenate(parts, axis=-1)
-
-    def scaled(self, *, length: float = 1.0, mass: float = 1.0) -> HungFinger:
-        """Return the same with a longer and heavier finger."""
-        chain = self.chain
-        return replace(
-            self,
-            chain=PlanarChain(length * chain.steps, length * chain.centres, mass * chain.masses),
-        )
-
-
-# Nuisances
-
-
-def nuisances_of(
-    problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array,
-    position: Array,
-) -> list[Nuisance]:  # fmt: skip
-    """Return the systematic errors that a stage can show, each with its effect.
-
-    Args:
-        problem: Calibration problem.
-        experiments: Virtual experiments of its finger.
-        stage: ``springs`` with angles, or ``torques`` with forces; other stages have none.
-        stiffness: Stiffness joint by joint [N·m/rad], (n,).
-        position: Fitted parameters of the stage, (p,).
-    """
-    if stage.name == "springs" and stage.unit == "rad":
-        rig = HungFinger.of(problem)
-        return [*_of_rig(rig, stiffness), *_of_angles(rig, stage.labels)]
-    if stage.name == "torques" and stage.unit == "N":
-        return _of_forces(problem, experiments, stage, stiffness, position)
-    return []
-
-
-def _of_rig(rig: HungFinger, stiffness: Array) -> Iterator[Nuisance]:
-    """Yield tilt, hook, single weights, load point and mass of the finger."""
-
-    def effect(change: Callable[[float], HungFinger], step: float) -> Array:
-        ahead, behind = (change(sign * step).simulate(stiffness[None])[0] for sign in (1.0, -1.0))
-        return np.asarray(np.nan_to_num((ahead - behind) / (2.0 * step)))
-
-    heaviest = float(rig.masses.max())
-    first = np.concatenate([np.arange(len(one)) == 0 for one in rig.angles]).astype(float)
-    yield Nuisance(
-        "the clamp is tilted or the camera rolled by {}, positive where the tip is lower (a plumb "
-        "line in a photograph distinguishes them)",
-        (not rig.relative) * first + effect(lambda x: replace(rig, tilt=x), ANGLE_STEP),
-        "°", DEGREES, 0.5 / DEGREES,
-    )  # fmt: skip
-    yield Nuisance(
-        "the finger weighs {} [more|less] than described",
-        effect(lambda x: rig.scaled(mass=1.0 + x), RELATIVE_STEP), " %", 100.0, 0.1,
-        (-0.8, 4.0),
-    )  # fmt: skip
-    if heaviest <= 0.0:
-        return
-    yield Nuisance(
-        "the weights hang {} of the last link [beyond|before] the tip",
-        effect(lambda x: replace(rig, overhang=x), RELATIVE_STEP), " %", 100.0, 0.1,
-    )  # fmt: skip
-    step, loaded = RELATIVE_STEP * heaviest, rig.masses > 0.0
-    if loaded.sum() > 1:
-        yield Nuisance(
-            "every weight is {} [heavier|lighter] than named, as with [a hook or a|a] scale "
-            "without tare",
-            effect(partial(_heavier, rig, loaded), step), " g", 1e3,
-            0.02 * heaviest,
-        )  # fmt: skip
-    for index in np.flatnonzero(loaded).tolist():
-        one = np.arange(len(rig.masses)) == index
-        yield Nuisance(
-            f"the weight of {1e3 * rig.masses[index]:g} g is {{}} [heavier|lighter] than named",
-            effect(partial(_heavier, rig, one), step), " g", 1e3,
-            0.05 * float(rig.masses[index]),
-        )  # fmt: skip
-
-
-def _heavier(rig: HungFinger, which: NDArray[np.bool_], mass: float) -> HungFinger:
-    """Return the same with some weights heavier by ``mass`` [kg]."""
-    return replace(rig, masses=rig.masses + mass * which)
-
-
-def _of_angles(rig: HungFinger, labels: tuple[str, ...]) -> Iterator[Nuisance]:
-    """Yield offsets of one joint in all pictures, and errors of one value."""
-    material = 0.5 / DEGREES
-    number = np.concatenate([np.arange(len(one)) for one in rig.angles])
-    if len(rig.angles) > 1:
-        for joint in range(int(number.max()) + 1):
-            effect = (number == joint).astype(float)
-            yield Nuisance(
-                f"the angle of joint {joint + 1} is {{}} too [large|small] under every weight",
-                effect, "°", DEGREES, material,
-            )  # fmt: skip
-    measured = rig.measured
-    weights = zip(rig.masses, rig.angles, strict=True)
-    masses = np.concatenate([np.full(len(row), mass) for mass, row in weights])
-    if masses.max() > 0.0:
-        yield Nuisance(
-            "the angles under the heaviest weight are {} too [large|small], and those under other "
-            "weights in proportion, as where creep had not ended under [light|heavy] weights or "
-            "where springs [soften|stiffen]",
-            measured * masses / masses.max(), " %", 100.0, 0.1, (-0.6, 0.6),
-        )  # fmt: skip
-    yield from _of_series(labels, measured, 0.05)
-    yield from _of_unloading(rig, labels, masses)
-    rows = np.concatenate([np.full(len(row), i) for i, row in enumerate(rig.angles)])
-    for row in range(2, len(rig.angles) - 1):
-        yield Nuisance(
-            f"the angles from row {row + 1} on, {1e3 * rig.masses[row]:g} g, are {{}} too "
-            "[large|small] for those before, as of another finger, camera or room temperature",
-            measured * (rows >= row), " %", 100.0, 0.08, (-0.6, 0.6),
-        )  # fmt: skip
-    yield from _of_swaps(rig, measured)
-    yield from _of_columns(rig)
-    for index, label in enumerate(labels):
-        effect = (np.arange(len(labels)) == index).astype(float)
-        yield Nuisance(f"{label} is {{}} too [large|small]", effect, "°", DEGREES, material)
-
-
-def _series(labels: Sequence[str]) -> NDArray[np.intp]:
-    """Return how many equal labels stand before each, (m,): the number of its series."""
-    return np.array([labels[:i].count(label) for i, label in enumerate(labels)])
-
-
-def _of_series(labels: Sequence[str], measured: Array, material: float) -> Iterator[Nuisance]:
-    """Yield systematic differences between the repeats of a measurement.
-
-    Args:
-        labels: Equal ones are repeats, in the order in which they were measured.
-        measured: Measured values, (m,).
-        material: Smallest relative difference that is reported [–].
-    """
-    number = _series(labels).astype(float)
-    largest = float(np.abs(measured).max())
-    if 0 < number.max() < len(labels) // 3:
-        later = np.where(number > 0.0, measured, 0.0)
-        name = "values of repeated series are {} [larger|smaller] than those of the first series"
-        yield Nuisance(
-            f"{name}, as with loading and unloading or creep", later, " %", 100.0, material
-        )
-        yield Nuisance(
-            "each repeated series is {} [higher|lower] than the one before, as with a sensor that "
-            "drifts", largest * number, " % of the largest value", 100.0, 0.2 * material,
-        )  # fmt: skip
-
-
-def _of_unloading(rig: HungFinger, labels: Sequence[str], masses: Array) -> Iterator[Nuisance]:
-    """Yield angles of repeated series that are larger, the more so the lighter the weight."""
-    number = _series(labels)
-    if number.max() == 0 or rig.masses.max() <= 0.0:
-        return
-    top = rig.angles[int(rig.masses.argmax())]
-    joint = np.concatenate([np.arange(len(row)) for row in rig.angles])
-    largest = top[np.minimum(joint, len(top) - 1)]
-    yield Nuisance(
-        "angles of repeated series are [larger|smaller] than those of the first by {} of the angle "
-        "under the heaviest weight where the weight is light, as with loading and unloading",
-        np.asarray(largest * (1.0 - masses / masses.max()) * (number > 0), dtype=float),
-        " %", 100.0, 0.03,
-    )  # fmt: skip
-
-
-def _of_columns(rig: HungFinger) -> Iterator[Nuisance]:
-    """Yield columns that are shifted by a row; the effect of size 1 is the whole shift."""
-    if len({len(one) for one in rig.angles}) > 1 or len(rig.angles) < 3:
-        return
-    table = np.array(rig.angles)
-    for joint in range(table.shape[1]):
-        for word, step in (("before", 1), ("after", -1)):
-            effect = np.zeros_like(table)
-            inner = slice(0, -1) if step > 0 else slice(1, None)
-            effect[inner, joint] = (table - np.roll(table, -step, axis=0))[inner, joint]
-            yield Nuisance(
-                f"the angles of joint {joint + 1} are those of the row {word}",
-                effect.ravel(), "", 1.0, 0.6, (0.6, 1.5),
-            )  # fmt: skip
-
-
-def _of_swaps(rig: HungFinger, measured: Array) -> Iterator[Nuisance]:
-    """Yield exchanges of two successive rows; the effect of size 1 is the whole exchange."""
-    ends = np.cumsum([len(one) for one in rig.angles])
-    grams = 1e3 * rig.masses
-    for row, (a, b) in enumerate(pairwise(rig.angles)):
-        if len(a) == len(b) and grams[row] != grams[row + 1]:
-            effect = np.zeros_like(measured)
-            effect[ends[row] - len(a) : ends[row]] = a - b
-            effect[ends[row] : ends[row] + len(b)] = b - a
-            yield Nuisance(
-                f"rows {row + 1} and {row + 2}, of {grams[row]:g} and {grams[row + 1]:g} g, are "
-                "exchanged", effect, "", 1.0, 0.6, (0.6, 1.5),
-            )  # fmt: skip
-
-
-def _of_forces(
-    problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array,
-    position: Array,
-) -> list[Nuisance]:  # fmt: skip
-    """Return tare of the scale, offset of the pressure, and errors of one pressure."""
-    forces = [one for one in problem.forces if not one.held_out]
-    pressures = np.array([one.pressure for one in forces])
-    largest = float(np.abs(stage.measured).max())
-    k, alpha = stiffness[None], stage.block.of_joints(position[None])
-
-    def at(shift: float) -> Array:
-        shifted = [one.replace(pressure=max(one.pressure + shift, 0.0)) for one in forces]
-        return np.asarray(experiments.forces(k, alpha, shifted)[0])
-
-    slope = (at(2.0 * PRESSURE_STEP) - at(0.0)) / (2.0 * PRESSURE_STEP)
-    results = [
-        Nuisance("the scale shows {} too [much|little], as without tare", np.ones(len(forces)),
-                 " N", 1.0, 0.03 * largest),
-        Nuisance("the pressures are {} [higher|lower] than named, as with [|absolute pressures, "
-                 "with a gap between tip and plate, or with ]a sensor without tare",
-                 np.nan_to_num(slope), " kPa", 1e-3, 0.03 * float(pressures.max())),
-    ]  # fmt: skip
-    results += _of_series(stage.labels, stage.measured, 0.05)
-    for pressure in np.unique(pressures)[2:-1].tolist():
-        name = (
-            f"the forces from {pressure / 1e3:g} kPa on are {{}} too [large|small], as of a scale "
-        )
-        results.append(
-            Nuisance(f"{name}whose zero changed", (pressures >= pressure).astype(float), " N", 1.0,
-                     0.03 * largest)
-        )  # fmt: skip
-    for pressure in np.unique(pressures).tolist():
-        effect = (pressures == pressure).astype(float)
-        name = f"the force at {pressure / 1e3:g} kPa is {{}} too [large|small]"
-        results.append(Nuisance(name, effect, " N", 1.0, 2.0 * problem.model_error * largest))
-    return results
-
-
-# Readings
 
 
 def better_readings(
@@ -408,15 +86,50 @@ def better_readings(
     else:
         return []
     now = _relative(stage, position)
-    results = []
+    results = [*_beyond_bounds(stage, position, now)]
     for reading, other in readings:
         fitted = least_squares_search(Search(other, Journal(None, "")), _start(other))
-        residual = _relative(other, fitted)
-        ratio = now / max(residual, 1e-12)
-        likelier = ratio > SLIGHTLY and len(stage.measured) * math.log(ratio) > LIKELIER
-        if ratio >= BETTER or likelier:
+        ratio = now / max(_relative(other, fitted), 1e-12)
+        if _is_better(reading, ratio, len(stage.measured)):
             results.append(Alternative(stage.name, reading, ratio))
     return sorted(results, key=lambda one: -one.ratio)
+
+
+def _is_better(reading: str, ratio: float, count: int) -> bool:
+    """Return whether a reading of ``count`` values fits so much better that it is reported."""
+    likelier = ratio > SLIGHTLY and count * math.log(ratio) > LIKELIER
+    return ratio >= BETTER or (likelier and reading != FIRST_COLUMN)
+
+
+def _beyond_bounds(stage: Stage, position: Array, now: float) -> Iterator[Alternative]:
+    """Yield a fit with wider bounds, where a parameter is on one of them and it fits better."""
+    block = stage.block
+    low, high = on_bounds(stage, position)
+    known = block.cells is None and all(block.relative)
+    if now < NEGLIGIBLE or not known or not (low | high).any():
+        return
+    wider = replace(block, lower=block.lower / WIDER, upper=block.upper * WIDER)
+    other = replace(stage, block=wider)
+    fitted = least_squares_search(Search(other, Journal(None, "")), position)
+    ratio = now / max(_relative(other, fitted), 1e-12)
+    left = (fitted < block.lower) | (fitted > block.upper)
+    values = ", ".join(
+        f"{name} = {value:.3g}"
+        for name, value, shown in zip(block.names, fitted, left, strict=True) if shown
+    )  # fmt: skip
+    reading = (
+        f"the {block.kind} may leave its bounds ({values} {block.unit}); widen the bounds, or see "
+        "whether something holds these joints"
+    )
+    if _is_better(reading, ratio, len(stage.measured)):
+        yield Alternative(stage.name, reading, ratio)
+
+
+def on_bounds(stage: Stage, position: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which parameters are on the lower and on the upper bound, (p,) each."""
+    block, margin = stage.block, 1e-3
+    low = position <= (1.0 + margin) * block.lower
+    return np.asarray(low), np.asarray(position >= (1.0 - margin) * block.upper)
 
 
 def _start(stage: Stage) -> Array:
@@ -449,6 +162,9 @@ def _read_angles(problem: CalibrationProblem, stage: Stage) -> Iterator[tuple[st
          angles(lambda x: np.diff(x, prepend=0.0))),
         ("the angles are directions of the links against the last one",
          angles(lambda x: x - np.append(x[1:], 0.0))),
+        ("the angles are directions of the links against the vertical",
+         angles(lambda x: np.diff(0.5 * np.pi - x, prepend=0.0))),
+        ("each row has the change since the row before", replace(rig, angles=_summed(rig))),
         ("the joints are numbered from the tip", angles(lambda x: x[::-1])),
         ("the weights are in kg, not in g", replace(rig, masses=1e3 * rig.masses)),
         ("the weights are in g, not in kg", replace(rig, masses=1e-3 * rig.masses)),
@@ -469,6 +185,8 @@ def _read_angles(problem: CalibrationProblem, stage: Stage) -> Iterator[tuple[st
         ("the weights are in the reverse order", replace(rig, masses=rig.masses[::-1])),
         ("the finger's masses are in g, not in kg", rig.scaled(mass=1e-3)),
         ("the finger's masses are in kg, not in g", rig.scaled(mass=1e3)),
+        *((f"the finger's mass is {factor:g} times that described", rig.scaled(mass=factor))
+          for factor in (0.25, 0.5, 2.0, 4.0)),
         ("the finger's lengths are in mm, not in m", rig.scaled(length=1e-3)),
         ("the finger's lengths are in m, not in mm", rig.scaled(length=1e3)),
         ("the finger's lengths are in inches, not in mm", rig.scaled(length=25.4)),
@@ -479,17 +197,50 @@ def _read_angles(problem: CalibrationProblem, stage: Stage) -> Iterator[tuple[st
         (f"the angles of joint {joint + 1} have the other sign", angles(partial(_negated, joint)))
         for joint in range(max(len(one) for one in rig.angles))
     ]
-    if min(len(one) for one in rig.angles) > 2:
+    columns = min(len(one) for one in rig.angles)
+    if columns > 2:
         rigs.append((FIRST_COLUMN, angles(lambda x: x[1:])))
-    count = len(rig.masses)
-    for a, b in combinations(range(count if count <= MAX_SWAPPED else 0), 2):
-        order = list(range(count))
-        order[a], order[b] = b, a
-        grams = 1e3 * rig.masses
-        swapped = replace(rig, masses=rig.masses[order])
-        rigs.append((f"the rows of {grams[a]:g} g and {grams[b]:g} g are exchanged", swapped))
+    for a, b in combinations(range(columns), 2):
+        rigs.append(
+            (
+                f"the columns of joints {a + 1} and {b + 1} are exchanged",
+                angles(partial(_exchanged, a, b)),
+            )
+        )
+    rigs += [*_exchanged_weights(rig), *_reversed_series(rig)]
     for reading, other in rigs:
         yield reading, _springs_of(other, stage)
+
+
+def _exchanged_weights(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
+    """Yield exchanges of two weights in all rows, and of two successive rows of several series."""
+    levels = np.unique(rig.masses).tolist()
+    for a, b in combinations(levels if len(levels) <= MAX_SWAPPED else [], 2):
+        masses = np.where(rig.masses == a, b, np.where(rig.masses == b, a, rig.masses))
+        words = f"the rows of {1e3 * a:g} g and {1e3 * b:g} g are exchanged"
+        yield words, replace(rig, masses=masses)
+    if len(levels) == len(rig.masses) or len(rig.masses) > MAX_ROWS:
+        return
+    for row, (first, second) in enumerate(pairwise(rig.masses.tolist())):
+        if first != second:
+            masses = rig.masses.copy()
+            masses[[row, row + 1]] = second, first
+            words = f"rows {row + 1} and {row + 2}, of {1e3 * first:g} and {1e3 * second:g} g, are "
+            yield f"{words}exchanged", replace(rig, masses=masses)
+
+
+def _reversed_series(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
+    """Yield the reverse order of the weights of one of several series."""
+    count = len(set(rig.masses.tolist()))
+    series = len(rig.masses) // count
+    if series < 2 or len(rig.masses) % count:
+        return
+    for number in range(series):
+        span = slice(number * count, (number + 1) * count)
+        masses = rig.masses.copy()
+        masses[span] = masses[span][::-1]
+        words = f"the weights of series {number + 1} are in the reverse order"
+        yield words, replace(rig, masses=masses)
 
 
 def _row_before(masses: Array) -> float:
@@ -506,6 +257,22 @@ def _changed(masses: Array, change: Callable[[Array], Array]) -> Array:
 def _negated(joint: int, values: Array) -> Array:
     """Return the values with the other sign of one."""
     return np.where(np.arange(len(values)) == joint, -values, values)
+
+
+def _exchanged(a: int, b: int, values: Array) -> Array:
+    """Return the values with two of them exchanged."""
+    order = np.arange(len(values))
+    order[[a, b]] = b, a
+    return values[order]
+
+
+def _summed(rig: HungFinger) -> tuple[Array, ...]:
+    """Add the angles of each row to those of the rows before, in each series of growing weights."""
+    rows: list[Array] = []
+    for index, one in enumerate(rig.angles):
+        first = index == 0 or rig.masses[index] <= rig.masses[index - 1]
+        rows.append(one if first or len(one) != len(rows[-1]) else one + rows[-1])
+    return tuple(rows)
 
 
 def _springs_of(rig: HungFinger, stage: Stage) -> Stage:
@@ -566,9 +333,11 @@ def _read_bending(
     bends = [one for one in problem.bends if not one.held_out]
 
     def of(
-        change: Callable[[Array], Array] = np.asarray, factor: float = 1.0, shift: float = 0.0
-    ) -> Stage:
-        moved = [one.replace(pressure=max(factor * one.pressure + shift, 0.0)) for one in bends]
+        change: Callable[[Array], Array] = np.asarray, factor: float = 1.0, shift: float = 0.0,
+        pressures: Sequence[float] | None = None,
+    ) -> Stage:  # fmt: skip
+        used = pressures or [factor * one.pressure + shift for one in bends]
+        moved = [x.replace(pressure=max(p, 0.0)) for x, p in zip(bends, used, strict=True)]
         measured = np.concatenate([change(np.array(one.angles)) for one in bends])
 
         def simulate(parameters: Array) -> Array:
@@ -595,3 +364,9 @@ def _read_bending(
     for unit, factor in PRESSURE_UNITS.items():
         yield f"the pressures are in {unit}, not in kPa", of(factor=factor)
     yield "the pressures are absolute, not above the atmosphere", of(shift=-ATMOSPHERE)
+    pressures = [one.pressure for one in bends]
+    yield "the pressures are in the reverse order", of(pressures=pressures[::-1])
+    for a, b in combinations(range(len(bends) if len(bends) <= MAX_SWAPPED else 0), 2):
+        order = _exchanged(a, b, np.array(pressures)).tolist()
+        names = f"{pressures[a] / 1e3:g} and {pressures[b] / 1e3:g} kPa"
+        yield f"the rows of {names} are exchanged", of(pressures=order)

@@ -26,12 +26,13 @@ import numpy as np
 from scipy import stats
 
 from softgrasp.calibration.alternatives import (
+    BETTER,
     FIRST_COLUMN,
+    NEGLIGIBLE,
     PRESSURE_UNITS,
     Alternative,
-    Nuisance,
     better_readings,
-    nuisances_of,
+    on_bounds,
 )
 from softgrasp.calibration.forward_models import first_mode
 from softgrasp.calibration.measurement_checks import (
@@ -52,6 +53,9 @@ from softgrasp.calibration.stages import (
     VirtualExperiments,
     stage_of,
 )
+from softgrasp.calibration.systematic_errors import Nuisance, nuisances_of
+from softgrasp.calibration.track_checks import Tracks
+from softgrasp.calibration.wrong_rows import table_of, wrong_rows
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.mechanics.transforms import Array
 
@@ -76,18 +80,19 @@ SHOWN = 5
 """Number of other readings that a sentence names at most."""
 KNOWN = 0.3
 """Relative standard error of a stiffness below which it is compared with the others [–]."""
-UNEVEN, SURELY = 6.0, 3.0
-"""Ratio of a stiffness and the median from which it is reported, and the same two standard errors
-nearer to the median [–]."""
+UNEVEN, UNEVEN_BOUND, SURELY = 8.0, 4.0, 3.0
+"""Ratio of a stiffness and the median from which it is reported, the same on a bound, and the same
+two standard errors nearer to the median [–]."""
 MIN_RISE, RISE = 1e-3, (0.6, 1.6)
 """Smallest rise of a released tip that is compared [m], and usual range of the measured one over
 that of the springs [–]."""
 BENDING = (0.6, 1.6)
 """Usual range of the angles under pressure over those that gains from tip forces give [–]."""
+PREFERENCE = 1.5
+"""Ratio of the residuals that a wrong row and a systematic error leave, below which the row is
+reported [–]."""
 SEVERE = 0.8
 """Share from which the fit is not credible [–]."""
-NEGLIGIBLE = 0.01
-"""Residual over the measured values, both rms, below which its pattern does not matter [–]."""
 DETERMINED = 1e-2
 """Singular value over the largest from which a combination of parameters can absorb an error."""
 RELATED = 0.9
@@ -204,19 +209,20 @@ def assess_credibility(
         doubtful = test.p_value < DOUBTFUL or (
             test.source == "assumed" and test.chi_square > ASSUMED_FRACTION * test.freedom
         )
-        explained = fit.systematic_errors()
+        explained = fit.explanation()
         uneven = fit.uneven_stiffness()
         doubtful = doubtful or bool(explained or uneven) or fit.on_bound
-        if any(one.refutes and one.stage == name for one in checked):
-            doubtful, explained = False, []  # the cause is known
+        known = any(one.refutes and one.stage == name for one in checked)
         readings = better_readings(problem, experiments, stage, used, position) if doubtful else []
+        if known:  # the cause; another reading has to be much better
+            explained, readings = [], [one for one in readings if one.ratio >= BETTER]
         alternatives += readings
         findings += [*uneven, *_readings(readings, rejected)]
         findings += [one for one in explained if not one.is_worse_than(readings)]
         if name == "torques" and stage.unit == "N":
             findings += fit.bends()
         if name == "dampers":
-            findings += [*fit.frequency(), *fit.rise()]
+            findings += [*fit.frequency(), *fit.tracks(), *fit.rise()]
     findings.sort(key=lambda one: not one.refutes)
     return Credibility(tuple(tests), quantities, tuple(findings), tuple(alternatives))
 
@@ -261,6 +267,11 @@ class Explanation(Finding):
         """Return whether another reading leaves residuals of less than half the size."""
         left = 0.5 * math.sqrt(max(1.0 - self.fraction, 0.0))
         return any(1.0 / one.ratio < left for one in readings if one.reading != FIRST_COLUMN)
+
+
+def _alone(fraction: float) -> str:
+    """Return the end of the sentence of an error that explains a part of the residuals."""
+    return f": this alone explains {100 * fraction:.3g} % of the squared residuals"
 
 
 # Tests of one stage
@@ -344,16 +355,22 @@ class StageFit:
         singular = np.linalg.svd(self._slopes(), compute_uv=False)
         return int((singular > DETERMINED * max(float(singular.max(initial=0.0)), 1e-300)).sum())
 
-    def explained_by(self, nuisances: Sequence[Nuisance]) -> list[Explanation]:
+    def explained_by(
+        self, nuisances: Sequence[Nuisance], inherited: Array | None = None
+    ) -> list[Explanation]:
         """Test one more parameter at a time; report the one that explains most.
 
         Args:
             nuisances: Systematic errors with their effects on the timed values.
+            inherited: Effects of errors of earlier stages, which explain residuals first, (m, e).
         """
         left = self.residuals
         slopes = self._slopes() if nuisances else np.zeros((len(left), 0))
         basis, singular, _ = np.linalg.svd(slopes, full_matrices=False)
         basis = basis[:, singular > DETERMINED * singular.max(initial=0.0)]
+        if inherited is not None:
+            basis, singular, _ = np.linalg.svd(np.hstack([basis, inherited]), full_matrices=False)
+            basis = basis[:, singular > DETERMINED * singular.max()]
 
         def projected(values: Array) -> Array:
             return np.asarray(values - basis @ (basis.T @ values))
@@ -386,10 +403,7 @@ class StageFit:
             if abs(effect @ other) > RELATED * np.linalg.norm(effect) * np.linalg.norm(other)
         ]
         also = f", or {' or '.join(alike)}" if alike else ""
-        sentence = (
-            f"{self.stage.name}: {best.sentence(estimate)}{also}: this alone explains "
-            f"{100 * fraction:.3g} % of the squared residuals"
-        )
+        sentence = f"{self.stage.name}: {best.sentence(estimate)}{also}{_alone(fraction)}"
         return [Explanation(self.stage.name, sentence, fraction > SEVERE, fraction)]
 
 
@@ -403,20 +417,54 @@ class _Fit(StageFit):
 
     def systematic_errors(self) -> list[Explanation]:
         """Test one more parameter at a time; report the one that explains most."""
-        stage, left = self.stage, self.residuals
-        if root_mean_square(left) < NEGLIGIBLE * root_mean_square(stage.measured[stage.timed]):
-            return []
         nuisances = nuisances_of(
-            self.problem, self.experiments, stage, self.stiffness, self.position
+            self.problem, self.experiments, self.stage, self.stiffness, self.position
         )
-        return self.explained_by(nuisances)
+        return self.explained_by(nuisances, self._of_stiffness())
+
+    def _of_stiffness(self) -> Array | None:
+        """Return the effect of the stiffness of each joint on angles under pressure, (m, n)."""
+        if self.stage.name != "torques" or self.stage.unit != "rad":
+            return None
+        simulated = np.nan_to_num(self.stage.simulate(self.position[None])[0])
+        bends = [one for one in self.problem.bends if not one.held_out]
+        joint = np.concatenate([np.arange(len(one.angles)) for one in bends])
+        parts = simulated[:, None] * (joint[:, None] == np.arange(joint.max() + 1))
+        return np.asarray(parts / np.maximum(np.linalg.norm(parts, axis=0), 1e-12))
+
+    @property
+    def _is_negligible(self) -> bool:
+        """Whether the residuals are so small that their pattern does not matter."""
+        measured = self.stage.measured[self.stage.timed]
+        return root_mean_square(self.residuals) < NEGLIGIBLE * root_mean_square(measured)
+
+    def explanation(self) -> list[Explanation]:
+        """Report the systematic error, or the wrong row, that explains most; none if none does."""
+        if self._is_negligible:
+            return []
+        rows, errors = self.wrong_rows(), self.systematic_errors()
+        if not rows or not errors:
+            return [*rows, *errors]
+        # a row that explains about as much is the simpler cause
+        simpler = 1.0 - rows[0].fraction < PREFERENCE * (1.0 - errors[0].fraction)
+        return rows if simpler else errors
+
+    def wrong_rows(self) -> list[Explanation]:
+        """Report the rows of angles that do not fit the others."""
+        table = table_of(self.problem, self.experiments, self.stage, self.stiffness)
+        if table is None:
+            return []
+        row = wrong_rows(self.stage, self.position, table, self._determined())
+        if row is None:
+            return []
+        sentence = f"{self.stage.name}: {row.sentence}{_alone(row.fraction)}"
+        return [Explanation(self.stage.name, sentence, row.fraction > SEVERE, row.fraction)]
 
     @property
     def on_bound(self) -> bool:
         """Whether a parameter is on a bound."""
-        block, margin = self.stage.block, 1e-3
-        low = self.position <= (1.0 + margin) * block.lower
-        return bool((low | (self.position >= (1.0 - margin) * block.upper)).any())
+        low, high = on_bounds(self.stage, self.position)
+        return bool((low | high).any())
 
     def uneven_stiffness(self) -> list[Finding]:
         """Compare the stiffness of each joint that is determined with that of the others."""
@@ -434,7 +482,9 @@ class _Fit(StageFit):
         sure = np.abs(apart) - 2.0 * errors > math.log(SURELY)
         worst = int(np.argmax(np.where(sure, np.abs(apart), 0.0)))
         ratio = math.exp(apart[worst])
-        if not sure[worst] or max(ratio, 1.0 / ratio) < UNEVEN:
+        bounded = any(ends[worst] for ends in on_bounds(stage, self.position))
+        least = UNEVEN_BOUND if bounded else UNEVEN
+        if not sure[worst] or max(ratio, 1.0 / ratio) < least:
             return []
         name, value = stage.block.names[worst], self.position[worst]
         sentence = (
@@ -488,6 +538,13 @@ class _Fit(StageFit):
                 return [Finding("dampers", f"{start}; does the video begin at the release, and "
                                 "are its scale and the weight right?", refutes=False)]  # fmt: skip
         return []
+
+    def tracks(self) -> list[Finding]:
+        """Compare tracked heights with other readings of them, and look for jumps."""
+        if self.stage.unit != "m":
+            return []
+        tracks = Tracks.of(self.problem, self.experiments, self.stiffness, self.stage.block)
+        return [*tracks.jumps(self.residuals), *tracks.readings()]
 
     def frequency(self) -> list[Finding]:
         """Compare the frequency of releases with that of springs and masses."""

@@ -35,6 +35,25 @@ MIN_ROUNDED = 6
 """Fewest values other than zero whose rounding is assessed."""
 FLAT = 0.01
 """Growth of the force between two pressures, over the largest force, below which it is none [–]."""
+MIN_STILL = 10
+"""Fewest samples of a track that are assessed."""
+STILL_SWING = 0.1
+"""Motion in the samples before a track stands still, over its whole range, from which the tip was
+lost [–]."""
+MOVING_STEP, COPIED = 0.02, 0.3
+"""Step between samples over the range from which the tip moves, and fraction of copies then [–]."""
+UNLIKE = 8.0
+"""Ratio of the growth of an angle and that of the joints beside from which it is reported [–]."""
+OTHER_RATE, SAME_RATE = 1.6, 1.3
+"""Ratio of the overshoots per second of one release and their median from which it is reported,
+and largest one of all others [–]."""
+STOPPED = 0.15
+"""Growth of the angles with the weight over the usual one, below which they no longer grow [–]."""
+LEAST_SCATTER = math.radians(0.1)
+"""Scatter of the mean angle of a row that is assumed in any case [rad]."""
+EVIDENT = 10.0
+"""Smallest growth that is missing, over the scatter of mean angles, at which that is reported
+[–]."""
 EARLIER = 0.85
 """Settling time over that of a lighter weight below which the order is reported [–]."""
 
@@ -58,6 +77,11 @@ class PlausibleQuantity:
     high: float
     unit: str
     hint: str
+
+    @property
+    def space(self) -> str:
+        """What separates the value from its unit."""
+        return " " * bool(self.unit)
 
     @property
     def plausible(self) -> bool:
@@ -90,8 +114,14 @@ def measurement_findings(problem: CalibrationProblem) -> list[Finding]:
         *_constant_angles(problem),
         *_straight_angles(problem),
         *_subtracted_angles(problem),
+        *_saturated_angles(problem),
+        *_unlike_joints(problem),
         *_rounded_values(problem),
         *_equal_times(problem),
+        *_uncounted_overshoots(problem),
+        *_unlike_releases(problem),
+        *_still_tracks(problem),
+        *_copied_samples(problem),
         *_falling_times(problem),
         *_saturated_forces(problem),
         *_deviating_repeats(problem),
@@ -155,6 +185,88 @@ def _straight_angles(problem: CalibrationProblem) -> Iterator[Finding]:
         yield Finding("springs", sentence, refutes=False)
 
 
+def _saturated_angles(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield that the mean angle no longer grows at the heaviest weights, by a t test."""
+    masses, angles = _table(problem)
+    levels = np.unique(masses)
+    if len(levels) < 4 or not angles.size:
+        return
+    means = np.array([angles[masses == level].mean() for level in levels])
+    growth = np.diff(means) / np.diff(levels)
+    usual = float(np.median(growth[:-1]))
+    flat = growth < STOPPED * usual
+    if usual <= 0.0 or not flat[-1] or flat[:2].any():
+        return
+    first = len(flat) - int(np.argmin(flat[::-1]))
+    heavy = masses >= levels[first]
+    missing = usual * (levels[-1] - levels[first]) - (means[-1] - means[first])
+    repeats = len(masses) / len(levels)
+    if missing < EVIDENT * _scatter(masses[~heavy], angles[~heavy]) / math.sqrt(repeats):
+        return
+    yield Finding(
+        "springs",
+        f"springs: the angles no longer grow from {1e3 * levels[first]:g} g on; does the finger or "
+        "the weight touch the table or a stop?",
+        refutes=False,
+    )
+
+
+def _unlike_joints(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield joints without angles, copied columns, and a joint unlike those beside it."""
+    masses, angles = _table(problem)
+    if len(masses) < 3 or np.ptp(masses) == 0.0:
+        return
+    unread = [str(joint + 1) for joint in np.flatnonzero(~angles.any(axis=0)).tolist()]
+    if unread and angles.any():
+        yield Finding(
+            "springs",
+            f"springs: all angles of joint{'s' * (len(unread) > 1)} {', '.join(unread)} are 0; "
+            "leave out the columns of joints that were not observed",
+            refutes=False,
+        )
+        return
+    for a, b in combinations(range(angles.shape[1]), 2):
+        if (angles[:, a] == angles[:, b]).all():
+            sentence = (
+                f"springs: the columns of joints {a + 1} and {b + 1} are equal; one is a copy"
+            )
+            yield Finding("springs", sentence, refutes=True)
+            return
+    slopes, errors = _slopes(masses, angles)
+    for joint in range(1, angles.shape[1] - 1):
+        outer = slopes[[joint - 1, joint + 1]]
+        if (np.abs(outer) < 3.0 * errors[[joint - 1, joint + 1]]).any():
+            continue
+        beside, own = math.sqrt(abs(outer[0] * outer[1])), abs(slopes[joint])
+        more = own - 3.0 * errors[joint] > UNLIKE * beside
+        if more or own + 3.0 * errors[joint] < beside / UNLIKE:
+            yield Finding(
+                "springs",
+                f"springs: joint {joint + 1} bends far {'more' if more else 'less'} under weights "
+                f"than the joints beside it ({math.degrees(1e-3 * own):.2g} instead of about "
+                f"{math.degrees(1e-3 * beside):.2g} ° per g); does something hold it, or is its "
+                "column in another unit?",
+                refutes=False,
+            )
+
+
+def _slopes(masses: Array, angles: Array) -> tuple[Array, Array]:
+    """Return the growth of each joint angle with the weight, and its error [rad/kg], (n,) each."""
+    away = masses - masses.mean()
+    slopes = away @ angles / (away @ away)
+    left = angles - angles.mean(axis=0) - np.outer(away, slopes)
+    variance = np.square(left).sum(axis=0) / max(len(masses) - 2, 1) / (away @ away)
+    return slopes, np.sqrt(variance)
+
+
+def _scatter(masses: Array, angles: Array) -> float:
+    """Return the scatter of the mean angle of a row about parabolas over the weight [rad]."""
+    degree = min(2, len(set(masses.tolist())) - 1)
+    lines = np.polynomial.polynomial.polyfit(masses, angles, degree)
+    left = angles - np.polynomial.polynomial.polyval(masses, lines).T
+    return float(np.sqrt(np.square(left).mean() / angles.shape[1])) + LEAST_SCATTER
+
+
 def _subtracted_angles(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield that all angles without a weight are zero, which a finger with mass has not."""
     rows = [one for one in _used_rows(problem) if one.mass == 0.0]
@@ -215,21 +327,36 @@ def _falling_times(problem: CalibrationProblem) -> Iterator[Finding]:
         sentence = (
             f"dampers: the finger settles within {heavy[1]:.3g} s after {1e3 * heavy[0]:g} g, but "
             f"within {light[1]:.3g} s after {1e3 * light[0]:g} g, which bend it less; are the "
-            "releases exchanged?"
+            "releases exchanged, or is one of the times wrong?"
         )
         yield Finding("dampers", sentence, refutes=False)
 
 
 def _equal_angles(problem: CalibrationProblem) -> list[Finding]:
     findings = []
-    for a, b in combinations(problem.hung, 2):
-        if a.mass != b.mass and len(a.angles) > 1 and any(a.angles) and a.angles == b.angles:
+    hung = [("springs", f"{1e3 * one.mass:g} g", one.angles) for one in problem.hung]
+    bent = [("torques", f"{one.pressure / 1e3:g} kPa", one.angles) for one in problem.bends]
+    for (stage, load, angles), (other, load_b, angles_b) in combinations(hung + bent, 2):
+        known = stage == other and load != load_b and len(angles) > 1 and any(angles)
+        if known and angles == angles_b:
             sentence = (
-                f"springs: the angles under {1e3 * a.mass:g} g and {1e3 * b.mass:g} g are equal to "
-                "the last digit; one of them is a copy"
+                f"{stage}: the angles under {load} and {load_b} are equal to the last digit; one "
+                "of them is a copy"
             )
-            findings.append(Finding("springs", sentence, refutes=True))
+            findings.append(Finding(stage, sentence, refutes=True))
     return findings if _rounding_of_angles(problem) is None else []
+
+
+def _uncounted_overshoots(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield that no release has overshoots although the finger settles late."""
+    timed = [one for one in problem.releases if one.settling_time is not None]
+    if timed and not any(one.overshoots for one in timed):
+        yield Finding(
+            "dampers",
+            f"dampers: no overshoots are counted in {len(timed)} releases, as of a finger that "
+            "creeps to rest; were they not counted?",
+            refutes=False,
+        )
 
 
 def _equal_times(problem: CalibrationProblem) -> list[Finding]:
@@ -238,6 +365,61 @@ def _equal_times(problem: CalibrationProblem) -> list[Finding]:
         return []
     sentence = f"dampers: all {len(times)} settling times are equal to the last digit, like copies"
     return [Finding("dampers", sentence, refutes=False)]
+
+
+def _unlike_releases(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield the release whose overshoots per second are not those of all others."""
+    timed = [one for one in problem.releases if one.settling_time and one.overshoots]
+    if len(timed) < 3:
+        return
+    rates = np.array([(one.overshoots or 0) / (one.settling_time or 1.0) for one in timed])
+    apart = np.abs(np.log(rates / np.median(rates)))
+    worst = int(apart.argmax())
+    if apart[worst] > math.log(OTHER_RATE) and np.delete(apart, worst).max() < math.log(SAME_RATE):
+        yield Finding(
+            "dampers",
+            f"dampers: the release of {1e3 * timed[worst].mass:g} g has {rates[worst]:.3g} "
+            f"overshoots per second, the others about {np.median(rates):.3g}; is its settling time "
+            "or its number of overshoots wrong?",
+            refutes=False,
+        )
+
+
+def _still_tracks(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield the track that is constant, to the last digit, from the middle of a motion on."""
+    for one in (x for x in problem.releases if x.times):
+        heights = np.array(one.heights)
+        moving = np.flatnonzero(np.diff(heights) != 0.0)
+        last = int(moving[-1]) + 1 if moving.size else 0
+        still = len(heights) - last
+        before = heights[max(last - 2 * MIN_STILL, 0) : last + 1]
+        if still >= MIN_STILL and np.ptp(before) > STILL_SWING * np.ptp(heights):
+            yield Finding(
+                "dampers",
+                f"dampers: the track of {1e3 * one.mass:g} g is constant from "
+                f"{one.times[last]:.3g} s on, in the middle of a motion; was the tip lost?",
+                refutes=True,
+            )
+            return
+
+
+def _copied_samples(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield the track whose samples are copies of those before while the tip moves."""
+    for one in (x for x in problem.releases if x.times):
+        heights = np.array(one.heights)
+        steps = np.abs(np.diff(heights))
+        # a step and both of its neighbours: copies have a real step beside them
+        near = np.maximum(steps[1:], steps[:-1])
+        moving = near > MOVING_STEP * np.ptp(heights)
+        copies = np.minimum(steps[1:], steps[:-1]) == 0.0
+        if moving.sum() >= MIN_STILL and copies[moving].mean() > COPIED:
+            yield Finding(
+                "dampers",
+                f"dampers: in the track of {1e3 * one.mass:g} g samples are copies of those before "
+                "while the tip moves; was the video converted from another frame rate?",
+                refutes=False,
+            )
+            return
 
 
 def _saturated_forces(problem: CalibrationProblem) -> Iterator[Finding]:
@@ -346,8 +528,8 @@ def without_copies(
 def implausible(quantities: Sequence[PlausibleQuantity]) -> list[Finding]:
     """Return a finding for each quantity outside of its range."""
     return [
-        Finding("", f"{one.name} is {one.value:.3g} {one.unit}, expected {one.low:g} to "
-                f"{one.high:g} {one.unit}; {one.hint}", refutes=True)
+        Finding("", f"{one.name} is {one.value:.3g}{one.space}{one.unit}, expected {one.low:g} to "
+                f"{one.high:g}{one.space}{one.unit}; {one.hint}", refutes=True)
         for one in quantities if not one.plausible
     ]  # fmt: skip
 
@@ -372,11 +554,20 @@ def plausible_quantities(problem: CalibrationProblem) -> Iterator[PlausibleQuant
         largest = max(abs(angle) for one in hung for angle in one.angles)
         yield PlausibleQuantity("largest joint angle", math.degrees(largest), 0.3, 100.0, "°",
                                 "compare degrees and radians")  # fmt: skip
+        spread = _spread_of_angles(problem)
+        if spread is not None:
+            yield PlausibleQuantity("spread of repeated angles", math.degrees(spread), 0.0, 2.5,
+                                    "°", "compare the rows of each weight")  # fmt: skip
         heaviest = max(one.mass for one in hung)
         if heaviest > 0.0:
             yield PlausibleQuantity("heaviest weight over the finger's mass", heaviest / mass, 0.01,
                                     100.0, "", "compare g and kg")  # fmt: skip
     yield from _pressure_quantities(problem)
+    released = [one.mass for one in problem.releases if one.mass > 0.0]
+    if released:
+        yield PlausibleQuantity("heaviest released weight over the finger's mass",
+                                max(released) / mass, 0.01, 100.0, "",
+                                "compare g and kg")  # fmt: skip
     times = [one.settling_time for one in problem.releases if one.settling_time]
     if times:
         for word, value in (("shortest", min(times)), ("longest", max(times))):
@@ -387,6 +578,17 @@ def plausible_quantities(problem: CalibrationProblem) -> Iterator[PlausibleQuant
         swing = max(max(one.heights) - min(one.heights) for one in traced)
         yield PlausibleQuantity("swing of the tip over the finger's length", swing / length, 1e-3,
                                 2.0, "", "compare the scale of the pictures")  # fmt: skip
+
+
+def _spread_of_angles(problem: CalibrationProblem) -> float | None:
+    """Return the root mean square deviation of repeated rows from their mean [rad]; None if none.
+
+    Rows of the same weight repeat each other.
+    """
+    masses, angles = _table(problem)
+    groups = [angles[masses == level] for level in np.unique(masses)]
+    left = [group - group.mean(axis=0) for group in groups if len(group) > 1]
+    return root_mean_square(np.concatenate(left)) if left and angles.size else None
 
 
 def _pressure_quantities(problem: CalibrationProblem) -> Iterator[PlausibleQuantity]:

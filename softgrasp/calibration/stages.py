@@ -312,12 +312,12 @@ class VirtualExperiments:
         longest = max(one.settling_time or 0.0 for one in releases)
         tracked = max((one.times[-1] for one in releases if one.times), default=0.0)
         duration = max(WATCHED * longest, tracked, SHORTEST)
-        return self._released(stiffness, damping, releases, duration)
+        return self.simulate_releases(stiffness, damping, releases, duration)
 
     def traces(self, stiffness: Array, damping: Array, releases: Sequence[Release]) -> list[Array]:
         """Simulate tracked heights relative to their mean [m], a list of (B, T)."""
         duration = max(one.times[-1] for one in releases) + 1e-3
-        time, heights = self._released(stiffness, damping, releases, duration)
+        time, heights = self.simulate_releases(stiffness, damping, releases, duration)
         traces = []
         for index, one in enumerate(releases):
             rows = np.array([np.interp(one.times, time, row) for row in heights[:, index]])
@@ -373,10 +373,10 @@ class VirtualExperiments:
         """Compute joint angles under masses, (B, L, n) [rad]."""
         return HungRig(masses).angles(self.chain, stiffness)
 
-    def _released(
+    def simulate_releases(
         self, stiffness: Array, damping: Array, releases: Sequence[Release], duration: float
     ) -> tuple[Array, Array]:
-        """Simulate releases of one duration; return times (T,) and heights (B, L, T)."""
+        """Simulate releases of one duration [s]; return times (T,) [s], heights (B, L, T) [m]."""
         start = self._hung(stiffness, np.array([one.mass for one in releases]))
         count = start.shape[1]
         k, c = (np.repeat(array, count, axis=0) for array in (stiffness, damping))

@@ -172,6 +172,9 @@ class HungRig(NamedTuple):
     """Whether angles are those beyond the angles without a weight."""
     hung_link: int | None = None
     """Number of the link at whose beginning the weights hang; None for the tip."""
+    pull: float = 0.0
+    """Angle between the force of the weights and the vertical, positive away from the clamp
+    [rad]."""
 
     @property
     def absolute(self) -> HungRig:
@@ -197,8 +200,10 @@ class HungRig(NamedTuple):
             steps[:, self.hung_link :] = 0.0
         pull = GRAVITY * np.atleast_2d(self.masses)[..., None]
         weight_factor = 1.0 + np.reshape(self.extra_weight, (-1, 1, 1))
-        cosine = weight_factor * chain.weight.cosine + pull * steps[:, None, :, 1]
-        sine = weight_factor * chain.weight.sine - pull * steps[:, None, :, 0]
+        along, across = steps[:, None, :, 0], steps[:, None, :, 1]
+        down, away = pull * np.cos(self.pull), pull * np.sin(self.pull)
+        cosine = weight_factor * chain.weight.cosine + down * across - away * along
+        sine = weight_factor * chain.weight.sine - down * along - away * across
         c, s = (np.reshape(f(self.tilt), (-1, 1, 1)) for f in (np.cos, np.sin))
         return Loads(c * cosine + s * sine, c * sine - s * cosine)
 

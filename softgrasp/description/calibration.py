@@ -81,7 +81,8 @@ class Release(Description):
         longest = max(self.settling_time or 0.0, self.times[-1] if self.times else 0.0)
         if longest > LONGEST_RELEASE:
             raise FieldError(
-                f"expected at most {LONGEST_RELEASE:g} s, found {longest:g} s; is it in ms?",
+                f"expected at most {LONGEST_RELEASE:g} s, found {longest:g} s; is it in ms or in "
+                "frames?",
                 "settling_time" if not self.times else "times",
             )
         if self.overshoots is None and not self.times:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from softgrasp.calibration.alternatives import BETTER, Alternative, Nuisance
+from softgrasp.calibration.alternatives import BETTER, Alternative
 from softgrasp.calibration.credibility import (
     UNLIKELY,
     Credibility,
@@ -28,6 +28,7 @@ from softgrasp.calibration.measurement_checks import Finding, PlausibleQuantity,
 from softgrasp.calibration.objectives import root_mean_square, squared_trace
 from softgrasp.calibration.optimizers import least_squares_search
 from softgrasp.calibration.stages import Journal, Search, Stage
+from softgrasp.calibration.systematic_errors import Nuisance
 from softgrasp.mechanics.transforms import Array
 
 ArmCalibrationProblem = Any

@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 import softgrasp as sg
-from softgrasp.calibration.alternatives import HungFinger
 from softgrasp.calibration.credibility import Credibility
 from softgrasp.calibration.measurement_checks import (
     Finding,
@@ -19,6 +18,7 @@ from softgrasp.calibration.measurement_checks import (
 )
 from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.stages import VirtualExperiments
+from softgrasp.calibration.systematic_errors import HungFinger
 from softgrasp.description.calibration import CalibrationProblem, MeasurementErrors, Release
 from softgrasp.errors import DescriptionError
 from tests.calibration.wrong_inputs import MISTAKES, good, true_finger, wrong
@@ -53,6 +53,10 @@ def stages_of(name: str) -> list[str] | None:
     """Return the stages that a mistake concerns."""
     if any(word in name for word in ("force", "tare", "pressure")):
         return ["torques"]
+    if "tracks" in name:
+        return ["springs", "dampers"]
+    if "bend" in name:
+        return ["springs", "torques"]
     late = ("releases", "settling", "slow motion", "frames", "overshoots", "finger")
     return None if any(word in name for word in late) else ["springs"]
 
@@ -153,7 +157,15 @@ def test_hung_finger_without_errors_equals_the_virtual_experiments() -> None:
     ("protractor", "springs: all angles are multiples of 2°"),
     ("angles subtracted", "springs: all angles without a weight are 0"),
     ("finger hangs down", "springs: the angles do not depend on the weight"),
-    ("settling of releases reversed", "which bend it less; are the releases exchanged?"),
+    ("settling of releases reversed", "which bend it less; are the releases exchanged"),
+    ("column of zeros", "springs: all angles of joint 6 are 0"),
+    ("column copied", "springs: the columns of joints 1 and 2 are equal"),
+    ("joint 3 held", "springs: joint 3 bends far less under weights than the joints beside it"),
+    ("finger on the table", "springs: the angles no longer grow from 40 g on"),
+    ("one settling time of releases", "dampers: the release of 40 g has"),
+    ("no overshoots of releases", "dampers: no overshoots are counted in 3 releases"),
+    ("tip lost in tracks", "dampers: the track of 20 g is constant from 0.1 s on"),
+    ("frames of tracks twice", "dampers: in the track of 20 g samples are copies"),
 ])  # fmt: skip
 def test_measurements_are_checked_without_a_fit(name: str, words: str) -> None:
     assert any(words in one.sentence for one in measurement_findings(wrong(name)))
@@ -201,7 +213,7 @@ def test_copies_count_once() -> None:
 
 def test_release_of_minutes_is_refused() -> None:
     with pytest.raises(
-        DescriptionError, match=r"expected at most 60 s, found 365 s; is it in ms\?"
+        DescriptionError, match=r"expected at most 60 s, found 365 s; is it in ms or"
     ):
         Release(mass=0.02, overshoots=7, settling_time=365.0)
 

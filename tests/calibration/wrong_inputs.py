@@ -11,7 +11,13 @@ import numpy as np
 from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.continuum.statics import GRAVITY, HungRig, Loads, PlanarChain, rest
-from softgrasp.description.calibration import CalibrationProblem, HungAngles, Release, TipForce
+from softgrasp.description.calibration import (
+    CalibrationProblem,
+    FreeBend,
+    HungAngles,
+    Release,
+    TipForce,
+)
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.io.hand import load_finger
 
@@ -249,6 +255,72 @@ def creeping(seed: int) -> CalibrationProblem:
     return good(seed).replace(hung=tuple(rows))
 
 
+def tracked(seed: int, change: Callable[[Array, Array], tuple[Array, Array]] = lambda t, z: (t, z),
+            order: tuple[int, ...] = (0, 1, 2)) -> CalibrationProblem:  # fmt: skip
+    """Tracks of three releases at 240 frames/s with 0.2 mm of noise, changed, in another order."""
+    rig, k, _ = _rig()
+    times = np.arange(1, 240) / 240.0
+    requested = [Release(mass=m, times=tuple(times.tolist()), heights=tuple(0.0 * times))
+                 for m in MASSES[1:].tolist()]  # fmt: skip
+    rng = np.random.default_rng(seed)
+    tracks = [
+        track[0] + 2e-4 * rng.standard_normal(len(times))
+        for track in rig.traces(k, np.full_like(k, 5e-4), requested)
+    ]
+    changed = [change(times.copy(), tracks[i].copy()) for i in order]
+    releases = tuple(
+        one.replace(times=tuple(t.tolist()), heights=tuple(z.tolist()))
+        for one, (t, z) in zip(requested, changed, strict=True)
+    )
+    return good(seed).replace(releases=releases, release_objective="trace", forces=())
+
+
+def bending(seed: int, change: Callable[[Array], Array] = lambda q: q) -> CalibrationProblem:
+    """Angles of the free finger under four pressures instead of forces, (4, n) changed."""
+    rig, k, gain = _rig()
+    zeros = (0.0,) * OBSERVED
+    requested = [FreeBend(pressure=p, angles=zeros) for p in PRESSURES[:4].tolist()]
+    rng = np.random.default_rng(seed)
+    exact = np.concatenate(rig.bends(k, gain, requested))
+    angles = change(exact + ANGLE_NOISE * rng.standard_normal(exact.shape))
+    bends = tuple(one.replace(angles=tuple(row)) for one, row in zip(requested, angles.tolist(),
+                                                                     strict=True))  # fmt: skip
+    return good(seed).replace(forces=(), bends=bends)
+
+
+def weight_left(angles: Array) -> Array:
+    """Return angles under pressure with those of a weight of 40 g that was left at the tip."""
+    chain, k = PlanarChain.of(true_finger()), finger_values(true_finger(), "stiffness")
+    loaded = HungRig(np.array([0.04, 0.0])).angles(chain, k[None])[0, :, :OBSERVED]
+    return angles + loaded[0] - loaded[1]
+
+
+def _row(index: int, change: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """Change one row of a table."""
+
+    def changed(table: Array) -> Array:
+        table = table.copy()
+        table[index] = change(table[index])
+        return table
+
+    return changed
+
+
+def _hung_row(index: int, change: Callable[[Array], Array]) -> Change:
+    def changed(p: CalibrationProblem) -> CalibrationProblem:
+        table = _row(index, change)(np.array([one.angles for one in p.hung]))
+        return p.replace(hung=tuple(one.replace(angles=tuple(row)) for one, row
+                                    in zip(p.hung, table.tolist(), strict=True)))  # fmt: skip
+
+    return changed
+
+
+def _increments(rows: list[HungAngles]) -> list[HungAngles]:
+    """Return the change of the angles since the row before."""
+    steps = np.diff([one.angles for one in rows], axis=0, prepend=0.0)
+    return [one.replace(angles=tuple(row)) for one, row in zip(rows, steps.tolist(), strict=True)]
+
+
 def _outlier(index: int, factor: float) -> Change:
     return lambda p: p.replace(
         forces=tuple(x.replace(force=factor * x.force) if i // 3 == index else x
@@ -351,6 +423,57 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
         ("slow motion by 8", _releases(lambda t: 8.0 * t), good, "frame rate"),
         ("slow motion by 4", _releases(lambda t: 4.0 * t), good, "frame rate"),
         ("frames skipped by 3", _releases(lambda t: t / 3.0), good, "frame rate"),
+        ("one photograph mirrored", _hung_row(2, np.negative), good,
+         "row 3, of 40 g: its angles have the other sign"),
+        ("one row in rad", _hung_row(2, np.radians), good, "row 3, of 40 g: its angles are in rad"),
+        ("one row from the tip", _hung_row(3, np.flip), good, "numbered from the tip"),
+        ("one row as directions", _hung_row(1, np.cumsum), good, "its angles are directions"),
+        ("one row of another weight", _hung_row(5, lambda x: 1.7 * x), series, "row 6"),
+        ("missing value", _value(3, 1, lambda x: 0.0), good, "a missing value"),
+        ("angles against the vertical", _angles(lambda x: 0.5 * np.pi - np.cumsum(x)), good,
+         "vertical"),
+        ("increments of angles", _hung(_increments), good, "change since the row before"),
+        ("finger on the table", None, lambda seed: hung_masses(
+            seed, lambda m: np.minimum(m, 0.025)), "touch"),
+        ("weights exchanged in all series", _masses(lambda m: {0.04: 0.06, 0.06: 0.04}.get(m, m)),
+         series, "exchanged"),
+        ("second series reversed", _hung(lambda r: [
+            *r[:4], *(a.replace(mass=b.mass) for a, b in zip(r[4:8], r[7:3:-1], strict=True)),
+            *r[8:]]), series, "series 2 are in the reverse order"),
+        ("clamp slips", _hung(lambda r: [
+            one.replace(angles=(one.angles[0] + 0.06 * (i > 5), *one.angles[1:]))
+            for i, one in enumerate(r)]), series, "the clamp slips"),
+        ("joint 3 held", _angles(lambda x: x * [1, 1, 0.01, 1, 1, 1]), series, "something hold"),
+        ("column of zeros", _angles(lambda x: x * [1, 1, 1, 1, 1, 0]), good, "leave out"),
+        ("column copied", _angles(lambda x: x[[0, 0, 2, 3, 4, 5]]), good, "one is a copy"),
+        ("bounds of the stiffness", lambda p: p.replace(stiffness_bounds=(0.3, 0.6)), good,
+         "leave its bounds"),
+        ("weight left on the bent finger", None, lambda seed: bending(seed, weight_left),
+         "left there"),
+        ("bends in the reverse order", None, lambda seed: bending(seed, lambda q: q[::-1]),
+         "reverse order"),
+        ("bend mirrored", None, lambda seed: bending(seed, _row(2, np.negative)),
+         "of 60 kPa: its angles have the other sign"),
+        ("clock of tracks", None, lambda seed: tracked(seed, lambda t, z: (t + 0.1, z)),
+         "0.1 s before the release"),
+        ("frame rate of tracks", None, lambda seed: tracked(seed, lambda t, z: (2.0 * t, z)),
+         "the frame rate is 2 times"),
+        ("scale of tracks", None, lambda seed: tracked(seed, lambda t, z: (t, 1.5 * z)),
+         "compare the scale"),
+        ("tracks exchanged", None, lambda seed: tracked(seed, order=(2, 1, 0)), "exchanged"),
+        ("tip lost in tracks", None, lambda seed: tracked(
+            seed, lambda t, z: (t, np.where(t < 0.1, z, z[24]))), "was the tip lost"),
+        ("frames of tracks twice", None, lambda seed: tracked(
+            seed, lambda t, z: (t, np.repeat(z[::2], 2)[: len(z)])), "copies"),
+        ("camera drifts in tracks", None, lambda seed: tracked(
+            seed, lambda t, z: (t, z + 0.01 * t)), "drift"),
+        ("tracker jumps in tracks", None, lambda seed: tracked(
+            seed, lambda t, z: (t, z + 0.02 * ((t > 0.25) & (t < 0.28)))), "jumps"),
+        ("one settling time of releases", lambda p: p.replace(releases=(
+            p.releases[0], p.releases[1].replace(settling_time=3.0 * (
+                p.releases[1].settling_time or 0.0)), p.releases[2])), good,
+         "overshoots per second"),
+        ("no overshoots of releases", _releases(count=lambda n: 0), good, "no overshoots"),
         ("overshoots counted twice", _releases(count=lambda n: 2 * n), good, "overshoots"),
     )
 }  # fmt: skip
