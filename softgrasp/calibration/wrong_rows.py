@@ -197,14 +197,10 @@ def _explained(
     owner = "its" if len(rows) == 1 else "their"
     name, counts = table.name(rows), table.counts[rows.start : rows.stop]
     expected_rows = np.split(expected, np.cumsum(counts)[:-1])
-    tried = [
-        (
-            f"{name}: {words}",
-            _apart(np.concatenate([change(x) for x in expected_rows]), measured),
-            0,
-        )
-        for words, change in READINGS.items()
-    ]
+    tried = []
+    for words, change in READINGS.items():
+        read = np.concatenate([change(one) for one in expected_rows])
+        tried.append((f"{name}: {owner} {words}", _apart(read, measured), 0))
     factor = float(measured @ expected) / max(float(expected @ expected), 1e-20)
     if factor > 0.0 and max(factor, 1.0 / factor) > FACTOR:
         words = f"{name}: {owner} angles are {factor:.2g} times those that the other rows predict"
@@ -243,7 +239,7 @@ READINGS: dict[str, Callable[[Array], Array]] = {
     "angles belong to the joint before": lambda x: np.append(x[:1], x[:-1]),
     "angles belong to the joint after": lambda x: np.append(x[1:], x[-1:]),
 }
-"""Other readings of a row (its …), with what it contains where the expected angles are right."""
+"""Other readings of the angles of a row, with what it contains where expected angles are right."""
 
 
 def _best_load(fitted: Array, table: AngleTable, row: int, measured: Array) -> tuple[float, float]:
