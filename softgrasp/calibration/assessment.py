@@ -73,7 +73,8 @@ def assessed(
     if not np.isfinite(simulated).all():
         raise DescriptionError(
             f"{stage.name}: expected parameters that can be simulated, found none from the "
-            "middle of the bounds on; narrow the bounds"
+            "middle of the bounds on; narrow the bounds, or compare the units of pressures, "
+            "weights and lengths"
         )
     slopes = np.nan_to_num(jacobian(search, position, simulated))[timed]
     scale = scale_of(position, block.upper, block.lower, block.relative)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -139,6 +141,24 @@ def test_a_merge_reports_what_is_missing(tmp_path: Path) -> None:
     sweep(plan(), tmp_path, workers=1, shard=Shard(1, 2))
     sentence = f"{tmp_path}: expected all 6 rows, found 3; missing: 1, 3, 5"
     with pytest.raises(sg.ResultError, match=f"^{re.escape(sentence)}$"):
+        merge(tmp_path)
+
+
+def test_shards_of_other_versions_or_plans_are_not_merged(tmp_path: Path) -> None:
+    for number in (1, 2):
+        sweep(plan(), tmp_path, workers=1, shard=Shard(number, 2))
+    path = tmp_path / "shard-2-of-2" / "plan.json"
+    text = path.read_text()
+    path.write_text(json.dumps(json.loads(text) | {"mujoco_version": "0.0.1"}))
+    with pytest.raises(sg.ResultError, match="expected shards of one version, found"):
+        merge(tmp_path)
+    path.write_text(text)
+    sweep(plan(axes=plan().axes[:1]), tmp_path / "other", workers=1, shard=Shard(2, 2))
+    shutil.rmtree(path.parent)
+    shutil.copytree(tmp_path / "other" / "shard-2-of-2", path.parent)
+    with pytest.raises(
+        sg.ResultError, match="shards of one plan, found others in shard-1"
+    ):
         merge(tmp_path)
 
 
