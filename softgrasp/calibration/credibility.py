@@ -483,8 +483,8 @@ class _Fit(StageFit):
         worst = int(np.argmax(np.where(sure, np.abs(apart), 0.0)))
         ratio = math.exp(apart[worst])
         bounded = any(ends[worst] for ends in on_bounds(stage, self.position))
-        least = UNEVEN_BOUND if bounded else UNEVEN
-        if not sure[worst] or max(ratio, 1.0 / ratio) < least:
+        smallest = UNEVEN_BOUND if bounded else UNEVEN
+        if not sure[worst] or max(ratio, 1.0 / ratio) < smallest:
             return []
         name, value = stage.block.names[worst], self.position[worst]
         sentence = (

@@ -49,7 +49,7 @@ OTHER_RATE, SAME_RATE = 1.6, 1.3
 and largest one of all others [–]."""
 STOPPED = 0.15
 """Growth of the angles with the weight over the usual one, below which they no longer grow [–]."""
-LEAST_SCATTER = math.radians(0.1)
+MIN_SCATTER = math.radians(0.1)
 """Scatter of the mean angle of a row that is assumed in any case [rad]."""
 EVIDENT = 10.0
 """Smallest growth that is missing, over the scatter of mean angles, at which that is reported
@@ -237,13 +237,13 @@ def _unlike_joints(problem: CalibrationProblem) -> Iterator[Finding]:
         outer = slopes[[joint - 1, joint + 1]]
         if (np.abs(outer) < 3.0 * errors[[joint - 1, joint + 1]]).any():
             continue
-        beside, own = math.sqrt(abs(outer[0] * outer[1])), abs(slopes[joint])
-        more = own - 3.0 * errors[joint] > UNLIKE * beside
-        if more or own + 3.0 * errors[joint] < beside / UNLIKE:
+        beside, growth = math.sqrt(abs(outer[0] * outer[1])), abs(slopes[joint])
+        more = growth - 3.0 * errors[joint] > UNLIKE * beside
+        if more or growth + 3.0 * errors[joint] < beside / UNLIKE:
             yield Finding(
                 "springs",
                 f"springs: joint {joint + 1} bends far {'more' if more else 'less'} under weights "
-                f"than the joints beside it ({math.degrees(1e-3 * own):.2g} instead of about "
+                f"than the joints beside it ({math.degrees(1e-3 * growth):.2g} instead of about "
                 f"{math.degrees(1e-3 * beside):.2g} ° per g); does something hold it, or is its "
                 "column in another unit?",
                 refutes=False,
@@ -264,7 +264,7 @@ def _scatter(masses: Array, angles: Array) -> float:
     degree = min(2, len(set(masses.tolist())) - 1)
     lines = np.polynomial.polynomial.polyfit(masses, angles, degree)
     left = angles - np.polynomial.polynomial.polyval(masses, lines).T
-    return float(np.sqrt(np.square(left).mean() / angles.shape[1])) + LEAST_SCATTER
+    return float(np.sqrt(np.square(left).mean() / angles.shape[1])) + MIN_SCATTER
 
 
 def _subtracted_angles(problem: CalibrationProblem) -> Iterator[Finding]:

@@ -127,6 +127,10 @@ def plan(
     ] = None,
     options: SceneOptions,
     workers: Workers = None,
+    executor: Annotated[
+        Literal["local", "warp"],
+        typer.Option(help="Processes of this machine, or MuJoCo Warp on a GPU."),
+    ] = "local",
     resume: Resume = False,
     renderer: Renderer = "auto",
     no_video: NoVideo = False,
@@ -160,7 +164,7 @@ def plan(
     name = f"plan_{grasp_plan.scene.hand.name}_{grasp_plan.scene.object.name}"
     directory = terminal.output_directory(name, out, force=force, resume=resume)
     refuse_finished_rows(directory, resume, force=force)
-    planned = _search(grasp_plan, directory, workers)
+    planned = _search(grasp_plan, directory, workers, executor)
     exported = [] if export is None else planned.save_grasps(export)
     metrics = _benchmark(planned, directory) if benchmark else None
     _clear(directory)
@@ -190,11 +194,13 @@ def _plan_of(
     return GraspPlan(scene=scene, test=None if test is None else load_criterion(test), **fields)
 
 
-def _search(plan: GraspPlan, directory: Path, workers: int | None) -> PlannedGrasps:
+def _search(plan: GraspPlan, directory: Path, workers: int | None, executor: str) -> PlannedGrasps:
     from softgrasp.sweeps import planner
 
     return run_rows(
-        lambda progress: planner.plan_grasps(plan, directory, workers=workers, progress=progress),
+        lambda progress: planner.plan_grasps(
+            plan, directory, workers=workers, progress=progress, executor=executor
+        ),
         directory,
         "drawing poses",
     )

@@ -162,6 +162,8 @@ def plan_grasps(
     out: str | Path | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
+    *,
+    executor: str = "local",
 ) -> PlannedGrasps:
     """Find grasps of an object, close the hand in each, and rank them.
 
@@ -175,6 +177,7 @@ def plan_grasps(
             Nothing is written without it.
         workers: Number of processes; by default one per core, fewer for few candidates.
         progress: Called with the number of finished candidates and of all.
+        executor: Of the simulations, as in ``sweep``: ``local`` or ``warp``.
 
     Raises:
         DescriptionError: ``rank_by`` is no numeric column, or it is not known which end is best.
@@ -190,7 +193,7 @@ def plan_grasps(
     swept = sweep_plan_of(plan, candidates)
     if out is not None:
         swept = _as_stored(swept, Path(out))
-    rows = sweep(swept, out, workers=workers, progress=progress)
+    rows = sweep(swept, out, workers=workers, executor=executor, progress=progress)
     table = ranked_table(plan, candidates, rows)
     if out is not None:
         _write(plan, table, Path(out))

@@ -17,6 +17,7 @@ from softgrasp.errors import ResultError, SimulationError
 from softgrasp.model.scene import BuiltScene, build
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.outcome import Outcome
+from softgrasp.sweeps.planner import plan_grasps
 
 if find_spec("mujoco_warp") is None:
     pytest.skip("needs mujoco-warp: pip install 'softgrasp[gpu]'", allow_module_level=True)
@@ -187,3 +188,12 @@ def test_a_row_that_is_not_held_is_computed_in_mujoco():
     ours, theirs = (sg.sweep(plan, executor=one, workers=1) for one in ("warp", "local"))
     assert ours["outcome"].tolist() == theirs["outcome"].tolist() != ["HELD"]
     assert ours["trajectory_sha256"].tolist() == theirs["trajectory_sha256"].tolist()
+
+
+def test_a_planner_ranks_candidates_that_warp_simulated():
+    plan = sg.description.GraspPlan(
+        scene=held_scene(), candidates=4, method="poses", top=0, rank_by="hold_drop_m"
+    )
+    here, there = (plan_grasps(plan, executor=name, workers=1).table for name in ("local", "warp"))
+    assert here["row"].tolist() == there["row"].tolist()
+    assert here["outcome"].tolist() == there["outcome"].tolist()
