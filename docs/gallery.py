@@ -3,13 +3,20 @@
 Each figure is one that a command of softgrasp writes; it goes to docs/images/gallery_NAME.png.
 """
 
+import runpy
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
 from pictures import IMAGES, WIDEST
 from PIL import Image
+
+import softgrasp as sg
+from softgrasp.rendering.camera import Camera
+from softgrasp.rendering.video import render_key_frames
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "sweep_lines": (
@@ -44,6 +51,29 @@ def copied(source: Path, target: Path) -> Path:
     return target
 
 
+def wrapped_finger() -> Path:
+    """Draw the finger of examples/18_wrapped_finger.py at its end, and the forces along it."""
+    example = runpy.run_path(str(IMAGES.parents[1] / "examples" / "18_wrapped_finger.py"))
+    result = sg.simulate(example["wrapped_scene"]())
+    side = Camera((0.03, 0.0, -0.03), 0.22, 90.0, -10.0)
+    (image,) = render_key_frames(result, [result.simulated_time], size=(900, 640), camera=side)
+    drawn, (left, right) = plt.subplots(1, 2, figsize=(12, 4.2), layout="constrained")
+    left.imshow(image)
+    left.axis("off")
+    cell = example["LENGTH"] / example["JOINTS"]
+    distance = cell * np.arange(1, example["JOINTS"] + 1)
+    right.plot(1e3 * distance, cell * example["contact_force"](distance), label="rod theory")
+    right.plot(1e3 * distance, example["mean_forces"](result), "o", label="simulated")
+    right.set(
+        xlabel="distance from the base [mm]", ylabel="normal force of a link [N]", ylim=(0, 1)
+    )
+    right.legend(frameon=False)
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "figure.png"
+        drawn.savefig(path, dpi=150)
+        return copied(path, IMAGES / "wrapped_finger.png")
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:] or COMMANDS:
-        print(draw(name).name)
+    for name in sys.argv[1:] or [*COMMANDS, "wrapped_finger"]:
+        print((wrapped_finger() if name == "wrapped_finger" else draw(name)).name)

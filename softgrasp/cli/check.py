@@ -54,6 +54,7 @@ def check(
         Path | None,
         typer.Option(
             "--out",
+            "-o",
             metavar="DIR|FILE.urdf|FILE.ucrdf",
             help="Directory for check.json; with --fix, the repaired robot: .urdf, or .ucrdf (URDF "
             "with bendable segments).",

@@ -39,7 +39,7 @@ MIN_PIXELS, MAX_PIXELS = 64, 4096
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")
 ]
-Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Output directory.")]
+Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Output directory.")]
 Force = Annotated[
     bool,
     typer.Option("--force", help="Replace an earlier result; else the name in out/ gets a number."),

@@ -21,7 +21,7 @@ def schema(
         typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}; none lists them."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write it to a file.")
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write it to a file.")
     ] = None,
     json: Json = False,
 ) -> None:

@@ -61,6 +61,7 @@ def view(
         typer.Option(
             "--save",
             "--out",
+            "-o",
             metavar="FILE.html",
             help="Write the animated scene as one file, and exit.",
         ),
