@@ -52,8 +52,8 @@ def copied(source: Path, target: Path) -> Path:
 
 
 def wrapped_finger() -> Path:
-    """Draw the finger of examples/18_wrapped_finger.py at its end, and the forces along it."""
-    example = runpy.run_path(str(IMAGES.parents[1] / "examples" / "18_wrapped_finger.py"))
+    """Draw the finger of tests/support/wrapped_finger.py at its end, and the forces along it."""
+    example = runpy.run_path(str(IMAGES.parents[1] / "tests" / "support" / "wrapped_finger.py"))
     result = sg.simulate(example["wrapped_scene"]())
     side = Camera((0.03, 0.0, -0.03), 0.22, 90.0, -10.0)
     (image,) = render_key_frames(result, [result.simulated_time], size=(900, 640), camera=side)

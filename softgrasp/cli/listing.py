@@ -366,7 +366,8 @@ def new(
     ],
     name: Annotated[str, typer.Argument(help="Name of the new item.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="DIR|FILE", help="Directory, or .yaml file.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR|FILE", help="Directory, or .yaml file."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -156,9 +156,7 @@ def test_shards_of_other_versions_or_plans_are_not_merged(tmp_path: Path) -> Non
     sweep(plan(axes=plan().axes[:1]), tmp_path / "other", workers=1, shard=Shard(2, 2))
     shutil.rmtree(path.parent)
     shutil.copytree(tmp_path / "other" / "shard-2-of-2", path.parent)
-    with pytest.raises(
-        sg.ResultError, match="shards of one plan, found others in shard-1"
-    ):
+    with pytest.raises(sg.ResultError, match="shards of one plan, found others in shard-1"):
         merge(tmp_path)
 
 

@@ -6,9 +6,15 @@ addition. Nothing but contact balances m: per length it presses with q = d²m/ds
 dm/ds are 0 at the tip. Here m = m₀ (1 − s/L)².
 """
 
+from __future__ import annotations
+
 import math
 
+import numpy as np
+
 import softgrasp as sg
+
+Array = np.ndarray
 
 JOINTS, LENGTH, WIDTH, HEIGHT = 16, 0.08, 0.02, 0.004
 BENDING_STIFFNESS, MASS = 2e-3, 0.016
@@ -17,17 +23,17 @@ RHO = RADIUS + 0.5 * HEIGHT
 PRESSURE, MOMENT = 1e5, 0.3
 
 
-def added_moment(s):
+def added_moment(s: Array) -> Array:
     """Return m at a distance s from the base [N·m]."""
     return MOMENT * (1.0 - s / LENGTH) ** 2
 
 
-def contact_force(s):
+def contact_force(s: Array) -> Array:
     """Return the force of the contact per length, q [N/m]."""
     return 2.0 * MOMENT / LENGTH**2 + added_moment(s) / RHO**2
 
 
-def wrapped_scene():
+def wrapped_scene() -> sg.GraspScene:
     """Return a hand of one finger on a cylinder."""
     finger = sg.rld.discretise(
         length=LENGTH, bending_stiffness=BENDING_STIFFNESS, mass=MASS, joints=JOINTS,
@@ -35,7 +41,10 @@ def wrapped_scene():
     )  # fmt: skip
     joints = tuple(
         joint.replace(
-            pressure_gain=(BENDING_STIFFNESS / RHO + added_moment(joint.position[0])) / PRESSURE
+            pressure_gain=(
+                BENDING_STIFFNESS / RHO + float(added_moment(np.array(joint.position[0])))
+            )
+            / PRESSURE
         )
         for joint in finger.joints
     )
@@ -57,19 +66,8 @@ def wrapped_scene():
     )
 
 
-def mean_forces(result):
+def mean_forces(result: sg.GraspResult) -> Array:
     """Return the normal force of each link, the mean of the last half second [N]."""
     arrays = result.trajectory()
     last = arrays["time"] > arrays["time"][-1] - 0.5
-    return arrays["normal_force"][last].mean(axis=0)[-JOINTS:]
-
-
-if __name__ == "__main__":
-    result = sg.simulate(wrapped_scene())
-    cell = LENGTH / JOINTS
-    print("link  distance [mm]  simulated [N]  rod theory [N]")
-    for link, force in enumerate(mean_forces(result), start=1):
-        s = link * cell
-        print(f"{link:4d}  {1e3 * s:13.1f}  {force:13.3f}  {cell * contact_force(s):14.3f}")
-    touching = sum(one.in_contact for one in result.contacts if one.finger == "F1")
-    print(f"{touching} of {JOINTS + 1} links in contact")
+    return np.asarray(arrays["normal_force"][last].mean(axis=0)[-JOINTS:])
