@@ -133,7 +133,8 @@ def finger_from_mesh(
         damping: Damping of the joints, one number or one per joint [N·m·s/rad].
         pressure_gain: Bending moment over pressure, one number or one per joint [N·m/Pa];
             ``chambers``: from the areas of the chambers in the mesh and their distances from the
-            centroid of the material.
+            centroid of the material, for walls that do not widen; without fibres a homogeneous
+            finger has (1 − 2ν) of it, ν Poisson's ratio (Betti's theorem; Lamé's tube).
         valleys: Their positions from the base [m], or their number; detected by default.
         units: Unit of the file: m, dm, cm, mm or in.
         axis: Direction of the finger in the file's frame; detected by default.
@@ -279,7 +280,8 @@ def soft_hand_from_mesh(
 ) -> Hand:
     """Make a hand of equal soft fingers around a circle, pointing down, from the mesh of one.
 
-    The finger is of silicone, and its chambers are those of the mesh.
+    The finger is of silicone, and its chambers are those of the mesh, whose walls do not widen, as
+    with fibres around them (docs/soft_fingers.md).
 
     Args:
         path: Mesh of the finger with its chambers.
