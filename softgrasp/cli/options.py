@@ -233,6 +233,15 @@ class SceneOptions:
             help="Of the fingers of --fingers [Pa], or such as 0.7MPa (the default, silicone).",
         ),
     ] = None
+    poisson_ratio: Annotated[
+        float | None,
+        typer.Option(
+            "--poisson-ratio",
+            metavar="NU",
+            help="Of the fingers of --fingers, if their walls widen under pressure; by default "
+            "fibres prevent it.",
+        ),
+    ] = None
     hold: Annotated[
         bool | None,
         typer.Option("--hold/--no-hold", help="Hold test: increase gravity after the closure."),

@@ -142,6 +142,7 @@ def _hand_of_fingers(first: str, obj: GraspObject, options: SceneOptions) -> Han
         for name, value in (
             ("fingers", options.fingers),
             ("youngs-modulus", options.youngs_modulus),
+            ("poisson-ratio", options.poisson_ratio),
         ):
             if value is not None:
                 raise DescriptionError(f"--{name}: expected the mesh of a finger, found '{first}'")
@@ -160,6 +161,7 @@ def _hand_of_fingers(first: str, obj: GraspObject, options: SceneOptions) -> Han
         opening=OPENING * max(extent(obj.shape)[:2]),
         pressure=options.pressure,
         youngs_modulus=options.youngs_modulus or SILICONE_MODULUS,
+        poisson_ratio=options.poisson_ratio,
     )
 
 

@@ -109,6 +109,7 @@ def finger_from_mesh(
     mass: float | None = None,
     damping: float | Sequence[float] = 0.0,
     pressure_gain: float | Sequence[float] | Literal["chambers"] = 0.0,
+    poisson_ratio: float | None = None,
     valleys: int | Sequence[float] | None = None,
     units: str = "m",
     axis: Sequence[float] | None = None,
@@ -133,8 +134,10 @@ def finger_from_mesh(
         damping: Damping of the joints, one number or one per joint [N·m·s/rad].
         pressure_gain: Bending moment over pressure, one number or one per joint [N·m/Pa];
             ``chambers``: from the areas of the chambers in the mesh and their distances from the
-            centroid of the material, for walls that do not widen; without fibres a homogeneous
-            finger has (1 − 2ν) of it, ν Poisson's ratio (Betti's theorem; Lamé's tube).
+            centroid of the material.
+        poisson_ratio: Of ``chambers`` in a homogeneous elastic finger, whose walls widen: the gains
+            are multiplied by 1 − 2ν (Betti's theorem). By default walls do not widen, as with
+            fibres around them.
         valleys: Their positions from the base [m], or their number; detected by default.
         units: Unit of the file: m, dm, cm, mm or in.
         axis: Direction of the finger in the file's frame; detected by default.
@@ -154,12 +157,20 @@ def finger_from_mesh(
     """
     _check_one_of(bending_stiffness=bending_stiffness, youngs_modulus=youngs_modulus)
     _check_one_of(density=density, mass=mass)
+    if poisson_ratio is not None and pressure_gain != "chambers":
+        raise DescriptionError(
+            'expected pressure_gain="chambers", found gains that hold for the walls as they are',
+            field="poisson_ratio",
+        )
     sliced = slice_finger(path, units=units, axis=axis, up=up, base=base, valleys=valleys)
     stiffness = _stiffness_profile(sliced, bending_stiffness, youngs_modulus)
     compliances = joint_compliances(sliced.joints[:, 0], sliced.positions, stiffness)
     count = len(compliances)
     if isinstance(pressure_gain, str):
-        pressure_gain = _chamber_gains(sliced, stiffness, compliances, file=Path(path))
+        chambers = _chamber_gains(sliced, stiffness, compliances, file=Path(path))
+        gains: float | Sequence[float] = (_widening(poisson_ratio) * chambers).tolist()
+    else:
+        gains = pressure_gain
     joints = tuple(
         SoftJoint(
             position=_vector(position), stiffness=1.0 / compliance, damping=loss, pressure_gain=gain
@@ -168,7 +179,7 @@ def finger_from_mesh(
             sliced.joints,
             compliances.tolist(),
             _each("damping", damping, count),
-            _each("pressure_gain", pressure_gain, count),
+            _each("pressure_gain", gains, count),
             strict=True,
         )
     )
@@ -275,13 +286,13 @@ def soft_hand_from_mesh(
     opening: float,
     pressure: float,
     youngs_modulus: float = SILICONE_MODULUS,
+    poisson_ratio: float | None = None,
     units: str | None = None,
     valleys: int | Sequence[float] | None = None,
 ) -> Hand:
     """Make a hand of equal soft fingers around a circle, pointing down, from the mesh of one.
 
-    The finger is of silicone, and its chambers are those of the mesh, whose walls do not widen, as
-    with fibres around them (docs/soft_fingers.md).
+    The finger is of silicone, and its chambers are those of the mesh.
 
     Args:
         path: Mesh of the finger with its chambers.
@@ -289,6 +300,7 @@ def soft_hand_from_mesh(
         opening: Diameter of the circle between the flat sides of the straight fingers [m].
         pressure: Working pressure of the grasps, the limit of the fingers [Pa].
         youngs_modulus: [Pa]
+        poisson_ratio: As of ``finger_from_mesh``: of walls that widen; by default they do not.
         units: Unit of the file; by default m, or mm where the finger would be longer than 1 m.
         valleys: As of ``finger_from_mesh``.
 
@@ -310,6 +322,7 @@ def soft_hand_from_mesh(
         youngs_modulus=youngs_modulus,
         density=SILICONE_DENSITY,
         pressure_gain="chambers",
+        poisson_ratio=poisson_ratio,
         units=_units_of(file) if units is None else units,
         valleys=valleys,
     )
@@ -397,9 +410,7 @@ def _stiffness_profile(
     return np.asarray(youngs_modulus * moments)
 
 
-def _chamber_gains(
-    sliced: SlicedFinger, stiffness: Array, compliances: Array, file: Path
-) -> list[float]:
+def _chamber_gains(sliced: SlicedFinger, stiffness: Array, compliances: Array, file: Path) -> Array:
     """Compute gains that bend each joint as the pressure bends its cell, Σ = k·∫ gain/EI ds."""
     gains = np.maximum(sliced.chamber_moments, 0.0)
     highest = float(gains.max())
@@ -413,7 +424,19 @@ def _chamber_gains(
     per_pressure = joint_compliances(
         sliced.joints[:, 0], sliced.positions, stiffness / np.maximum(gains, 1e-9 * highest)
     )
-    return list(map(float, per_pressure / compliances))
+    return np.asarray(per_pressure / compliances)
+
+
+def _widening(poisson_ratio: float | None) -> float:
+    """Factor of the gains of chambers whose walls widen under pressure."""
+    if poisson_ratio is None:
+        return 1.0
+    if not 0.0 <= poisson_ratio < 0.5:
+        raise DescriptionError(
+            f"expected 0 to 0.5, exclusive, found {poisson_ratio:g}; rubber has about 0.49",
+            field="poisson_ratio",
+        )
+    return 1.0 - 2.0 * poisson_ratio
 
 
 def _each(field: str, value: float | Sequence[float], count: int) -> list[float]:

@@ -94,6 +94,8 @@ def test_what_is_refused(path: Path, tmp_path: Path) -> None:
         (path, {"fingers": 1}, "fingers: expected 2 to 12, found 1"),
         (path, {"opening": 0.0}, "opening: expected a number above 0, found 0"),
         (path, {"pressure": -1.0}, "pressure: expected a number above 0, found -1"),
+        (path, {"poisson_ratio": 0.5},
+         "poisson_ratio: expected 0 to 0.5, exclusive, found 0.5; rubber has about 0.49"),
     ):  # fmt: skip
         options = {"fingers": 3, "opening": 0.05, "pressure": PRESSURE} | changes
         with pytest.raises(DescriptionError) as refused:
