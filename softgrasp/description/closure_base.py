@@ -118,6 +118,10 @@ class Closure(Description):
     """Whether each actuator of the hand moves; all by default."""
     settle_time: NonNegative = 0.2
     """Time without moving targets after which a run without ``duration`` ends [s]."""
+    stays_on: bool = False
+    """Whether the controller continues after the closure, in hold tests, lifts and later phases of
+    a sequence: joints whose contact is lost close further, which adds to the grip. By default all
+    targets of the hand keep their values of the end of the closure."""
 
     @property
     def name(self) -> str:

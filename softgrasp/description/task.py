@@ -73,7 +73,7 @@ class ClosePhase(_Phase):
 
 
 class HoldPhase(_Phase):
-    """Keep the wrist still; the closure continues only where contact is lost."""
+    """Keep the wrist still."""
 
     type: Literal["hold"] = "hold"
     time: Positive = 0.5

@@ -15,7 +15,7 @@ from softgrasp.model.contact_pairs import object_pairs
 from softgrasp.model.names import OBJECT
 from softgrasp.sim.control_state import RELEASE_RATIO
 from softgrasp.sim.outcome import HELD_BACK, ROUNDING
-from softgrasp.sim.run_record import FinishedRun
+from softgrasp.sim.run_record import FinishedRun, still_closing
 
 LONG = 50
 """A touch without established contact is reported if it lasts this many times the samples that
@@ -159,7 +159,7 @@ def miss_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
         run: The finished run.
         forces: Normal forces on the object that is to be grasped [N], (T, nb).
     """
-    if run.state.idle == 0 or run.model.nflex or (forces > 0.0).any():  # or it was still closing
+    if still_closing(run) or run.model.nflex or (forces > 0.0).any():  # or it was still closing
         return ()
     nearest = _nearest(run)
     if nearest <= 0.0:

@@ -187,6 +187,8 @@ class ClosureRun:
             yield from self._closing()
             if not self.diverged and (self.scene.success or self.scene.lift or self.scene.sequence):
                 self.hold_from = self.recording.rows - 1
+                if not self.scene.closure.stays_on:
+                    self._stepper.freeze()
             return
         samples = max(round(phase.time / self.scene.control_period), 1)
         actuator_count = len(self.scene.actuators)

@@ -52,7 +52,7 @@ from softgrasp.sim.result import (
     SaturatedActuator,
     SoftFingerEnd,
 )
-from softgrasp.sim.run_record import FinishedRun
+from softgrasp.sim.run_record import FinishedRun, still_closing
 from softgrasp.sim.sensors import sensed
 from softgrasp.sim.soft_statics import equilibrium
 from softgrasp.sim.stepper import FULL_TORQUE
@@ -280,19 +280,10 @@ def _status(run: FinishedRun, motion: ObjectMotion, force: Array) -> GraspStatus
     return grasp_status(
         touched=touched,
         in_contact=in_contact,
-        moving=_still_closing(run),
+        moving=still_closing(run),
         displacement=float(np.linalg.norm(motion.displacement_m)),
         object_radius=_object_radius(run),
     )
-
-
-def _still_closing(run: FinishedRun) -> bool:
-    """Whether targets moved at the end; joints that keep a force continue in a hold test."""
-    if run.layout.stop_force is None or run.hold_from is None:
-        return run.state.idle == 0
-    end = max(run.hold_from, 1)
-    before, last = run.recording.control[end - 1 : end + 1]
-    return bool((before != last).any())
 
 
 def _status_of_sequence(run: FinishedRun) -> GraspStatus:

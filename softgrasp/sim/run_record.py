@@ -123,6 +123,15 @@ class FinishedRun(Protocol):
         """Read the contacts at the end other than the hand on objects, where they are known."""
 
 
+def still_closing(run: FinishedRun) -> bool:
+    """Whether targets of the fingers moved at the end of the closure, or of a run without more."""
+    if run.hold_from is None:
+        return run.state.idle == 0
+    end, fingers = max(run.hold_from, 1), len(run.scene.actuators)
+    before, last = run.recording.control[end - 1 : end + 1, :fingers]
+    return bool((before != last).any())
+
+
 class _Entry(NamedTuple):
     time: float
     changes: Sequence[int]

@@ -93,6 +93,7 @@ class Stepper(ABC):
         """Largest number of control samples of a plan."""
         self._path, self._led = np.zeros((0, 0)), slice(0)
         self._samples_ahead = self.max_samples
+        self._frozen = False
         self.loads = np.zeros((0, 3))
         """Gravity at the coming samples while it changes, (n, 3) [m/s²]."""
         self._replan()
@@ -154,7 +155,12 @@ class Stepper(ABC):
 
     def follow_rates(self) -> None:
         """Let all actuators move at their rates again from their present targets."""
-        self._path = np.zeros((0, 0))
+        self._path, self._frozen = np.zeros((0, 0)), False
+        self._replan()
+
+    def freeze(self) -> None:
+        """Keep the targets of all actuators, whatever touches; only ``lead`` moves some."""
+        self._frozen = True
         self._replan()
 
     def limit_grip(self) -> None:
@@ -217,6 +223,8 @@ class Stepper(ABC):
     def _modes(self) -> tuple[list[bool], list[bool]]:
         """Find the actuators that may move, and those in contact, which move at lower rates."""
         layout, state = self._layout, self._state
+        if self._frozen:
+            return [False] * len(layout.stops), [False] * len(layout.stops)
         if layout.torque_limits is not None:
             return [not held for held in state.strained.active], [False] * len(layout.stops)
         if layout.stop_force is None:
@@ -231,7 +239,7 @@ class Stepper(ABC):
             Whether there were any.
         """
         layout, state = self._layout, self._state
-        if layout.stop_force is None:
+        if layout.stop_force is None or self._frozen:
             return False
         clear = free_actuators(layout.stops, state.light)
         new_touches = [d for d, off in enumerate(clear) if not (off or self._pressing[d])]
@@ -403,7 +411,7 @@ class MujocoStepper(Stepper):
         return Snapshot(engine, self._state.copy(), self._previous.copy(), friction, errors, solref)
 
     def put_back(self, saved: Snapshot) -> None:
-        """Restore an earlier state; recorded rows are kept."""
+        """Restore an earlier state; recorded rows are kept, and frozen targets remain so."""
         mujoco.mj_setState(self._model, self._data, saved.engine, STATE)
         vars(self._state).update(vars(saved.controller.copy()))
         self._previous = saved.previous.copy()
@@ -412,7 +420,8 @@ class MujocoStepper(Stepper):
             self._friction.friction[:], self._friction.slipping[:] = saved.friction
         if self._sensing is not None and saved.sensing is not None:
             self._sensing.put_back(saved.sensing)
-        self.follow_rates()
+        self._path = np.zeros((0, 0))
+        self._replan()
 
     def step_sample(self, targets: Array) -> Array:
         """Step one sample towards externally set targets; nothing is detected or recorded.

@@ -51,6 +51,8 @@ class Law:
     object_qpos: wp.int32
     loads: wp.array(dtype=wp.vec3)
     """Gravity at the samples of the hold test, (n,) [m/s²]; none without a test."""
+    stays_on: wp.int32
+    """Whether targets still move in the hold test."""
     late: wp.int32
     """Samples before the end of the test over which creep is measured."""
     joint: wp.array(dtype=wp.int32)
@@ -359,12 +361,13 @@ def end_closure(
 def move_targets(law: Law, loop: Loop, w: int, qpos: wp.array2d(dtype=wp.float32)):
     """Stop, limit and advance targets by one sample; count samples without motion."""
     moved = wp.int32(0)
+    frozen = wp.where(loop.phase[w] == WP_HOLDING and law.stays_on == 0, 1, 0)
     for d in range(law.actuators):
-        stopped = wp.int32(0)
+        stopped = wp.int32(frozen)
         for b in range(law.bodies):
             if law.stops[d, b] == 1 and loop.active[w, b] == 1:
                 stopped = wp.int32(1)
-        if stopped == 1 and loop.free[w, d] == 1:
+        if stopped == 1 and loop.free[w, d] == 1 and frozen == 0:
             loop.targets[w, d] = limited(law, loop, qpos, w, d)
         loop.free[w, d] = 1 - stopped
         increment = law.increments[w, d]

@@ -328,6 +328,7 @@ def _law(built: Sequence[BuiltScene], layouts: Sequence[ClosureLayout], loads: A
     law.object_qpos = object_address(built[0].model)
     law.loads = warp.array(loads.astype(np.float32), dtype=warp.vec3)
     held = 0.0 if scene.success is None else scene.success.hold_time
+    law.stays_on = int(scene.closure.stays_on)
     law.late = min(max(round(CREEP_FRACTION * held / scene.control_period), 1), len(loads))
     law.joint = warp.array(first.joint_of_actuator.astype(np.int32), dtype=int)
     stops = np.zeros((actuators, bodies), dtype=np.int32)

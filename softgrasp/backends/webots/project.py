@@ -100,6 +100,7 @@ def closure_job(built: BuiltScene, world: WebotsWorld) -> Job:
         "object": OBJECT,
         "touch_floor_N": max(TOUCH_FLOOR * layout.threshold, MIN_TOUCH),
         "closure": {"threshold": layout.threshold, "samples": layout.samples},
+        "stays_on": scene.closure.stays_on,
         "gravity_m_s2": -scene.gravity[2] + 0.0,
         "actuators": _actuators(built, layout, world),
         "phases": _phases(built),

@@ -199,8 +199,7 @@ class Job:
             forces = [touch.forces() for touch in self.touches]
         closure = self.properties["closure"]
         normal = [force for force, _ in forces]
-        stops = self.properties["actuators"]["stops"]
-        free = free_actuators(stops, self.in_contact)
+        free = self._free()
         if closure and debounce(
             normal,
             closure["threshold"],
@@ -211,7 +210,7 @@ class Job:
             self.changes,
         ):
             self.changed.append([len(self.rows["target"]), list(self.changes)])
-            now = free_actuators(stops, self.in_contact)
+            now = self._free()
             self._limit([free[index] and not after for index, after in enumerate(now)])
         before = self.targets
         self.targets = self._next(led)
@@ -239,12 +238,17 @@ class Job:
                     return False
         return True
 
+    def _free(self):
+        """Return which actuators may move: after the closure none, unless it stays on."""
+        stops = self.properties["actuators"]["stops"]
+        if self.hold_from is not None and not self.properties.get("stays_on"):
+            return [False] * len(stops)
+        return free_actuators(stops, self.in_contact)
+
     def _next(self, led):
         actuators = self.properties["actuators"]
-        free = free_actuators(actuators["stops"], self.in_contact)
-        targets = next_targets(
-            self.targets, actuators["increments"], free, actuators["lower"], actuators["upper"]
-        )
+        limits = (actuators["lower"], actuators["upper"])
+        targets = next_targets(self.targets, actuators["increments"], self._free(), *limits)
         if led:
             targets[len(targets) - len(led) :] = led
         return targets
