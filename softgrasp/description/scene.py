@@ -56,6 +56,9 @@ class Solver(Description):
     Default: 0.001; 0.5 for ``implicitfast`` and ``euler``, which are less stable with less."""
     iterations: Count = 100
     """Largest number of iterations of the solver in a step."""
+    refinement: Count | None = None
+    """Fine steps in a time step while a contact begins or ends; 1 for none. Default: as many as
+    make 0.1 ms, none where a ``timestep`` is specified."""
 
 
 class GraspScene(Description):

@@ -35,6 +35,7 @@ from softgrasp.model.object import add_object
 from softgrasp.model.placement import object_pose
 from softgrasp.model.scene import BuiltScene, build
 from softgrasp.model.soft_finger import damp_as_described
+from softgrasp.sim.step_refinement import lagging_as_described
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 
 HAND, OBJECT_NAME = "hand/", f"{OBJECT}/{OBJECT}"
@@ -94,6 +95,7 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
         }
         for part in self._observables.values():
             part.enabled = True
+        self._model: mujoco.MjModel | None = None
         self.set_timesteps(settings.decision_period, float(built.model.opt.timestep))
 
     @property
@@ -182,6 +184,10 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
         return self._episode.terminated
 
     def _begin(self, physics: Any) -> None:
+        model = physics.model.ptr
+        if model is not self._model:  # a composer compiles anew
+            self._model, bias, step = model, model.actuator_biasprm, float(model.opt.timestep)
+            bias[:] = lagging_as_described(model, bias, step)
         mujoco.mj_kinematics(physics.model.ptr, physics.data.ptr)
         self._stiffness, self._row = StiffnessFeedback(self._built, physics.model.ptr), 0
         self._episode = Episode(self.grasp, self._observations.object_pose(physics.data.ptr))
@@ -255,8 +261,10 @@ def compile_physics(composed: ComposerScene) -> Any:
     """Compile a composed scene to ``mjcf.Physics`` in its start state."""
     _, mjcf = require_dm_control()
     physics = mjcf.Physics.from_mjcf_model(composed.arena.mjcf_model)
-    scene = composed.scene
+    scene, model = composed.scene, physics.model.ptr
     pose = object_pose(scene)
+    step = float(model.opt.timestep)
+    model.actuator_biasprm[:] = lagging_as_described(model, model.actuator_biasprm, step)
     with physics.reset_context():
         joints = composed.hand.mjcf_model.find_all("joint")
         physics.bind(joints).qpos = scene.start

@@ -27,6 +27,7 @@ from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
 from softgrasp.sim.engine import caught_warnings, has_diverged
 from softgrasp.sim.friction import SlipFriction
 from softgrasp.sim.grasp_run import LARGEST_SPEED
+from softgrasp.sim.step_refinement import StepRefinement
 from softgrasp.sim.stepper import MujocoStepper
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 
@@ -56,9 +57,8 @@ class EnvSimulation:
         self._sensors = np.zeros((max_samples, width))
         self._poses = tuple(np.zeros((max_samples, size)) for size in (3, 9, 3, 9))
         self._views = self.observations.poses(self.data)
+        self._stiffness, self._row = StiffnessFeedback(built), 0
         self._stepper = self._new_stepper()
-        self._stiffness = StiffnessFeedback(built)
-        self._row = 0
 
     def reset(self, generator: Generator) -> Episode:
         """Return to the start, with a random offset of the object.
@@ -74,8 +74,8 @@ class EnvSimulation:
         noise = self._task.settings.noise
         self._put(clear_offset(self._task.scene, noise, generator, self._is_clear))
         mujoco.mj_kinematics(self.model, self.data)
-        self._stepper = self._new_stepper()
         self._stiffness, self._row = StiffnessFeedback(self._built), 0
+        self._stepper = self._new_stepper()
         return Episode(self._task, self.observations.object_pose(self.data))
 
     def act(self, episode: Episode, action: ArrayLike) -> None:
@@ -122,7 +122,8 @@ class EnvSimulation:
         state = ClosureState.at_start(start_targets(self._built.scene), len(self._built.bodies))
         row = Recording.empty(self.model, len(self._built.bodies), self._sensors.shape[1], 1)
         friction = SlipFriction.of(self._built)
-        return MujocoStepper(self.model, self.data, self._layout, state, row, friction)
+        steps = StepRefinement(self._layout, self._stiffness, self.model)
+        return MujocoStepper(self.model, self.data, self._layout, state, row, steps, friction)
 
     def _has_failed(self) -> bool:
         # written so that a speed that is not a number counts as too fast

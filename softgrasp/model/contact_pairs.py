@@ -97,6 +97,8 @@ class PairParameters(NamedTuple):
     solref: list[float]
     solreffriction: list[float]
     solimp: list[float]
+    fine: list[list[float]]
+    """``solref`` and ``solreffriction`` at each fine time step, (nf, 4)."""
 
 
 def pair_parameters(
@@ -106,6 +108,7 @@ def pair_parameters(
     contact: Contact,
     scene: GraspScene,
     *,
+    fine_steps: Sequence[float] = (),
     cache_key: Hashable = None,
 ) -> Iterator[PairParameters]:
     """Yield the parameters of the pairs that can move, converted with the masses of their model.
@@ -116,33 +119,38 @@ def pair_parameters(
         postures: Postures of the closing hand, as of ``closing_postures``.
         contact: Stiffness, damping and friction.
         scene: The scene, for its solver.
+        fine_steps: Further time steps for which stiffness and damping are converted [s].
         cache_key: Cache key of the masses, as for ``inverse_masses``.
     """
-    inverse = inverse_masses(model, pairs, postures, cache_key)
     solver, impedance, timestep = scene.solver, scene.impedance, float(model.opt.timestep)
+    steps = [timestep, *fine_steps]
+    inverse = inverse_masses(model, pairs, postures, cache_key, steps)
     common = (solver.contact_dimension, friction_vector(contact))
     if not contact.converted:  # the same native parameters in normal and tangential direction
         native = contact.native
         solref, solimp = [native.timeconst, native.dampratio], list(native.impedance)
-        for pair, mobility in zip(pairs, inverse, strict=True):
+        for pair, mobility in zip(pairs, inverse[0], strict=True):
             if mobility >= RIGID:
-                yield PairParameters(pair, *common, solref, [0.0, 0.0], solimp)
+                yield PairParameters(pair, *common, solref, [0.0, 0.0], solimp, [])
         return
-    damping = contact.damping
-    if model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE:
-        damping = explicit_damping(contact.stiffness, damping, timestep)
-    normal = direct_solref(contact.stiffness, damping, inverse, impedance)
-    rate = solver.friction_rate or friction_rate(contact.stiffness, contact.damping, timestep)
-    tangential, solimp = [0.0, -rate * impedance], [impedance, impedance, 0.001, 0.5, 2.0]
-    for pair, solref, mobility in zip(pairs, normal.tolist(), inverse, strict=True):
+    normal, rates = [], []
+    for step, masses in zip(steps, inverse, strict=True):
+        damping = contact.damping
+        if model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE:
+            damping = explicit_damping(contact.stiffness, damping, step)
+        normal.append(direct_solref(contact.stiffness, damping, masses, impedance).tolist())
+        rate = solver.friction_rate or friction_rate(contact.stiffness, contact.damping, step)
+        rates.append([0.0, -rate * impedance])
+    solimp = [impedance, impedance, 0.001, 0.5, 2.0]
+    for index, (pair, mobility) in enumerate(zip(pairs, inverse[0], strict=True)):
         if mobility >= RIGID:
-            yield PairParameters(pair, *common, solref, tangential, solimp)
+            fine = [[*normal[k][index], *rates[k]] for k in range(1, len(steps))]
+            yield PairParameters(pair, *common, normal[0][index], rates[0], solimp, fine)
 
 
 def add_pairs(spec: mujoco.MjSpec, parameters: Iterable[PairParameters]) -> None:
     """Add explicit contact pairs to a spec."""
-    for pair, condim, *arrays in parameters:
-        friction, solref, solreffriction, solimp = arrays
+    for pair, condim, friction, solref, solreffriction, solimp, _ in parameters:
         spec.add_pair(
             name=pair.name,
             geomname1=pair.first,

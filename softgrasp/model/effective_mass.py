@@ -53,36 +53,45 @@ def inverse_masses(
     pairs: Sequence[tuple[str, str]],
     postures: Array,
     cache_key: Hashable = None,
+    steps: Sequence[float] = (),
 ) -> Array:
-    """Compute the inverse effective mass of each pair, (np,) [1/kg].
+    """Compute the inverse effective mass of each pair [1/kg], (np,), or (ns, np) for some steps.
 
     Args:
         model: The compiled scene.
         pairs: Names of two geoms each.
         postures: Rows of ``qpos`` from open to closed, (n, nq).
         cache_key: Everything besides the pairs that determines the masses; None to compute anew.
+        steps: Time steps, (ns,) [s]; that of the model by default.
     """
+    if not steps:
+        step = float(model.opt.timestep)
+        return np.asarray(inverse_masses(model, pairs, postures, cache_key, [step])[0])
+    steps = tuple(steps)
     if cache_key is None:
-        return _inverse_masses(model, pairs, postures)
-    key = (cache_key, tuple(pairs))
+        return _inverse_masses(model, pairs, postures, steps)
+    key = (cache_key, tuple(pairs), steps)
     masses = _CACHE.get(key)  # once: a hash of a hand takes a while
     if masses is None:
         while len(_CACHE) >= MAX_CACHED:
             del _CACHE[next(iter(_CACHE))]
-        masses = _CACHE[key] = _inverse_masses(model, pairs, postures)
+        masses = _CACHE[key] = _inverse_masses(model, pairs, postures, steps)
     return masses
 
 
 def _inverse_masses(
-    model: mujoco.MjModel, pairs: Sequence[tuple[str, str]], postures: Array
+    model: mujoco.MjModel,
+    pairs: Sequence[tuple[str, str]],
+    postures: Array,
+    steps: tuple[float, ...],
 ) -> Array:
     """Compute the inverse masses without the cache."""
     geoms = [(model.geom(one).id, model.geom(other).id) for one, other in pairs]
     bodies = model.geom_bodyid[np.array(geoms, dtype=int).reshape(-1, 2)]
     weights = np.asarray(model.body_invweight0[:, 0][bodies].sum(axis=1))
     if model.opt.integrator != mujoco.mjtIntegrator.mjINT_DISCRETE:
-        return weights
-    return weights * _implicit_ratios(model, geoms, postures)
+        return np.tile(weights, (len(steps), 1))
+    return np.asarray(weights * _implicit_ratios(model, geoms, postures, steps))
 
 
 def closing_postures(model: mujoco.MjModel, scene: GraspScene, start: Array) -> Array:
@@ -114,8 +123,13 @@ def _closing_joints(hand: Hand, motion: ClosingMotion) -> tuple[Array, dict[str,
     return targets, {name: [posture[name] for posture in postures] for name in postures[0]}
 
 
-def _implicit_ratios(model: mujoco.MjModel, geoms: list[tuple[int, int]], postures: Array) -> Array:
-    """Compute inverse effective masses with over without the implicit inertia, (np,) [–]."""
+def _implicit_ratios(
+    model: mujoco.MjModel,
+    geoms: list[tuple[int, int]],
+    postures: Array,
+    steps: tuple[float, ...],
+) -> Array:
+    """Compute inverse effective masses with over without the implicit inertia, (ns, np) [–]."""
     data = scratch_data(model)
     touches: list[Touch | None] = [None] * len(geoms)
     for index, posture in enumerate(postures):
@@ -125,17 +139,18 @@ def _implicit_ratios(model: mujoco.MjModel, geoms: list[tuple[int, int]], postur
             best = touches[pair_index]
             if best is None or best.distance > 0.0:
                 touches[pair_index] = _nearer(best, _touch(model, data, pair, index))
-    ratios = np.ones(len(geoms))
+    ratios = np.ones((len(steps), len(geoms)))
     for index in sorted({touch.posture for touch in touches if touch is not None}):
         data.qpos[:] = postures[index]
         mujoco.mj_forward(model, data)
-        inertia, extra = _inertia_diagonal(model, data), _implicit_inertia(model, data)
+        inertia, springs = _inertia_diagonal(model, data), _implicit_springs(model, data)
+        extra = np.stack([implicit_inertia(step, *springs) for step in steps])
         for pair_index, touch in enumerate(touches):
             if touch is not None and touch.posture == index:
                 squares = _row(model, data, geoms[pair_index], touch) ** 2
                 bare = float((squares / inertia).sum())
-                implicit = float((squares / (inertia + extra)).sum())
-                ratios[pair_index] = implicit / bare if bare > 0.0 else 1.0
+                implicit = (squares / (inertia + extra)).sum(axis=1)
+                ratios[:, pair_index] = implicit / bare if bare > 0.0 else 1.0
     return ratios
 
 
@@ -182,8 +197,8 @@ def _inertia_diagonal(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     return np.asarray(np.diag(full))
 
 
-def _implicit_inertia(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
-    """Compute the inertia that the implicit step adds, (nv,) [kg·m² or kg].
+def _implicit_springs(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array]:
+    """Compute stiffness and damping of the joints, which an implicit step adds, (nv,) each.
 
     A spring of stiffness k along a length l(q) adds k·(∂l/∂qᵢ)²; so do tendons and the actuators
     on them.
@@ -197,7 +212,7 @@ def _implicit_inertia(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     for index, arm in enumerate(tendon_moments(model, data)):
         gain += model.tendon_stiffness[index] * arm**2
         rate += model.tendon_damping[index] * arm**2
-    return implicit_inertia(model.opt.timestep, gain, rate)
+    return gain, rate
 
 
 def _ends_at_rest(model: mujoco.MjModel) -> NDArray[np.bool_]:

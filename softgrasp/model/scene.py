@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from copy import copy
 from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple
@@ -63,7 +63,7 @@ from softgrasp.model.placement import (
     shows_floor_as_table,
 )
 from softgrasp.model.soft_finger import damp_as_described, warn_of_damping
-from softgrasp.model.timestep import resolved_contact, resolved_timestep
+from softgrasp.model.timestep import fine_timesteps, resolved_contact, resolved_timestep
 from softgrasp.model.visual import FLOOR_GAP, FLOOR_NAME, add_visuals
 from softgrasp.model.weak_servos import with_sufficient_closure
 
@@ -72,6 +72,17 @@ INTEGRATORS = {
     "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
     "euler": mujoco.mjtIntegrator.mjINT_EULER,
 }
+
+
+class FineStep(NamedTuple):
+    """A further time step of a model and the contact parameters that belong to it."""
+
+    timestep: float
+    """[s]"""
+    pair_solref: Array
+    """(np, 2)"""
+    pair_solreffriction: Array
+    """(np, 2)"""
 
 
 class BuiltScene(NamedTuple):
@@ -92,6 +103,8 @@ class BuiltScene(NamedTuple):
     """Contacts of the pairs whose friction switches with slip, by their names in the model."""
     pair_solref: Array
     """``pair_solref`` of the model as built, which runs correct (``sim.stiffness_feedback``)."""
+    fine: tuple[FineStep, ...] = ()
+    """Time steps after a contact has begun or ended, the shortest first."""
 
     @property
     def spec(self) -> mujoco.MjSpec:
@@ -167,7 +180,8 @@ def _build(scene: GraspScene, templates: dict[Hashable, _Template] | None) -> Bu
         warn_of_damping(scene.hand, timestep)
     itself = _self_pairs(bare, data, scene) if template is None else template.self_pairs
     itself.warn()
-    contacts = _contacts(bare, itself.pairs, scene, home)
+    fine_steps = fine_timesteps(scene, timestep, _mobility(bare, bodies))
+    contacts = _contacts(bare, itself.pairs, scene, home, fine_steps)
     floor_height = _floor_height(scene, bare)
     contact = resolved_contact(scene.requested_contact, timestep)
     if template is None or alone is None or not template.has(contacts.parameters):
@@ -192,10 +206,34 @@ def _build(scene: GraspScene, templates: dict[Hashable, _Template] | None) -> Bu
     else:
         model = template.model_of(alone, contacts.parameters, start, floor_height)
         make_spec = cache(partial(_fresh_spec, scene))
-    solref = model.pair_solref.copy()
     return BuiltScene(
-        scene, make_spec, model, bodies, contact, contacts.stiffness, contacts.switching, solref
+        scene,
+        make_spec,
+        model,
+        bodies,
+        contact,
+        contacts.stiffness,
+        contacts.switching,
+        model.pair_solref.copy(),
+        tuple(_fine_steps(model, contacts.parameters, fine_steps)),
     )
+
+
+def _mobility(bare: mujoco.MjModel, bodies: list[str]) -> float:
+    """Return the largest inverse mass of a body of the hand and the object [1/kg]."""
+    weights = [float(bare.body(body).invweight0[0]) for body in bodies]
+    return max(weights, default=0.0) + float(bare.body(names.OBJECT).invweight0[0])
+
+
+def _fine_steps(
+    model: mujoco.MjModel, parameters: list[PairParameters], timesteps: tuple[float, ...]
+) -> Iterator[FineStep]:
+    """Yield the contact parameters of fine time steps in the order of the model's pairs."""
+    pairs = [model.pair(one.pair.name).id for one in parameters] if timesteps else []
+    for index, timestep in enumerate(timesteps):
+        fine = np.zeros((model.npair, 4))
+        fine[pairs] = [one.fine[index] for one in parameters]
+        yield FineStep(timestep, fine[:, :2].copy(), fine[:, 2:].copy())
 
 
 def _same(spec: mujoco.MjSpec) -> mujoco.MjSpec:
@@ -414,7 +452,11 @@ class _Contacts(NamedTuple):
 
 
 def _contacts(
-    bare: mujoco.MjModel, self_pairs: list[Pair], scene: GraspScene, home: Array
+    bare: mujoco.MjModel,
+    self_pairs: list[Pair],
+    scene: GraspScene,
+    home: Array,
+    fine_steps: tuple[float, ...],
 ) -> _Contacts:
     """Convert the contacts of all pairs."""
     timestep = float(bare.opt.timestep)
@@ -429,7 +471,9 @@ def _contacts(
         sampled = postures if group.by_hand else postures[:1]
         key = cache_key if group is itself else None
         contacts.parameters.extend(
-            pair_parameters(bare, group.pairs, sampled, contact, scene, cache_key=key)
+            pair_parameters(
+                bare, group.pairs, sampled, contact, scene, fine_steps=fine_steps, cache_key=key
+            )
         )
         named = [pair.name for pair in group.pairs]
         if contact.converted:

@@ -26,7 +26,7 @@ from softgrasp.model.object import object_mass
 from softgrasp.model.placement import object_pose
 from softgrasp.model.shapes import extent
 from softgrasp.rendering.keyframes import has_phases, shown_phases
-from softgrasp.report.formatting import count, grouped, millimetres, signed
+from softgrasp.report.formatting import count, grouped, millimetres, newtons, signed
 from softgrasp.report.grasp_text import (
     MIN_SAG,
     criterion_text,
@@ -514,11 +514,10 @@ def acting_notes(result: GraspResult) -> list[str]:
             f"{one.actuator} ({one.force:.2g})".replace("_", " ") for one in model.saturated
         )
         notes.append(f"At their force limits at the end: {at_limit}.")
-    if model.impact_timestep_s is not None:
+    if result.peak is not None and result.peak.doubt:
         notes.append(
-            f"Peaks of force and depth at a first touch are not resolved by the time step of "
-            f"{1e3 * model.timestep_s:.3g} ms: they are too high until one of "
-            f"{1e3 * model.impact_timestep_s:.2g} ms. Contacts at rest do not depend on it."
+            f"The largest force of {newtons(result.peak.force_N)} is {result.peak.doubt}; the "
+            "depth of that touch is too high, and forces at rest may depend on the step as well."
         )
     if model.moving:
         fastest = max(pair.speed_m_s for pair in model.moving)

@@ -157,18 +157,18 @@ def contact_clause(result: GraspResult) -> str:
 
 def force_clause(result: GraspResult) -> str:
     """Describe the largest contact force, lost contacts, and forces within the hand at the end."""
-    if not (result.normal_force > 0.0).any():
+    peak = result.peak
+    if peak is None:
         return "No contact force during the run"
-    row, column = np.unravel_index(result.normal_force.argmax(), result.normal_force.shape)
-    label = label_of(result, str(result.contact_bodies[column]))
+    doubt = f" ({peak.doubt})" if peak.doubt else ""
     kinds = [event.kind for event in result.events]
     losses = kinds.count("lost")
     lost = f"contact was lost {count(losses, 'time')}"
     if not losses:
         lost = "no contact was lost" if "established" in kinds else "no contact was established"
     return (
-        f"Largest force {newtons(result.normal_force[row, column])} on {label} at "
-        f"{result.time[row]:.3f} s; {lost}{_within_hand_clause(result)}"
+        f"Largest force {newtons(peak.force_N)} on {label_of(result, peak.body)} at "
+        f"{peak.time_s:.3f} s{doubt}; {lost}{_within_hand_clause(result)}"
     )
 
 

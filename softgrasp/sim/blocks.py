@@ -16,15 +16,23 @@ import numpy as np
 from mujoco.rollout import Rollout
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.sim.control_state import ClosureLayout, DebouncedFlags, Integers, Recording
+from softgrasp.sim.control_state import (
+    STATE,
+    ClosureLayout,
+    DebouncedFlags,
+    Integers,
+    Peaks,
+    Recording,
+)
+from softgrasp.sim.step_refinement import StepRefinement
 
 SHORT_BLOCK, FREE_BLOCK, LONG_BLOCK = 8, 32, 64
 """Samples of a block: the fewest while targets move, where debouncing takes fewer; before the first
 touch; and while nothing moves or is counted."""
+LONGEST_BLOCK = 640
+"""Largest number of physics steps of a block of more than one sample."""
 MAX_SUBSTEPS = 20
 """Physics steps of a control sample from which on sample-by-sample steps cost as little."""
-STATE = mujoco.mjtState.mjSTATE_INTEGRATION
-"""Parts of MuJoCo's state that decide the next step, the solver's warm start included."""
 PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS
 CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)
 
@@ -37,6 +45,8 @@ class BlockRollout:
         model: mujoco.MjModel,
         data: mujoco.MjData,
         layout: ClosureLayout,
+        refinement: StepRefinement,
+        peaks: Peaks,
         warnings: Counter[str] | None = None,
     ) -> None:
         """Allocate the memory of a block.
@@ -45,11 +55,14 @@ class BlockRollout:
             model: Compiled scene.
             data: Its state; updated.
             layout: Constants of the loop.
+            refinement: Chooses the time step.
+            peaks: Largest forces so far; updated.
             warnings: MuJoCo's warnings so far, by their texts; those of steps that are set back
                 are removed; none are collected by default.
         """
         self._model, self._data, self._layout = model, data, layout
         self._models, self._datas = [model], [data]
+        self._refinement, self._peaks = refinement, peaks
         self._warnings: Counter[str] = Counter() if warnings is None else warnings
         self._rollout = Rollout(nthread=0).rollout
         self._begin = np.empty(mujoco.mj_stateSize(model, STATE))
@@ -57,7 +70,7 @@ class BlockRollout:
         before = mujoco.mj_stateSize(model, int(mujoco.mjtState.mjSTATE_WARMSTART) - 1 & int(STATE))
         self._initial = self._begin[None, :size]
         self._warm_start = self._begin[None, before : before + model.nv]
-        steps = LONG_BLOCK * layout.substeps
+        steps = max(LONG_BLOCK * layout.substeps, LONGEST_BLOCK)
         self._controls = np.empty((1, steps, model.nu))
         self._states = np.empty((1, steps, size))
         self._sensors = np.empty((1, steps, model.nsensordata))
@@ -75,6 +88,10 @@ class BlockRollout:
             contact: Debounced contacts.
             moving: Whether targets move.
         """
+        fitting = max(LONGEST_BLOCK // self._refinement.substeps, 1)
+        return min(self._size(contact, moving), self._refinement.samples_left, fitting)
+
+    def _size(self, contact: DebouncedFlags, moving: bool) -> int:
         samples = self._layout.samples
         if any(contact.counts):
             pairs = zip(contact.counts, contact.active, strict=True)
@@ -86,7 +103,7 @@ class BlockRollout:
 
     def run(
         self, plan: Array, contact: DebouncedFlags, recording: Recording, row: int
-    ) -> int | None:
+    ) -> tuple[int, bool] | None:
         """Step samples up to the first change of contact, and record positions and forces.
 
         Args:
@@ -96,38 +113,46 @@ class BlockRollout:
             row: Row of the first sample.
 
         Returns:
-            Number of finished samples. Where it is less than n, contact has changed, or a force is
-            not finite, in the sample after them, which is stepped. None where MuJoCo has warned:
+            Number of finished samples, and whether contact has changed, or a force is not finite,
+            in the sample after them, which is stepped then. Without such a change they may be fewer
+            than n, and even none, where the time step has changed. None where MuJoCo has warned:
             the state is that before the block.
         """
-        count, substeps = len(plan), self._layout.substeps
+        count, substeps = len(plan), self._refinement.substeps
         warnings = dict(self._warnings) if self._warnings else {}
         mujoco.mj_getState(self._model, self._data, self._begin, STATE)
         controls = self._controls[0, : count * substeps]
-        if substeps == 1:
-            controls[0], controls[1:] = self._data.ctrl, plan[:-1]
-        else:
-            controls[:substeps] = self._data.ctrl
-            controls[substeps:] = np.repeat(plan[:-1], substeps, axis=0)
+        controls[:substeps] = self._data.ctrl
+        controls[substeps:] = np.repeat(plan[:-1], substeps, axis=0)
         self._step(count * substeps)
         if any(self._data.warning.number.tolist()):
             mujoco.mj_setState(self._model, self._data, self._begin, STATE)
             return None
         states = self._states[0, substeps - 1 : count * substeps : substeps]
         sensors = self._sensors[0, substeps - 1 : count * substeps : substeps, self._forces]
-        changed = self._first_change(sensors, contact)
-        finished = count if changed is None else changed
+        forces, ahead = self._of_bodies(sensors), self._ahead(plan, substeps)
+        onset = self._refinement.first_onset(ahead)
+        usable = count if onset is None else onset
+        changed = self._first_change(forces[:usable], contact)
+        finished = usable if changed is None else changed
+        stepped = finished if changed is None else finished + 1
         recording.qpos[row : row + finished] = states[:finished, self._qpos]
-        evaluated = min(finished + 1, count)
-        recording.force[row : row + evaluated] = sensors[:evaluated]
-        if changed is None:
-            self._data.ctrl[:] = plan[-1]
-        elif evaluated < count:
+        recording.force[row : row + stepped] = sensors[:stepped]
+        if stepped < count:
             mujoco.mj_setState(self._model, self._data, self._begin, STATE)
             self._warnings.clear()
             self._warnings.update(warnings)
-            self._step(evaluated * substeps)
-        return finished
+            if stepped:
+                self._step(stepped * substeps)
+        if changed is None and finished:
+            self._data.ctrl[:] = plan[finished - 1]
+        if forces[:stepped].any():
+            every = self._of_bodies(self._sensors[0, : stepped * substeps, self._forces])
+            self._peaks.update(every, row, substeps)
+        self._refinement.follow(ahead[:stepped], self._data)
+        if onset is not None and changed is None:
+            self._refinement.refine()
+        return finished, changed is not None
 
     def _step(self, steps: int) -> None:
         """Step from the state at the start of the block."""
@@ -144,18 +169,30 @@ class BlockRollout:
             sensordata=self._sensors[:, :steps],
         )
 
-    def _first_change(self, sensors: Array, contact: DebouncedFlags) -> int | None:
-        """Debounce the samples of a block up to the first change; None without one.
+    def _ahead(self, plan: Array, substeps: int) -> Array:
+        """Return the forces after each sample, which the step after it computes, (n, nb) [N]."""
+        if not self._refinement.active:
+            return np.zeros((0, self._bodies))
+        after = self._sensors[0, substeps : len(plan) * substeps : substeps, self._forces]
+        last = self._refinement.ahead(self._data, plan[-1])
+        return np.vstack([self._of_bodies(after), last])
 
-        Args:
-            sensors: Contact sensors, (n, nf) [N].
-            contact: Debounced contacts; updated.
-        """
+    def _of_bodies(self, sensors: Array) -> Array:
+        """Sum the normal forces of the contacts of each body, (n, nb) [N]."""
         forces = sensors[:, :: 3 * self._slots]
         for slot in range(1, self._slots):
             forces = forces + sensors[:, 3 * slot :: 3 * self._slots]
+        return forces
+
+    def _first_change(self, forces: Array, contact: DebouncedFlags) -> int | None:
+        """Debounce the samples of a block up to the first change; None without one.
+
+        Args:
+            forces: Normal forces of the bodies, (n, nb) [N].
+            contact: Debounced contacts; updated.
+        """
         threshold, samples = self._layout.threshold, self._layout.samples
-        if _is_settled(forces, contact, threshold, samples):
+        if not len(forces) or _is_settled(forces, contact, threshold, samples):
             return None
         for sample, row in enumerate(forces.tolist()):
             if contact.update(row, threshold, samples) or not math.isfinite(sum(row)):

@@ -38,6 +38,8 @@ establish contact; with more, a finger that chatters would never press."""
 RELEASE_RATIO = 0.9
 """Fraction of the requested force below which a stopped actuator continues. Without this band
 fingers that share a load advance alternately and push the object along."""
+STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+"""Parts of MuJoCo's state that decide the next step, the solver's warm start included."""
 ROWS = ("time", "qpos", "control", "force", "in_contact")
 """Fields of a recording, one row per control sample."""
 
@@ -87,6 +89,8 @@ class ClosureLayout:
     """[s]"""
     control_period: float
     """[s]"""
+    actuator_bias: Array
+    """``actuator_biasprm`` as described, without what a time step adds, (nu, 10)."""
     prescribed: bool
     """Whether joints follow their targets exactly."""
     feels: bool
@@ -127,6 +131,7 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
         substeps=round(scene.control_period / model.opt.timestep),
         timestep=float(model.opt.timestep),
         control_period=scene.control_period,
+        actuator_bias=model.actuator_biasprm.copy(),
         prescribed=prescribed,
         feels=scene.closure.sense == "sensor",
     )
@@ -257,6 +262,34 @@ class ClosureState:
     def copy(self) -> ClosureState:
         """Return an independent copy."""
         return deepcopy(self)
+
+
+@dataclass
+class Peaks:
+    """Largest normal force of each body in any physics step so far: nb bodies."""
+
+    force: Array
+    """(nb,) [N]"""
+    row: Integers
+    """Row of the control sample at whose end, or before which, it acted, (nb,)."""
+
+    @classmethod
+    def of(cls, bodies: int) -> Peaks:
+        """Return peaks of zero."""
+        return cls(np.zeros(bodies), np.zeros(bodies, dtype=np.int64))
+
+    def update(self, forces: Array, row: int, substeps: int = 1) -> None:
+        """Add the forces of consecutive physics steps.
+
+        Args:
+            forces: Normal forces, (n, nb) [N].
+            row: Row of the first control sample.
+            substeps: Physics steps of a control sample.
+        """
+        largest = forces.max(axis=0)
+        for body in np.flatnonzero(largest > self.force).tolist():
+            self.force[body] = largest[body]
+            self.row[body] = row + int(forces[:, body].argmax()) // substeps
 
 
 @dataclass

@@ -159,7 +159,8 @@ def miss_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
         run: The finished run.
         forces: Normal forces on the object that is to be grasped [N], (T, nb).
     """
-    if still_closing(run) or run.model.nflex or (forces > 0.0).any():  # or it was still closing
+    touched = bool((forces > 0.0).any()) or (run.peaks is not None and bool(run.peaks.force.any()))
+    if still_closing(run) or run.model.nflex or touched:
         return ()
     nearest = _nearest(run)
     if nearest <= 0.0:

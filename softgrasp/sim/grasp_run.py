@@ -26,7 +26,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model.closing_check import closing_obstacle
 from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
-from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
+from softgrasp.sim.control_state import ClosureState, Peaks, Recording, closure_layout
 from softgrasp.sim.debounced_closing import GRIP_INTERVAL
 from softgrasp.sim.engine import Workspace, caught_warnings, has_diverged
 from softgrasp.sim.friction import SlipFriction
@@ -41,6 +41,7 @@ from softgrasp.sim.motion_plan import (
 from softgrasp.sim.result import ContactEvent
 from softgrasp.sim.run_record import Engine, EventLog, PullRecord, PushRecord
 from softgrasp.sim.sensors import Sensing
+from softgrasp.sim.step_refinement import StepRefinement
 from softgrasp.sim.stepper import MujocoStepper, Plans, Stepper, driven
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 
@@ -123,6 +124,11 @@ class ClosureRun:
     def recording(self) -> Recording:
         """Time series recorded so far."""
         return self._stepper.recording
+
+    @property
+    def peaks(self) -> Peaks | None:
+        """Largest forces in any physics step so far; None in an engine that does not know them."""
+        return self._stepper.peaks if isinstance(self._stepper, MujocoStepper) else None
 
     @property
     def max_samples(self) -> int:
@@ -317,6 +323,7 @@ class ClosureRun:
             self.layout,
             self.state,
             recording,
+            StepRefinement(self.layout, self.stiffness, self.model, self.built.fine),
             friction,
             self.sensing,
             self.engine_warnings,

@@ -220,6 +220,8 @@ def leaving_speed(result: GraspResult, end: int) -> float:
     several = result.object_normal_force
     forces = result.normal_force if several is None else several[..., 0]
     touched = np.flatnonzero((forces[: end + 1] > 0.0).any(axis=1))
+    if not touched.size and result.peak is not None:  # it was struck between two samples
+        touched = np.searchsorted(result.time, [result.peak.time_s - 1e-9])
     if not touched.size or touched[-1] >= end:
         return 0.0
     first = int(touched[-1])

@@ -62,6 +62,8 @@ ADDED_KEYS = (*SOFT_KEYS, *OBJECTS_KEYS, "object_nodes", *SENSOR_KEYS)
 WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
 
 
+ROUNDING = 1e-3
+"""Relative tolerance in the comparison of two time steps."""
 REST_SPEED = 1e-3
 """Speed below which a pair in contact is at rest [m/s]."""
 
@@ -192,6 +194,8 @@ class ContactModel(Description):
 
     integrator: str
     timestep_s: float
+    """Time step; while contacts begin and end the physics takes those of ``fine_timesteps_s``."""
+    fine_timesteps_s: tuple[float, ...] = ()
     pairs: tuple[PairContact, ...] = ()
     """What acted in every pair that touched; empty for other engines than MuJoCo and native
     contacts."""
@@ -200,9 +204,10 @@ class ContactModel(Description):
 
     @property
     def impact_timestep_s(self) -> float | None:
-        """Time step that resolves the first touch of every pair [s]; None where this one does."""
-        step = min((pair.impact_timestep_s for pair in self.pairs), default=self.timestep_s)
-        return step if step < self.timestep_s else None
+        """Step that resolves the first touch of every pair [s]; None where that of the run does."""
+        shortest = min((*self.fine_timesteps_s, self.timestep_s))
+        step = min((pair.impact_timestep_s for pair in self.pairs), default=shortest)
+        return step if step < shortest else None
 
     @property
     def moving(self) -> tuple[PairContact, ...]:
@@ -212,6 +217,38 @@ class ContactModel(Description):
     def set_stiffness(self, pair: str) -> float:
         """Return the stiffness that was set for a pair of bodies [N/m]."""
         return self.set_stiffness_N_m.get(pair, self.used.stiffness)
+
+
+class PeakForce(Description):
+    """The largest normal force of a body of the hand on objects in a run."""
+
+    body: str
+    force_N: float
+    time_s: float
+    """Control sample at whose end, or before which, it acted."""
+    every_step: bool
+    """Whether forces were compared at every physics step, or at control samples only."""
+    timestep_s: float
+    """Step of the physics while contacts begin."""
+    resolving_timestep_s: float | None = None
+    """Step up to which a first touch of this body is resolved within 15 %; None where not known."""
+
+    @property
+    def resolved(self) -> bool:
+        """Whether it is within 15 % of that at a shorter step."""
+        limit = self.resolving_timestep_s
+        return self.every_step and limit is not None and self.timestep_s <= limit * (1.0 + ROUNDING)
+
+    @property
+    def doubt(self) -> str:
+        """Reason why it is not resolved, for a sentence; empty where it is."""
+        if self.resolved:
+            return ""
+        if not self.every_step:
+            return "not resolved: compared at control samples only, too low"
+        text = f"not resolved at the time step of {1e3 * self.timestep_s:.3g} ms, too low"
+        limit = self.resolving_timestep_s
+        return text if limit is None else f"{text}: a first touch needs {1e3 * limit:.2g} ms"
 
 
 class PhaseSpan(Description):
@@ -358,6 +395,8 @@ class GraspResult:
     objects: tuple[ObjectMotion, ...]
     contact_model: ContactModel
     hold: HoldTest | None
+    peak: PeakForce | None = None
+    """Largest normal force of a body; None where nothing was touched."""
     soft_fingers: tuple[SoftFingerEnd, ...] = ()
     phases: tuple[PhaseSpan, ...] = ()
     """Parts of the run, in order."""
@@ -461,6 +500,11 @@ class GraspResult:
     def force_on_objects_N(self) -> float:
         """Sum of the normal forces of the hand on objects at the end [N]."""
         return sum(contact.normal_force_N for contact in self.contacts)
+
+    @property
+    def peak_force(self) -> float:
+        """The largest normal force of a body of the hand on objects in any physics step [N]."""
+        return 0.0 if self.peak is None else self.peak.force_N
 
     @property
     def force_within_hand_N(self) -> float:

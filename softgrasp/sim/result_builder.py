@@ -26,7 +26,9 @@ from softgrasp.model import names
 from softgrasp.model.contact_sensors import MAX_SLOTS
 from softgrasp.model.deformable import full_size, node_track
 from softgrasp.model.scene import compile_model
+from softgrasp.model.timestep import RESOLVED
 from softgrasp.sim.contacts import ContactPoint, OtherPoint, merged, on_hardest
+from softgrasp.sim.control_state import Peaks
 from softgrasp.sim.diagnostics import closing_warnings, miss_warnings
 from softgrasp.sim.engine import sentences
 from softgrasp.sim.hold_result import (
@@ -48,6 +50,7 @@ from softgrasp.sim.result import (
     ObjectMotion,
     OtherContact,
     PairContact,
+    PeakForce,
     PhaseSpan,
     SaturatedActuator,
     SoftFingerEnd,
@@ -114,6 +117,9 @@ def result_of(
     hold = hold_test(run, tracks)
     held = is_held(run, hold, forces_on_objects(run, force)[-1, :, 0])
     messages += creep_warnings(scene, hold, held) + zero_gravity_warnings(scene, hold)
+    peak = peak_force(run, force)
+    if run.finished and peak is not None and peak.doubt:
+        messages += (f"peak force of {peak.force_N:.3g} N on {peak.body}: {peak.doubt}",)
     pressure, curvature = soft_series(run)
     called = zip(scene.object_names, tracks, strict=True)
     motions = tuple(object_motion(name, *track) for name, track in called)
@@ -137,10 +143,12 @@ def result_of(
             set_stiffness_N_m=_others_than(set_values, run.built.contact.stiffness),
             integrator=run.engine.integrator,
             timestep_s=run.engine.timestep,
+            fine_timesteps_s=_fine_timesteps(run),
             pairs=pairs,
             saturated=saturated_actuators(run),
         ),
         hold=hold,
+        peak=peak,
         quality_log=None if quality_rate is None else quality_log(run, quality_rate),
         phases=_phases(run),
         soft_fingers=() if run.diverged else soft_ends(run),
@@ -224,6 +232,51 @@ def pair_contacts(run: FinishedRun) -> tuple[PairContact, ...]:
     return tuple(contacts)
 
 
+def peak_force(run: FinishedRun, force: Array) -> PeakForce | None:
+    """Return the largest normal force of a body; None where nothing was touched.
+
+    Args:
+        run: The run.
+        force: Recorded contact forces, (T, nb, slots, 3) [N].
+    """
+    peaks = run.peaks
+    if peaks is None:
+        sampled = force[..., 0].sum(-1)
+        peaks = Peaks(sampled.max(axis=0), sampled.argmax(axis=0))
+    if peaks.force.max(initial=0.0) <= 0.0:
+        return None
+    column, recording = int(peaks.force.argmax()), run.recording
+    body = run.built.bodies[column]
+    return PeakForce(
+        body=body,
+        force_N=float(peaks.force[column]),
+        time_s=float(recording.time[min(int(peaks.row[column]), recording.rows - 1)]),
+        every_step=run.peaks is not None,
+        timestep_s=min((*_fine_timesteps(run), run.engine.timestep)),
+        resolving_timestep_s=_impact_timestep(run, body),
+    )
+
+
+def _impact_timestep(run: FinishedRun, body: str) -> float | None:
+    """Return the step that resolves a touch of a body and an object [s]; None if it has none."""
+    model, built = run.model, run.built
+    touching = model.geom_bodyid[model.pair_geom1] == model.body(body).id
+    second = model.geom_bodyid[model.pair_geom2].tolist()
+    touching &= [names.is_object(model.body(other).name) for other in second]
+    converted = np.flatnonzero(touching & (built.pair_solref[:, 0] < 0.0)).tolist()
+    if not converted:
+        return None
+    stiffness = np.array([built.stiffness[model.pair(pair).name] for pair in converted])
+    impedance = model.pair_solimp[converted, 0]
+    inverse_masses = -built.pair_solref[converted, 0] / ((1.0 - impedance) * stiffness)
+    return RESOLVED / (float(inverse_masses.max()) * built.contact.damping)
+
+
+def _fine_timesteps(run: FinishedRun) -> tuple[float, ...]:
+    """Return the time steps while contacts begin and end [s]; none in other engines."""
+    return () if run.peaks is None else tuple(fine.timestep for fine in run.built.fine)
+
+
 def saturated_actuators(run: FinishedRun) -> tuple[SaturatedActuator, ...]:
     """Return the actuators that are at their force limits at the end; none for other engines."""
     if run.stiffness is None or run.diverged:
@@ -272,6 +325,7 @@ def _status(run: FinishedRun, motion: ObjectMotion, force: Array) -> GraspStatus
     if run.scene.on_wrist:
         return _status_of_sequence(run)
     touched = any(event.kind == "touching" for event in run.events)
+    touched |= run.peaks is not None and bool(run.peaks.force.any())  # between two samples
     in_contact = any(run.state.in_contact)
     if run.scene.objects:  # only the one to be grasped counts
         pressed = forces_on_objects(run, force)[..., 0]

@@ -27,6 +27,7 @@ from softgrasp.sim.result import (
     HoldTest,
     ObjectMotion,
     OtherContact,
+    PeakForce,
     PhaseSpan,
     SoftFingerEnd,
 )
@@ -118,11 +119,16 @@ def document(result: GraspResult) -> dict[str, Any]:
         "phases": result.phases or None,
         "quality": result.quality,
         "hold": None if result.hold is None else _hold(result.hold),
+        "peak_force": None if result.peak is None else _peak(result.peak),
         "warnings": result.warnings,
         "trajectory_sha256": result.trajectory_sha256,
     }
     always = ("held",)
     return {k: _plain(v) for k, v in values.items() if v is not None or k in always}
+
+
+def _peak(peak: PeakForce) -> dict[str, Any]:
+    return peak.model_dump(mode="json", exclude_none=True) | {"resolved": peak.resolved}
 
 
 def _hold(hold: HoldTest) -> dict[str, Any]:
@@ -156,6 +162,7 @@ def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> Gra
         objects=tuple(_made(ObjectMotion, part) for part in document_data["objects"]),
         contact_model=_made(ContactModel, document_data["contact_model"]),
         hold=_made(HoldTest, document_data["hold"]) if "hold" in document_data else None,
+        peak=_peak_of(document_data.get("peak_force")),
         soft_fingers=tuple(
             _made(SoftFingerEnd, part) for part in document_data.get("soft_fingers", ())
         ),
@@ -166,6 +173,12 @@ def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> Gra
         **{key: arrays[key] for key in TRAJECTORY_KEYS},
         **{key: arrays[key] for key in ADDED_KEYS if key in arrays},
     )
+
+
+def _peak_of(value: dict[str, Any] | None) -> PeakForce | None:
+    if value is None:
+        return None
+    return _made(PeakForce, {key: part for key, part in value.items() if key != "resolved"})
 
 
 def _advice(message: str, status: GraspStatus) -> str:

@@ -18,7 +18,7 @@ from softgrasp.description.task import Pull
 from softgrasp.model import names
 from softgrasp.model.scene import BuiltScene
 from softgrasp.sim.contacts import BodyContactState, ContactPoint, OtherPoint, merged, on_hardest
-from softgrasp.sim.control_state import ClosureLayout, ClosureState, Recording
+from softgrasp.sim.control_state import ClosureLayout, ClosureState, Peaks, Recording
 from softgrasp.sim.debounced_closing import ESTABLISHED, LOST, TOUCHING
 from softgrasp.sim.motion_plan import PhaseRows
 from softgrasp.sim.result import ContactEvent
@@ -103,6 +103,10 @@ class FinishedRun(Protocol):
     @property
     def stiffness(self) -> StiffnessFeedback | None:
         """Contacts that acted; None in other engines than MuJoCo."""
+
+    @property
+    def peaks(self) -> Peaks | None:
+        """Largest forces in any physics step; None in engines that report control samples only."""
 
     @property
     def data(self) -> mujoco.MjData:

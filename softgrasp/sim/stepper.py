@@ -22,21 +22,24 @@ import mujoco
 import numpy as np
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.sim.blocks import STATE, BlockRollout, can_step_blocks, ends_of_equal_rows
+from softgrasp.sim.blocks import BlockRollout, can_step_blocks, ends_of_equal_rows
 from softgrasp.sim.contacts import ContactPoint, ContactReader
 from softgrasp.sim.control_state import (
     LIGHT_TOUCH_FACTOR,
     RELEASE_RATIO,
     SEPARATION_FACTOR,
+    STATE,
     ClosureLayout,
     ClosureState,
     Integers,
+    Peaks,
     Recording,
 )
 from softgrasp.sim.debounced_closing import free_actuators, grip_targets, latch, light_touches
 from softgrasp.sim.friction import SlipFriction
 from softgrasp.sim.motion_plan import planned_targets
 from softgrasp.sim.sensors import SavedErrors, Sensing
+from softgrasp.sim.step_refinement import SavedSteps, StepRefinement
 
 PLAN_STEPS = 512
 """Physics steps that are planned at once, and between two checks for divergence and Ctrl-C: about
@@ -50,6 +53,8 @@ BACKTRACK_RATIO = 0.8
 again, slowly, for the rest, and an object that others have pushed is by then gone."""
 
 Outcome = TypeVar("Outcome")
+FrictionState = tuple[Array, list[int]]
+"""Coefficients and sliding pairs of switching friction."""
 Plans = Generator[Array, int, None]
 """Yields targets of coming samples, (n, nd), and receives the number of finished ones."""
 
@@ -294,12 +299,12 @@ class Snapshot(NamedTuple):
     engine: Array
     controller: ClosureState
     previous: Array
-    friction: tuple[Array, list[int]] | None
-    """Coefficients and sliding pairs of switching friction; None without it."""
+    friction: FrictionState | None
+    """None without switching friction."""
     sensing: SavedErrors | None
     """Delayed readings and random states of the sensors; None without sensors."""
-    pair_solref: Array
-    """Stiffness and damping of all geom pairs."""
+    steps: SavedSteps
+    """Time step, and stiffness and damping of all geom pairs."""
 
 
 class MujocoStepper(Stepper):
@@ -312,6 +317,7 @@ class MujocoStepper(Stepper):
         layout: ClosureLayout,
         state: ClosureState,
         recording: Recording,
+        refinement: StepRefinement,
         friction: SlipFriction | None = None,
         sensing: Sensing | None = None,
         warnings: Counter[str] | None = None,
@@ -324,6 +330,7 @@ class MujocoStepper(Stepper):
             layout: Constants of the loop.
             state: Targets and flags; updated.
             recording: Grows by one row per sample.
+            refinement: Chooses the time step.
             friction: Switching friction, where the scene has it.
             sensing: The sensors, where the scene has some.
             warnings: MuJoCo's warnings so far, by their texts; none are collected by default.
@@ -331,10 +338,13 @@ class MujocoStepper(Stepper):
         super().__init__(layout, state, recording)
         self._model, self._data = model, data
         self._friction, self._sensing = friction, sensing
-        self._gravity = model.opt.gravity
+        self._gravity, self.refinement = model.opt.gravity, refinement
+        """Chooses the time step."""
         end = layout.first_force + layout.force_sum.shape[1]
         self._sensors = data.sensordata[layout.first_force : end]
         self._forces = np.zeros(layout.force_sum.shape[0])
+        self.peaks = Peaks.of(layout.force_sum.shape[0])
+        """Largest normal forces in any physics step so far."""
         self._previous = state.targets
         """Targets of the sample before the last one, (nd,)."""
         stopped = layout.stop_force is not None or layout.torque_limits is not None
@@ -343,9 +353,13 @@ class MujocoStepper(Stepper):
         self._blocks: BlockRollout | None = None
         if friction is None and sensing is None and can_step_blocks(model, layout):
             self._blocks = BlockRollout(
-                model, data, layout, Counter() if warnings is None else warnings
+                model,
+                data,
+                layout,
+                refinement,
+                self.peaks,
+                Counter() if warnings is None else warnings,
             )
-        self._fractions = (np.arange(layout.substeps) / layout.substeps)[:, None]
         self._qpos_of_joints = _slice_or_indices(layout.qpos_of_actuator)
         self._dofs_of_joints = _slice_or_indices(layout.dof_of_actuator)
 
@@ -365,32 +379,31 @@ class MujocoStepper(Stepper):
             if ends is not None:
                 end, self._gravity[:] = min(end, ends[done]), loads[done]
             block = plan[done:end]
-            finished = self._blocks.run(block, contact, self.recording, first + done)
-            if finished is None:  # a single step shows what has happened
+            outcome = self._blocks.run(block, contact, self.recording, first + done)
+            if outcome is None:  # a single step shows what has happened
                 self._blocks = None
                 return self._run_samples(plan, done)
+            finished, changed = outcome
             done += finished
-            if finished < len(block):
+            if changed:
                 return done
         return done
 
     def _run_samples(self, plan: Array, done: int) -> int:
         """Run planned samples from index ``done`` on one by one, as ``run_chunk``."""
-        model, data, counts = self._model, self._data, self._state.contact.counts
-        control, position, substeps = data.ctrl, data.qpos, self._layout.substeps
+        data, counts = self._data, self._state.contact.counts
+        control, position = data.ctrl, data.qpos
         first, log = self.recording.rows, self.recording.qpos
         loads, always = self.loads[: len(plan)], self._detects_always
-        sensing, detect, step = self._sensing, self._detect, mujoco.mj_step
-        motion = self._planned_motion(plan) if self._by_substeps else None
+        sensing, detect = self._sensing, self._detect
+        controls = self._planned_controls(plan) if self._by_substeps else None
         for index in range(done, len(plan)):
             row = first + index
             if len(loads):
                 self._gravity[:] = loads[index]
             if row:
-                if motion is None:
-                    step(model, data, substeps)
-                else:
-                    self._step_by_substeps(motion, index)
+                moves = None if controls is None else controls[index : index + 2]
+                self._step_refined(row, plan[index], moves)
             if sensing is not None:
                 sensing.sample(row, data)
             # without a contact, and none to lose, there is nothing to detect or to record
@@ -400,28 +413,74 @@ class MujocoStepper(Stepper):
             log[row] = position
         return len(plan)
 
+    def _step_refined(self, row: int, after: Array, moves: Array | None) -> None:
+        """Step one sample, with short steps where a force begins or ends in it.
+
+        Args:
+            row: Row of the sample.
+            after: Targets that are commanded after it, (nd,).
+            moves: Targets at its begin and end, (2, nd), where single steps need them.
+        """
+        refinement = self.refinement
+        if not refinement.active:
+            self.peaks.update(self._step(moves)[None], row)
+            return
+        begin = None if refinement.is_finest else self._engine_state()
+        peaks = self._step(moves)
+        ahead = refinement.ahead(self._data, after)[None]
+        if begin is not None and refinement.first_onset(ahead) is not None:
+            self._restore(*begin)
+            refinement.refine()
+            peaks = self._step(moves)
+            ahead = refinement.ahead(self._data, after)[None]
+        self.peaks.update(peaks[None], row)
+        refinement.follow(ahead, self._data)
+
+    def _step(self, controls: Array | None) -> Array:
+        """Step one sample; return the largest normal force of each body in it, (nb,) [N]."""
+        model, data, substeps = self._model, self._data, self.refinement.substeps
+        if controls is not None:
+            return self._step_by_substeps(controls)
+        peaks = np.zeros_like(self._forces)
+        for _ in range(substeps):
+            mujoco.mj_step(model, data)
+            if data.ncon:
+                np.maximum(peaks, self._body_forces(), out=peaks)
+        return peaks
+
+    def _body_forces(self) -> Array:
+        """Return the normal force of each body in the last step, a view, (nb,) [N]."""
+        forces: Array = np.dot(self._layout.force_sum, self._sensors, out=self._forces)
+        return forces
+
     def saved(self) -> Snapshot:
         """Return the present state of the run."""
-        engine = np.empty(mujoco.mj_stateSize(self._model, STATE))
-        mujoco.mj_getState(self._model, self._data, engine, STATE)
-        law = self._friction
-        friction = None if law is None else (law.friction.copy(), law.slipping.copy())
         errors = None if self._sensing is None else self._sensing.saved()
-        solref = self._model.pair_solref.copy()
-        return Snapshot(engine, self._state.copy(), self._previous.copy(), friction, errors, solref)
+        engine, friction = self._engine_state()
+        steps, previous = self.refinement.saved(), self._previous.copy()
+        return Snapshot(engine, self._state.copy(), previous, friction, errors, steps)
 
     def put_back(self, saved: Snapshot) -> None:
         """Restore an earlier state; recorded rows are kept, and frozen targets remain so."""
-        mujoco.mj_setState(self._model, self._data, saved.engine, STATE)
+        self._restore(saved.engine, saved.friction)
         vars(self._state).update(vars(saved.controller.copy()))
         self._previous = saved.previous.copy()
-        self._model.pair_solref[:] = saved.pair_solref
-        if self._friction is not None and saved.friction is not None:
-            self._friction.friction[:], self._friction.slipping[:] = saved.friction
+        self.refinement.put_back(saved.steps)
         if self._sensing is not None and saved.sensing is not None:
             self._sensing.put_back(saved.sensing)
         self._path = np.zeros((0, 0))
         self._replan()
+
+    def _engine_state(self) -> tuple[Array, FrictionState | None]:
+        """Return the state of the engine and of switching friction."""
+        engine, law = np.empty(mujoco.mj_stateSize(self._model, STATE)), self._friction
+        mujoco.mj_getState(self._model, self._data, engine, STATE)
+        return engine, None if law is None else (law.friction.copy(), law.slipping.copy())
+
+    def _restore(self, engine: Array, friction: FrictionState | None) -> None:
+        mujoco.mj_setState(self._model, self._data, engine, STATE)
+        if self._friction is not None and friction is not None:
+            self._friction.friction[:], self._friction.slipping[:] = friction
 
     def step_sample(self, targets: Array) -> Array:
         """Step one sample towards externally set targets; nothing is detected or recorded.
@@ -433,51 +492,49 @@ class MujocoStepper(Stepper):
             Values of the contact sensors, a view, (nf,) [N].
         """
         self._data.ctrl[:] = targets
-        if self._by_substeps:
-            self._step_by_substeps(self._motion(np.stack([self._previous, targets])), 0)
-        else:
-            mujoco.mj_step(self._model, self._data, self._layout.substeps)
+        controls = np.stack([self._previous, targets]) if self._by_substeps else None
+        self._step_refined(0, targets, controls)
         sensors: Array = self._sensors
         return sensors
 
-    def _planned_motion(self, plan: Array) -> _Motion:
+    def _planned_controls(self, plan: Array) -> Array:
+        """Return the targets before, at and after all samples of a plan, (n + 2, nd)."""
         start = self._data.ctrl if self.recording.rows else self._previous
-        return self._motion(np.vstack([self._previous, start, plan[:-1]]))
+        return np.vstack([self._previous, start, plan[:-1]])
 
-    def _motion(self, controls: Array) -> _Motion:
-        """Interpolate prescribed joints linearly at every physics step between two targets.
+    def _step_by_substeps(self, controls: Array) -> Array:
+        """Step one sample in single steps, where joints are prescribed or friction switches.
+
+        Prescribed joints move on a line between two targets.
 
         Args:
-            controls: Targets of consecutive samples, (n + 1, nd).
-        """
-        layout = self._layout
-        if not layout.prescribed:
-            none = controls[:, :0]
-            return _Motion(controls, np.zeros((len(controls) - 1, layout.substeps, 0)), none)
-        moves = np.diff(controls, axis=0)
-        positions = controls[:-1, None] + moves[:, None] * self._fractions
-        return _Motion(controls, positions, moves / (layout.substeps * layout.timestep))
+            controls: The targets, (2, nd).
 
-    def _step_by_substeps(self, motion: _Motion, index: int) -> None:
-        """Step one sample in single steps, where joints are prescribed or friction switches."""
+        Returns:
+            Largest normal force of each body, (nb,) [N].
+        """
         model, data, friction = self._model, self._data, self._friction
-        qpos, qvel, step = data.qpos, data.qvel, mujoco.mj_step
+        substeps, prescribed = self.refinement.substeps, self._layout.prescribed
         joints, dofs = self._qpos_of_joints, self._dofs_of_joints
-        velocity = motion.velocities[index]
-        for position in motion.positions[index]:
-            qpos[joints] = position
-            qvel[dofs] = velocity
-            step(model, data)
-            if friction is not None and data.ncon:
-                friction.update(data)
-        self._previous = motion.controls[index + 1]
+        move, peaks = controls[1] - controls[0], np.zeros_like(self._forces)
+        velocity = move / (substeps * float(model.opt.timestep))
+        for step in range(substeps):
+            if prescribed:
+                data.qpos[joints] = controls[0] + move * (step / substeps)
+                data.qvel[dofs] = velocity
+            mujoco.mj_step(model, data)
+            if data.ncon:
+                np.maximum(peaks, self._body_forces(), out=peaks)
+                if friction is not None:
+                    friction.update(data)
+        self._previous = controls[1]
+        return peaks
 
     def _detect(self, row: int) -> bool:
         """Record the forces of the last step and detect contact; True if it has changed."""
         state, layout = self._state, self._layout
         self.recording.force[row] = self._sensors
-        np.dot(layout.force_sum, self._sensors, out=self._forces)
-        forces = self._forces.tolist()
+        forces = self._body_forces().tolist()
         if layout.feels and self._sensing is not None:
             # noise around zero is no touch
             felt = self._sensing.felt()
@@ -521,17 +578,6 @@ class MujocoStepper(Stepper):
     @cached_property
     def _backtracking(self) -> TargetBacktracking:
         return TargetBacktracking(self._model, self._layout)
-
-
-class _Motion(NamedTuple):
-    """Prescribed joint positions at the steps of n samples; nj is 0 without such joints."""
-
-    controls: Array
-    """Targets at the start and after each sample, (n + 1, nd)."""
-    positions: Array
-    """(n, substeps, nj) [rad or m]"""
-    velocities: Array
-    """(n, nj) [rad/s or m/s]"""
 
 
 def _slice_or_indices(indices: Integers) -> slice | Integers:

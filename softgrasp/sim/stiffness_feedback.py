@@ -21,6 +21,7 @@ import numpy as np
 
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import BuiltScene
+from softgrasp.model.timestep import RESOLVED
 
 INTERVAL, LONGEST_INTERVAL = 32, 128
 """Control samples between two corrections, at first and at most: fewer than the 0.2 s in which a
@@ -35,9 +36,6 @@ SMALLEST_DEPTH = 1e-12
 """Depth that a contact counts with at least [m]."""
 FRICTION_DIMENSION = 3
 """Contact dimension from which on contacts have friction."""
-RESOLVED = 0.15
-"""Time step over 1/(A·D), with A the inverse mass of a pair, up to which the depth of an impact is
-within 15 % of that at a fine step (measured, decision 0004) [–]."""
 AT_LIMIT = 0.99
 """Fraction of the friction limit at which a contact counts as sliding."""
 
@@ -96,8 +94,7 @@ class StiffnessFeedback:
         """
         model = self._model = built.model if model is None else model
         model.pair_solref[:] = built.pair_solref
-        discrete = model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE
-        self._implicit_step = float(model.opt.timestep) if discrete else 0.0
+        self._discrete = model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE
         self.history: list[tuple[int, Array]] | None = None
         """Control sample and ``pair_solref`` of each correction, where a list is set."""
         self._log: list[list[ActingContact]] = []
@@ -130,7 +127,8 @@ class StiffnessFeedback:
         """
         if not (data.ncon and self._described):
             return []
-        contact, step, friction = data.contact, self._implicit_step, self._model.pair_friction
+        contact, friction = data.contact, self._model.pair_friction
+        step = float(self._model.opt.timestep) if self._discrete else 0.0
         # lists: of a few contacts they are read several times faster than arrays
         parameters, scales = data.efc_KBIP.tolist(), data.efc_R.tolist()
         forces = data.efc_force.tolist()
@@ -162,17 +160,30 @@ class StiffnessFeedback:
         contacts = self.acting(data)
         if contacts:
             self._log.append(contacts)
+        ratios = self._scale(contacts)
+        if ratios and self.history is not None:
+            self.history.append((row, self._model.pair_solref.copy()))
+        right = all(abs(ratio - 1.0) <= TOLERANCE for ratio in ratios.values())
+        settled = right and self._touching == [*ratios]
+        self._interval = min(2 * self._interval, LONGEST_INTERVAL) if settled else INTERVAL
+        self._touching, self.next_row = [*ratios], row + self._interval
+
+    def align(self, data: mujoco.MjData) -> None:
+        """Scale ``solref`` of every pair in contact once, after a change of the time step.
+
+        Args:
+            data: The engine state after the first control sample with the new step.
+        """
+        self._scale(self.acting(data))
+
+    def _scale(self, contacts: list[ActingContact]) -> dict[int, float]:
+        """Scale ``solref`` of pairs in contact; return the factors of their stiffness."""
         acting = {pair: _mean_stiffness(of_pair) for pair, of_pair in _by_pair(contacts)}
         ratios = {pair: self._described[pair] / stiffness for pair, stiffness in acting.items()}
         for pair, ratio in ratios.items():
             limited = min(max(ratio, 1.0 / LARGEST_CHANGE), LARGEST_CHANGE)
             self._model.pair_solref[pair] *= limited
-        if ratios and self.history is not None:
-            self.history.append((row, self._model.pair_solref.copy()))
-        right = all(abs(ratio - 1.0) <= TOLERANCE for ratio in ratios.values())
-        settled = right and self._touching == [*acting]
-        self._interval = min(2 * self._interval, LONGEST_INTERVAL) if settled else INTERVAL
-        self._touching, self.next_row = [*acting], row + self._interval
+        return ratios
 
     def pairs(self, data: mujoco.MjData) -> list[ActingPair]:
         """Summarise what acted in every pair that touched at a corrected sample or at the end.

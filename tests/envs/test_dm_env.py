@@ -20,7 +20,8 @@ pytest.importorskip("dm_control", reason="dm_control is the extra 'dm' (Python 3
 
 @pytest.mark.parametrize("mount", ["free", "fixed"])
 def test_a_composed_scene_moves_as_ours_does(mount: str) -> None:
-    scene = pinch(object_mount=mount, duration=0.45)
+    long_steps = sg.description.Solver(refinement=1)
+    scene = pinch(object_mount=mount, duration=0.45, solver=long_steps)
     ours = sg.simulate(scene)
     composed = dm_env.composer_scene(scene)
     physics = dm_env.compile_physics(composed)

@@ -55,10 +55,10 @@ def test_blocks_are_their_samples_one_by_one(name: str, monkeypatch: pytest.Monk
     scene, counted = pinch(**SCENES[name]), Counter[str]()
     run = BlockRollout.run
 
-    def count(self: BlockRollout, *arguments: Any) -> int | None:
+    def count(self: BlockRollout, *arguments: Any) -> tuple[int, bool] | None:
         done = run(self, *arguments)
         counted["blocks"] += 1
-        counted["set back"] += done is not None and done < len(arguments[0]) - 1
+        counted["set back"] += done is not None and done[0] < len(arguments[0]) - 1
         return done
 
     monkeypatch.setattr(BlockRollout, "run", count)
@@ -117,7 +117,7 @@ def test_a_run_that_diverges_in_a_block_is_reported_as_one_by_one(
 def test_warnings_of_steps_that_are_set_back_are_not_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    scene = pinch()
+    scene = pinch(solver=sg.description.Solver(refinement=1))
     steps = BlockRollout._step
 
     def warned(self: BlockRollout, count: int) -> None:

@@ -208,19 +208,19 @@ def test_a_minimum_force_is_evaluated() -> None:
     assert failed.held is False
     assert failed.hold is not None
     assert failed.hold.failed_in == "pull +z"
-    assert hold_clause(failed).endswith("8.52 N along +z pulled it out (9 N required)")
+    assert hold_clause(failed).endswith("8.12 N along +z pulled it out (9 N required)")
 
 
 def test_pulls_are_reported_saved_and_drawn(tmp_path: Path) -> None:
     result = out_of_two()
-    assert hold_clause(result) == "Pulled out by 8.52 N along +z"
+    assert hold_clause(result) == "Pulled out by 8.12 N along +z"
     criterion = result.scene.success
     assert criterion is not None
     assert criterion_text(criterion) == "3 pulls until it slips"
     rows = pull_rows(result)
     assert [(row.label, row.slip, row.fraction) for row in rows] == [
-        ("+z", "8.52", "1.01"),
-        ("-z", "8.52", "1.01"),
+        ("+z", "8.12", "1.01"),
+        ("-z", "8.12", "1.01"),
         ("+x", "–", "–"),
     ]
     result.save(tmp_path)

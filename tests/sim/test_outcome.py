@@ -36,7 +36,7 @@ def ending(name: str) -> sg.GraspResult:
     scenes = {
         "held": lambda: pinch(success=TEST),
         "without a test": pinch,
-        "heavy object": lambda: pads(2, success=TEST, object=ball(0.03).weighing(mass=0.9)),
+        "heavy object": lambda: pads(2, success=TEST, object=ball(0.03).weighing(mass=0.825)),
         "slippery object": lambda: pads(2, success=TEST, contact=slippery),
         "flicked away": lambda: pinch(closure=FLICK, duration=1.5),
         "ball beside the hand": lambda: pinch(object_position=(0.0, 0.0, -0.14)),
@@ -127,7 +127,7 @@ def test_an_object_that_creeps_faster_than_the_limit_slips() -> None:
     assert held.hold is not None
     assert held.hold.creep_m_s < SLIPPING_SPEED
     wide = TEST.replace(max_drop=1.0, max_rotation=3.0)
-    scene = pads(2, success=wide, object=ball(0.03).weighing(mass=0.9))
+    scene = pads(2, success=wide, object=ball(0.03).weighing(mass=0.825))
     crept = sg.simulate(scene)
     assert crept.hold is not None
     assert crept.hold.creep_m_s > SLIPPING_SPEED

@@ -620,4 +620,5 @@ def test_shipped_scenes_with_two_objects(name: str) -> None:
         assert result.hold.others[0].drop_m < 1e-5
     else:
         assert moved > 0.1
-        assert {event.object for event in result.events} == {"sphere", "small"}
+        # a finger that touches both has an event of the one that it presses harder
+        assert "sphere" in {event.object for event in result.events} <= {"sphere", "small"}

@@ -52,7 +52,7 @@ def plate(obj: sg.GraspObject, height: float, **changes: Any) -> sg.GraspScene:
 def diverging(**changes: object) -> sg.GraspScene:
     """A step that explicit integrators cannot take with this contact (docs/contact.md)."""
     contact = sg.Contact(stiffness=1e6, damping=1000.0)
-    solver = sg.description.Solver(integrator="implicitfast")
+    solver = sg.description.Solver(integrator="implicitfast", refinement=1)
     position = (0.0, 0.002, -0.085)
     return pinch(contact=contact, solver=solver, object_position=position, **changes)
 

@@ -26,6 +26,7 @@ from softgrasp.sim.grasp_run import MAX_ROWS, ClosureRun, Progress, max_rows
 from softgrasp.sim.result import GraspResult
 from softgrasp.sim.result_builder import result_of
 from softgrasp.sim.run_record import Engine
+from softgrasp.sim.step_refinement import StepRefinement
 from softgrasp.sim.stepper import Stepper
 
 NAME = "reference"
@@ -68,6 +69,11 @@ class ReferenceRun(ClosureRun):
     def _contacts(self) -> ContactReader:
         return TouchReader(self._dynamics)
 
+    @property
+    def peaks(self) -> None:
+        """None: forces are evaluated at control samples."""
+        return None
+
     def contact_points(self) -> list[ContactPoint]:
         """Read the contacts with objects at the end of the last control period."""
         return self._contacts.read(self.data)
@@ -76,8 +82,9 @@ class ReferenceRun(ClosureRun):
         width = self.layout.force_sum.shape[1]
         rows = min(max_rows(self.scene), MAX_ROWS)
         recording = Recording.empty(self.model, len(self.built.bodies), width, rows)
-        reader = TouchReader(self._dynamics)
-        return ReferenceStepper(self._dynamics, self.layout, self.state, recording, reader)
+        steps = StepRefinement(self.layout, self.stiffness, self.model)
+        touches = TouchReader(self._dynamics)
+        return ReferenceStepper(self._dynamics, self.layout, self.state, recording, steps, touches)
 
 
 def run_reference(

@@ -16,6 +16,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint
 from softgrasp.sim.control_state import ClosureLayout, ClosureState, Recording
+from softgrasp.sim.step_refinement import StepRefinement
 from softgrasp.sim.stepper import MujocoStepper, TargetBacktracking
 
 PLAN_SAMPLES = 16
@@ -135,6 +136,7 @@ class ReferenceStepper(MujocoStepper):
         layout: ClosureLayout,
         state: ClosureState,
         recording: Recording,
+        refinement: StepRefinement,
         reader: TouchReader,
     ) -> None:
         """Start from the present state of the dynamics.
@@ -144,9 +146,10 @@ class ReferenceStepper(MujocoStepper):
             layout: Constants of the loop.
             state: Targets and flags; updated.
             recording: Grows by one row per sample.
+            refinement: One without a fine step, as the integrator adapts its own.
             reader: Reads the contacts of the dynamics.
         """
-        super().__init__(dynamics.model, dynamics.data, layout, state, recording)
+        super().__init__(dynamics.model, dynamics.data, layout, state, recording, refinement)
         self._dynamics, self._reader = dynamics, reader
         self.max_samples = PLAN_SAMPLES
         self._replan()
@@ -161,7 +164,7 @@ class ReferenceStepper(MujocoStepper):
                 self._gravity[:] = loads[index]
             if row:
                 self._advance()
-            self._sensors[:] = self._body_forces()
+            self._sensors[:] = self._sensor_forces()
             if self._detect(row):
                 return index
             data.ctrl[:] = targets
@@ -181,11 +184,11 @@ class ReferenceStepper(MujocoStepper):
         """Integrate one control sample towards externally set targets; see ``MujocoStepper``."""
         self._data.ctrl[:] = targets
         self._advance()
-        self._sensors[:] = self._body_forces()
+        self._sensors[:] = self._sensor_forces()
         sensors: Array = self._sensors
         return sensors
 
-    def _body_forces(self) -> Array:
+    def _sensor_forces(self) -> Array:
         """Return the contact forces in the order of the model's contact sensors, (nf,) [N]."""
         slots = self._layout.object_slots
         forces = np.zeros((len(self._layout.bodies), sum(slots), 3))

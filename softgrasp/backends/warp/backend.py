@@ -68,6 +68,11 @@ class WarpRun(ClosureRun):
         self._device = device
         self._before, self._loads = built.model.opt.gravity.copy(), test_loads(built)
 
+    @property
+    def peaks(self) -> None:
+        """None: forces are read at control samples."""
+        return None
+
     def run(self) -> None:
         """Run the closure and the hold test.
 

@@ -346,6 +346,11 @@ class ImportedRun:
             self._log.record(float(self.recording.time[row]), changes, points)
 
     @property
+    def peaks(self) -> None:
+        """None: forces are read at control samples."""
+        return None
+
+    @property
     def events(self) -> list[ContactEvent]:
         """Contacts that began or ended."""
         return self._log.events
