@@ -595,7 +595,7 @@ class TargetBacktracking:
     Without it the lag of a moving servo presses with a force that depends on its rate. With no lag
     at all nothing stops an object that another finger has hit. So each servo keeps the torque that
     balances a fraction of the requested force, Jᵀ n F, where its finger touches, and the weight of
-    the finger.
+    the finger as far as it is not compensated.
     """
 
     def __init__(
@@ -654,7 +654,8 @@ class TargetBacktracking:
             point.normal_force * self._moment_arm(data, point, dof) for point in actuator_points
         )
         arm = abs(torque) / pressing if pressing > 0.0 else 0.0
-        return BACKTRACK_RATIO * layout.stop_force * arm + abs(float(data.qfrc_bias[dof]))
+        weight = abs(float(data.qfrc_bias[dof] - data.qfrc_gravcomp[dof]))
+        return BACKTRACK_RATIO * layout.stop_force * arm + weight
 
     def _moment_arm(self, data: mujoco.MjData, point: ContactPoint, dof: int) -> float:
         """Return the torque per force along the contact normal [m]; no unit for sliding joints."""

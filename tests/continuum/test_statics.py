@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_bvp
 
 import softgrasp as sg
-from softgrasp.continuum.statics import Loads, PlanarChain, joint_positions, pressed, rest
+from softgrasp.continuum.statics import (
+    HungRig,
+    Loads,
+    PlanarChain,
+    joint_positions,
+    pressed,
+    rest,
+)
 from softgrasp.model.soft_finger import finger_model
 from tests.support import beams
 
@@ -119,6 +126,51 @@ def test_the_plate_force_balances_the_finger() -> None:
         np.testing.assert_allclose(
             rest(STIFFNESS, loads, pressure * GAINS).angles, angles, atol=1e-9
         )
+
+
+@pytest.mark.parametrize(
+    "errors",
+    [
+        {},
+        {"pull": 0.3},
+        {"tilt": 0.2},
+        {"overhang": 0.6},
+        {"extra_weight": 0.4},
+        {"hung_link": 4},
+        {"pull": -0.2, "tilt": -0.3, "overhang": -0.5, "extra_weight": -0.3},
+    ],
+    ids=lambda errors: "+".join(errors) or "no error",
+)
+def test_weights_on_a_rig_balance_every_joint(errors: dict[str, float]) -> None:
+    """k·q = Σ (r × F)_y about each joint, over the weights of links and what hangs on them."""
+    own = HungRig(np.array([0.0, 0.03]), **errors)
+    angles = own.angles(CHAIN, STIFFNESS[None])[0]
+    tilt, pull = errors.get("tilt", 0.0), errors.get("pull", 0.0)
+    for mass, bends in zip(own.masses, angles, strict=True):
+        x, z = joint_positions(FINGER, bends)[:, ::2].T
+        point = errors.get("hung_link", 7)
+        hung_x, hung_z = x[point], z[point]
+        if "overhang" in errors:
+            hung_x += errors["overhang"] * (x[7] - x[6])
+            hung_z += errors["overhang"] * (z[7] - z[6])
+        cosine, sine = np.cos(np.cumsum(bends)), np.sin(np.cumsum(bends))
+        middle_x = x[:7] + cosine * CHAIN.centres[:, 0] + sine * CHAIN.centres[:, 1]
+        middle_z = z[:7] - sine * CHAIN.centres[:, 0] + cosine * CHAIN.centres[:, 1]
+        weights = 9.81 * (1.0 + errors.get("extra_weight", 0.0)) * CHAIN.masses
+        force = 9.81 * float(mass) * np.array([np.sin(tilt + pull), -np.cos(tilt + pull)])
+        for joint in range(7):
+            arms_x, arms_z = middle_x[joint:] - x[joint], middle_z[joint:] - z[joint]
+            moment = weights[joint:] @ (arms_z * np.sin(tilt) + arms_x * np.cos(tilt))
+            if joint < point:
+                moment += (hung_z - z[joint]) * force[0] - (hung_x - x[joint]) * force[1]
+            assert STIFFNESS[joint] * bends[joint] == pytest.approx(moment, rel=1e-8, abs=1e-10)
+
+
+def test_angles_relative_to_the_unloaded_finger_are_differences() -> None:
+    own = HungRig(np.array([0.01, 0.03]), tilt=0.1, relative=True)
+    absolute = HungRig(np.array([0.01, 0.03, 0.0]), tilt=0.1).angles(CHAIN, STIFFNESS[None])[0]
+    result = own.angles(CHAIN, STIFFNESS[None])[0]
+    np.testing.assert_allclose(result, absolute[:2] - absolute[2], atol=1e-12)
 
 
 def test_tips_above_the_plate_have_no_contact() -> None:

@@ -36,6 +36,21 @@ def test_every_contact_is_an_explicit_pair_in_direct_format(model: mujoco.MjMode
     assert not {"palm|F1_P1", "F1_P1|F1_P2"} & names
 
 
+@pytest.mark.parametrize(("pressure", "factor"), [("uniform", 2 / 3), ("hertz", 3 * np.pi / 16)])
+def test_a_soft_finger_starts_to_spin_at_the_moment_of_its_static_friction(
+    pressure: str, factor: float
+) -> None:
+    contact = sg.Contact(
+        model="soft-finger",
+        static_friction=0.6,
+        dynamic_friction=0.2,
+        rolling_friction=2e-4,
+        patch=sg.description.Patch(radius=0.004, pressure=pressure),
+    )
+    friction = sg.compile_model(pinch(contact=contact)).pair("F1_P3|object").friction
+    assert friction == pytest.approx([0.6, 0.6, factor * 0.6 * 0.004, 2e-4, 2e-4])
+
+
 def test_scene_without_self_contact() -> None:
     model = sg.compile_model(pinch(self_contact=False))
     assert model.npair == 13

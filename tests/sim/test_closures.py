@@ -15,6 +15,7 @@ from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.result import column
 from softgrasp.sim.result_files import load_result
 from tests.support.kinematics import soft_synergy_compliance
+from tests.support.pads import pads
 from tests.support.scenes import ball, pinch
 
 AWAY = (0.0, 0.0, -1.0)
@@ -157,6 +158,37 @@ def test_torques_end_where_they_are_limited_and_are_never_above() -> None:
         held = np.array(run.state.strained.active, dtype=bool)
         assert held.sum() >= 8
         assert np.array(at_limit)[held] == pytest.approx(1.0, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "closure",
+    [
+        sg.PositionIncrementClosure(grip_force=4.0),
+        sg.description.ForceLimitedClosure(torque=6.0),
+        sg.description.ForceLimitedClosure(force=5.0),
+        sg.description.UnderactuatedClosure(tension=400.0),
+        sg.description.JointTorqueClosure(),
+    ],
+    ids=lambda closure: closure.type,
+)
+def test_joints_that_close_in_the_negative_direction_press_as_their_mirror_images(
+    closure: Any,
+) -> None:
+    own, mirrored = (sg.simulate(pads(3, sign, closure=closure)) for sign in (1, -1))
+    assert own.status is mirrored.status is sg.GraspStatus.CLOSED
+    assert mirrored.normal_force == pytest.approx(own.normal_force, abs=1e-6)
+    assert mirrored.normal_force[-1].min() > 1.0
+    assert mirrored.joint_position == pytest.approx(-own.joint_position, abs=1e-9)
+    if closure.type == "force-limited" and closure.torque is not None:
+        assert own.normal_force[-1] == pytest.approx(6.0, rel=0.01)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_hand_that_touches_nothing_closes_to_its_limits(sign: int) -> None:
+    result = sg.simulate(pads(2, sign, object_position=(0.0, 0.0, 0.055)))
+    assert result.status is sg.GraspStatus.NO_CONTACT
+    assert np.abs(result.joint_target).max() == 0.03
+    assert result.joint_target[-1].tolist() == [0.03 * sign] * 2
 
 
 def test_a_free_finger_closes_by_its_springs_and_pulleys() -> None:

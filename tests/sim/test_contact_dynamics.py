@@ -26,7 +26,8 @@ from softgrasp.sim.stiffness_feedback import (
     StiffnessFeedback,
 )
 from tests.support import contact_rigs as rigs
-from tests.support.scenes import pinch
+from tests.support.pads import pads
+from tests.support.scenes import ball, pinch
 
 FINE = rigs.FINE
 K, D = 1e5, 300.0
@@ -175,6 +176,30 @@ def test_feedback_corrects_when_it_is_due_and_starts_as_built() -> None:
     assert built.model.pair_solref[touching] == pytest.approx(right[touching], rel=TOLERANCE)
     StiffnessFeedback(built)
     assert np.array_equal(built.model.pair_solref, built.pair_solref)
+
+
+@pytest.mark.parametrize("wrong", [3.0, 1.2, 0.9, 0.4])
+def test_one_correction_changes_the_stiffness_by_no_more_than_a_quarter(wrong: float) -> None:
+    built = build(pinch())
+    run = ClosureRun(built)
+    run.run()
+    feedback, right = run.stiffness, built.model.pair_solref.copy()
+    touching = [pair.pair for pair in feedback.pairs(run.data) if pair.touching]
+    built.model.pair_solref[:] *= wrong
+    mujoco.mj_step(built.model, run.data)
+    feedback.correct(run.data, feedback.next_row)
+    corrected = min(max(1.0, wrong / 1.25), wrong * 1.25)
+    assert built.model.pair_solref[touching] == pytest.approx(
+        corrected * right[touching], rel=TOLERANCE
+    )
+
+
+@pytest.mark.parametrize(("fraction", "slides"), [(0.95, False), (1.2, True)])
+def test_a_pair_slides_at_its_friction_limit_alone(fraction: float, slides: bool) -> None:
+    press = float(sg.simulate(pads(2)).normal_force[-1].min())
+    loaded = ball().weighing(mass=fraction * 2.0 * 0.5 * press / 9.81)
+    result = sg.simulate(pads(2, object=loaded, success=sg.SuccessCriterion()))
+    assert [pair.sliding > 0.0 for pair in result.contact_model.pairs] == [slides] * 2
 
 
 def test_the_step_that_resolves_an_impact_is_reported() -> None:

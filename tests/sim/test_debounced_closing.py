@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softgrasp.sim.debounced_closing import ESTABLISHED, LOST, TOUCHING, debounce, free_actuators
+from softgrasp.sim.debounced_closing import (
+    ESTABLISHED,
+    LOST,
+    TOUCHING,
+    debounce,
+    free_actuators,
+    next_targets,
+)
 from softgrasp.sim.motion_plan import planned_targets
 
 THRESHOLD, SAMPLES = 0.1, 10
@@ -130,6 +138,16 @@ def test_a_row_without_a_body_stops_with_the_phalanges_behind_it() -> None:
 
 def test_targets_stop_at_the_limits() -> None:
     assert closed([0] * 5, [0.95, 1.0, 0.0, 0.0, 0.0, 0.0])[:3] == [1.0, 1.0, 0.1]
+    lowest = plan([0] * 5, [-0.95, -1.0, 0.0, 0.0, 0.0, 0.0], [-0.1] * 6)[1]
+    assert lowest[:3].tolist() == [-1.0, -1.0, -0.1]
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_controller_of_other_engines_stops_at_both_limits(sign: float) -> None:
+    targets = [sign * value for value in (0.0, 0.95, 1.0, 0.5)]
+    increments, free = [0.1 * sign] * 4, [True, True, True, False]
+    following = next_targets(targets, increments, free, [-1.0] * 4, [1.0] * 4)
+    assert following == [sign * value for value in (0.1, 1.0, 1.0, 0.5)]
 
 
 @given(st.lists(st.integers(0, 1), min_size=5, max_size=5))
@@ -157,7 +175,10 @@ def test_a_plan_is_the_same_bit_for_bit_made_at_once_or_sample_by_sample(
     at_once = plan(contacts, targets, growths, samples=12)
     now = targets
     for row in at_once[1:].tolist():
-        now = plan(contacts, now, growths)[1].tolist()
+        sample = plan(contacts, now, growths)[1].tolist()
+        free = free_actuators(STOPS, contacts)
+        assert next_targets(now, growths, free, [-1.0] * 6, [1.0] * 6) == sample
+        now = sample
         assert row == now
 
 

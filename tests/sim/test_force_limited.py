@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -114,10 +115,28 @@ def test_the_force_does_not_depend_on_the_approach() -> None:
     assert max(fingertips(slowly)) == pytest.approx(5.0, abs=0.02)
 
 
-def test_lag_is_cut_to_what_a_fraction_of_the_force_needs() -> None:
+def weight_moment(model: mujoco.MjModel, data: mujoco.MjData, joint: int) -> float:
+    """Moment about a hinge of the weight of all that it carries [N·m]."""
+    carried, moment = [int(model.jnt_bodyid[joint])], 0.0
+    for body in range(carried[0], model.nbody):
+        if body == carried[0] or model.body_parentid[body] in carried:
+            carried.append(body)
+            arm = data.xipos[body] - data.xanchor[joint]
+            weight = model.body_mass[body] * model.opt.gravity
+            moment += float(data.xaxis[joint] @ np.cross(arm, weight))
+    return moment
+
+
+@pytest.mark.parametrize("compensated", [1.0, 0.0])
+def test_lag_is_cut_to_what_a_fraction_of_the_force_and_the_weight_need(
+    compensated: float,
+) -> None:
     run = ClosureRun(build(pinch(closure=sg.description.ForceLimitedClosure(force=5.0))))
     run.run()
     model, data = run.model, run.data
+    model.opt.gravity[:], model.body_gravcomp[:] = (3.0, 0.0, -9.0), compensated
+    data.qvel[:] = 0.0
+    mujoco.mj_forward(model, data)
     own = next(p for p in ContactReader(model).read(data) if p.body == "F1_P3")
     actuators = [actuator.name for actuator in run.scene.actuators]
     actuator = actuators.index("F1_J2")
@@ -129,10 +148,10 @@ def test_lag_is_cut_to_what_a_fraction_of_the_force_needs() -> None:
     far = run.state.targets.copy()
     far[actuator] = at + 1.0
     result = TargetBacktracking(model, run.layout).targets(data, far, [actuator])
-    weight = abs(data.qfrc_bias[joint.dofadr[0]])
-    assert kp * (result[actuator] - at) == pytest.approx(
-        BACKTRACK_RATIO * 5.0 * arm + weight, rel=1e-6
-    )
+    weight = abs(weight_moment(model, data, joint.id))
+    assert weight > 0.01 * 5.0 * arm
+    largest = BACKTRACK_RATIO * 5.0 * arm + (1.0 - compensated) * weight
+    assert kp * (result[actuator] - at) == pytest.approx(largest, rel=1e-6)
     assert (np.delete(result, actuator) == np.delete(far, actuator)).all()
     near = far.copy()
     near[actuator] = at + 1e-6  # never ahead of where it is
@@ -140,6 +159,9 @@ def test_lag_is_cut_to_what_a_fraction_of_the_force_needs() -> None:
         TargetBacktracking(model, run.layout).targets(data, near, [actuator])[actuator]
         == near[actuator]
     )
+    far[actuator] = at - 1.0  # a target behind its joint lags by no more
+    behind = TargetBacktracking(model, run.layout).targets(data, far, [actuator])
+    assert kp * (at - behind[actuator]) == pytest.approx(largest, rel=1e-6)
 
 
 def test_a_latch_keeps_what_was_set_last() -> None:

@@ -109,6 +109,8 @@ def test_contacts_count_too() -> None:
     assert (four.held, six.held) == (True, False)
     assert six.hold is not None
     assert six.hold.directions[0].contacts == 5
+    assert six.hold.directions[0].held is False
+    assert six.hold.drop_m < 1e-4  # nothing but their number fails
 
 
 def test_held_by_one_criterion_and_dropped_by_another() -> None:

@@ -86,6 +86,18 @@ def test_phases_follow_one_another_without_gaps() -> None:
     assert result().held is True
 
 
+def test_creep_is_the_mean_speed_in_the_hand_over_the_last_cycle_of_a_shake() -> None:
+    last, cycle = len(result().time) - 1, 0.2
+    ends = []
+    for row in (last - 200, last):
+        pose = hand_pose_at(result(), row)
+        ends.append(pose[:3, :3].T @ (result().object_position[row] - pose[:3, 3]))
+    assert result().hold is not None
+    speed = float(np.linalg.norm(ends[1] - ends[0])) / cycle
+    assert speed > 0.0
+    assert result().hold.creep_m_s == pytest.approx(speed, rel=1e-6)
+
+
 def test_a_prescribed_wrist_is_on_the_path() -> None:
     exact = sg.simulate(scene().replace(actuation="prescribed"))
     home, spans = home_pose(scene()), {span.name: span for span in exact.phases}

@@ -143,10 +143,47 @@ def test_the_speed_at_the_last_contact_parts_missed_from_ejected(factor, expecte
     missed = ending("ball beside the hand")
     force, moved = missed.normal_force.copy(), missed.object_position.copy()
     force[:101, 0] = 1.0  # the last touch is at row 100
-    after = np.maximum(missed.time - missed.time[100], 0.0)
+    after = np.clip(missed.time - missed.time[100], 0.0, 0.01)  # it stops 10 samples later
     moved[:, 0] += factor * EJECTION_SPEED * after
     brushed = replace(missed, normal_force=force, object_position=moved)
     assert brushed.outcome.name == expected
+
+
+@pytest.mark.parametrize(("fraction", "expected"), [(0.49, "NOT_CLOSED"), (0.51, "MISSED")])
+def test_a_hand_that_makes_less_than_half_of_its_travel_is_held_back(fraction, expected) -> None:
+    missed = ending("ball beside the hand")
+    assert not missed.normal_force.any()
+    moved = missed.joint_position.copy()
+    for actuator in missed.scene.actuators:
+        target = missed.joint_target[:, missed.actuator_names == actuator.name]
+        moved[:, missed.joint_names == actuator.joint] = fraction * (target - target[0])
+    assert replace(missed, joint_position=moved).outcome.name == expected
+
+
+def test_an_object_that_one_push_has_taken_is_dropped_though_another_one_has_not() -> None:
+    pushes = {"directions": ((0.0, 0.0, -400.0), (1.0, 0.0, 0.0)), "direction_time": 0.2}
+    result = sg.simulate(pads(2, success=sg.SuccessCriterion(**pushes)))
+    assert result.hold is not None
+    assert [test.contacts for test in result.hold.directions] == [0, 2]
+    assert [test.held for test in result.hold.directions] == [False, True]
+    assert result.outcome is Outcome.DROPPED
+
+
+def test_an_object_is_ejected_from_two_radii_on() -> None:
+    brief = [sg.simulate(pinch(closure=FLICK, duration=duration)) for duration in (0.8, 1.0)]
+    travels = [float(np.linalg.norm(result.object.displacement_m)) for result in brief]
+    assert 0.05 < travels[0] < 2.0 * 0.03 < travels[1] < 0.07
+    assert [result.status.name for result in brief] == ["TIMED_OUT", "EJECTED"]
+
+
+def test_targets_of_the_wrist_do_not_count_as_closing() -> None:
+    closed = sg.simulate(pinch(sequence=("close",)))
+    assert closed.outcome is Outcome.CLOSED
+    count = len(closed.scene.actuators)
+    for column, expected in ((count, Outcome.CLOSED), (count - 1, Outcome.TIMED_OUT)):
+        targets = closed.joint_target.copy()
+        targets[-1, column] += 1e-4
+        assert replace(closed, joint_target=targets).outcome is expected, column
 
 
 def test_warnings_of_the_engine_make_a_run_unstable() -> None:
@@ -222,6 +259,58 @@ def hung(stiffness: float) -> sg.GraspResult:
     return sg.simulate(pads(2, hand=hanging(stiffness), success=TEST.replace(hold_time=0.6)))
 
 
+LOADED = TEST.replace(gravity=(3.0, 4.0, -9.0), motion=({"type": "lift", "height": 0.02},))
+
+
+@cache
+def lifted(**limits: float) -> sg.GraspResult:
+    """A ball that is loaded and then lifted, under a criterion with other limits."""
+    return sg.simulate(pinch(success=LOADED.replace(**limits)))
+
+
+@pytest.mark.parametrize(
+    ("limit", "value"),
+    [
+        ("max_drop", "drop_m"),
+        ("max_rotation", "rotation_rad"),
+        ("max_creep", "creep_m_s"),
+        ("min_lift", "lifted_m"),
+    ],
+)
+def test_a_grasp_is_held_within_each_limit_and_not_beyond_it(limit: str, value: str) -> None:
+    hold = lifted(min_lift=0.0).hold
+    assert hold is not None
+    measured = getattr(hold, value)
+    assert measured > 0.0
+    within, beyond = (1.01, 0.99) if limit.startswith("max") else (0.99, 1.01)
+    assert lifted(**{limit: within * measured}).held is True
+    assert lifted(**{limit: beyond * measured}).held is False
+
+
+def test_as_many_contacts_as_required_hold_and_fewer_do_not() -> None:
+    assert [lifted(min_contacts=count).held for count in (4, 5)] == [True, False]
+
+
+def test_a_lift_is_no_sag_of_the_palm() -> None:
+    hold = lifted(min_lift=0.0).hold
+    assert hold is not None
+    assert hold.lifted_m == pytest.approx(0.02, rel=0.02)
+    assert hold.sag_m is not None
+    assert hold.sag_m < 0.1 * hold.lifted_m
+
+
+@pytest.mark.parametrize(("angle", "expected"), [(72.0, "CLOSED"), (74.0, "MISSED")])
+def test_contacts_oppose_within_both_friction_angles_and_ten_degrees(angle, expected) -> None:
+    limit = 2.0 * (math.degrees(math.atan(0.5)) + 10.0)
+    assert 72.0 < limit < 74.0
+    closed = sg.simulate(pads(2))
+    first, second = closed.contacts
+    turn = math.radians(angle)
+    assert first.normal == pytest.approx((-1.0, 0.0, 0.0))
+    oblique = second.replace(normal=(math.cos(turn), math.sin(turn), 0.0))
+    assert replace(closed, contacts=(first, oblique)).outcome.name == expected
+
+
 def test_a_wrist_that_sags_drops_nothing() -> None:
     soft, stiff = hung(10.0), hung(1000.0)
     for result in (soft, stiff):
@@ -240,6 +329,16 @@ def test_a_wrist_that_sags_drops_nothing() -> None:
     assert soft.hold.sag_m == pytest.approx(ARM * torque / 10.0, rel=0.01)
     assert stiff.hold is not None
     assert stiff.hold.sag_m == pytest.approx(soft.hold.sag_m / 100.0, rel=0.1)
+
+
+def test_the_sag_of_a_test_begins_with_the_test() -> None:
+    before, stiffness = 2.0, 10.0
+    result = sg.simulate(
+        pads(2, hand=hanging(stiffness), success=TEST, gravity=(0.0, 0.0, -before))
+    )
+    assert result.hold is not None
+    added = result.hold.weight_N * (1.0 - before / 9.81)  # the weight before it bends it already
+    assert result.hold.sag_m == pytest.approx(ARM**2 * added / stiffness, rel=0.02)
 
 
 def test_page_and_terminal_name_the_sag() -> None:

@@ -52,15 +52,18 @@ def friction_grasp(**fields: object) -> sg.GraspScene:
 
 def test_friction_follows_the_slip_of_every_physics_step() -> None:
     run = ClosureRun(build(friction_grasp()))
-    law, coefficients, slips = run._stepper._friction, set(), []
+    law, coefficients, torsions, slips = run._stepper._friction, set(), set(), []
 
     def check(_: float) -> None:
         coefficients.update(law.friction[:, 0].tolist())
+        assert (law.friction[:, 0] == law.friction[:, 1]).all()
+        torsions.update(law.friction[:, 2].tolist())
         slips.append(any(law.slipping))
 
     run._progress = check
     run.run()
-    assert {0.2, 0.5} <= coefficients
+    assert coefficients == {0.2, 0.5}
+    assert torsions == {0.003}  # which does not switch
     assert {True, False} <= set(slips)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,15 @@ def test_a_hand_that_takes_only_the_second_object_has_not_closed_on_the_first() 
     assert result.status is sg.GraspStatus.NO_CONTACT
     assert result.held is False
     assert {event.object for event in result.events} == {"other"}
+    assert result.outcome is sg.Outcome.MISSED
+    untested = sg.simulate(pinch(object_position=FAR, objects=(other,)))
+    assert untested.outcome is sg.Outcome.MISSED
+    # whether the first one was ejected does not depend on what presses on the other one
+    forces, moved = untested.object_normal_force.copy(), untested.object_position.copy()
+    forces[:101, 0, 0] = 1.0
+    moved[:, 0] += 0.1 * np.maximum(untested.time - untested.time[100], 0.0)
+    brushed = dataclasses.replace(untested, object_normal_force=forces, object_position=moved)
+    assert brushed.outcome is sg.Outcome.EJECTED
 
 
 def test_mirrored_objects_move_mirrored() -> None:

@@ -14,18 +14,19 @@ RADIUS, AWAY = 0.03, 0.01
 """Of the ball, and the gap before each pad [m]."""
 
 
-def pads(count: int, **changes: Any) -> sg.GraspScene:
+def pads(count: int, sign: int = 1, **changes: Any) -> sg.GraspScene:
     """Flat pads that meet a ball at its equator, evenly around z; the first one comes from +x.
 
     Args:
         count: How many.
+        sign: −1 for joints whose variables fall while they close.
         changes: Further fields of the scene.
     """
-    still = sg.description.GraspPreset(center=(0, 0, 0), rates=0.1)
+    still = sg.description.GraspPreset(center=(0, 0, 0), rates=0.1 * sign)
     hand = sg.Hand(
         name=f"pads_{count}",
         palm=sg.description.Palm(kind="none"),
-        fingers=tuple(_pad(index, 2.0 * math.pi * index / count) for index in range(count)),
+        fingers=tuple(_pad(index, 2.0 * math.pi * index / count, sign) for index in range(count)),
         grasps=sg.description.Grasps(power=still, precision=still),
     )
     contact = sg.Contact(static_friction=0.5)
@@ -33,9 +34,9 @@ def pads(count: int, **changes: Any) -> sg.GraspScene:
     return sg.GraspScene(**(base | changes))
 
 
-def _pad(index: int, angle: float) -> sg.description.Finger:
+def _pad(index: int, angle: float, sign: int) -> sg.description.Finger:
     start = RADIUS + AWAY + 0.005
-    way = Rotation.from_euler("z", angle) * Rotation.from_euler("y", -math.pi / 2)
+    way = Rotation.from_euler("z", angle) * Rotation.from_euler("y", -sign * math.pi / 2)
     return sg.description.Finger(
         name=f"F{index + 1}",
         base=sg.Pose(
@@ -46,7 +47,7 @@ def _pad(index: int, angle: float) -> sg.description.Finger:
         phalanges=(
             sg.description.Phalanx(
                 joint="prismatic",
-                limits=(0.0, 0.03),
+                limits=(0.0, 0.03) if sign > 0 else (-0.03, 0.0),
                 shape=sg.Cuboid(size=(0.04, 0.04, 0.01)),
                 density=1000,
                 servo_stiffness=2e3,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 import softgrasp as sg
 from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.io.scene import load_plan
+from softgrasp.mechanics.transforms import transform
+from softgrasp.model.placement import object_pose
 from softgrasp.sweeps.parameters import (
     StartNoise,
     _validated_by_axis,
@@ -145,18 +148,49 @@ def test_noise_depends_on_seed_and_row_alone() -> None:
     assert rows[0] != start_noise(noisy.replace(seed=1), 0)
     positions = np.array([row.position for row in rows])
     assert positions.std(axis=0) == pytest.approx([0.003] * 3, rel=0.15)
+    rotations = np.array([row.rotation for row in rows])
+    assert rotations.std(axis=0) == pytest.approx([0.1] * 3, rel=0.15)
     assert start_noise(plan(), 0) is None
 
 
 def test_noise_moves_and_rotates_the_object() -> None:
     clean = scene_of(plan(), {}, None)
     moved = scene_of(plan(), {}, StartNoise((0.001, 0.002, -0.001), (0.0, 0.0, 0.2)))
-    from softgrasp.model.placement import object_pose
-
     before, after = object_pose(clean), object_pose(moved)
     assert np.subtract(after.position, before.position) == pytest.approx([0.001, 0.002, -0.001])
     rotation = 2.0 * math.acos(min(abs(float(np.dot(before.quaternion, after.quaternion))), 1.0))
     assert rotation == pytest.approx(0.2)
+
+
+def test_an_object_with_noise_still_stands_on_its_table() -> None:
+    size, top = np.array((0.03, 0.03, 0.05)), -0.11
+    box = sg.GraspObject(name="box", shape=sg.Cuboid(size=tuple(size)), density=700.0)
+    position = (0.0, 0.0, top + 0.025)
+    standing = plan(scene=pinch(object=box, object_position=position, object_euler=(0, 0, 0),
+                                surroundings=(sg.Table(height=top),)))  # fmt: skip
+    rotated = (0.2, -0.1, 0.3)
+    for up, rotation in ((0.02, (0.0, 0.0, 0.0)), (-0.02, (0.0, 0.0, 0.0)), (0.0, rotated)):
+        pose = object_pose(scene_of(standing, {}, StartNoise((0.001, 0.002, up), rotation)))
+        assert pose.position[:2] == pytest.approx((0.001, 0.002))
+        signs = np.array(list(product((-0.5, 0.5), repeat=3)))
+        corners = pose.position + (signs * size) @ transform(quaternion=pose.quaternion)[:3, :3].T
+        assert corners[:, 2].min() == pytest.approx(top, abs=1e-9)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_noise_rotates_about_axes_of_the_world(axis: int) -> None:
+    turned = plan(scene=pinch(object_euler=(0.4, -0.7, 1.1)))
+    angle = 0.2
+    noise = StartNoise((0.0, 0.0, 0.0), tuple(np.eye(3)[axis] * angle))
+    before, after = (
+        transform(quaternion=object_pose(scene_of(turned, {}, one)).quaternion)[:3, :3]
+        for one in (None, noise)
+    )
+    # a point of the object keeps its coordinate along the axis and rotates about it by the angle
+    for point, moved in zip(before.T, after.T, strict=True):
+        assert moved[axis] == pytest.approx(point[axis], abs=1e-12)
+        start, end = (np.delete(one, axis) @ [1.0, 1.0j] for one in (point, moved))
+        assert end == pytest.approx(start * np.exp((-1j if axis == 1 else 1j) * angle))
 
 
 @pytest.mark.parametrize(
