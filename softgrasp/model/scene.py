@@ -103,6 +103,8 @@ class BuiltScene(NamedTuple):
     """Contacts of the pairs whose friction switches with slip, by their names in the model."""
     pair_solref: Array
     """``pair_solref`` of the model as built, which runs correct (``sim.stiffness_feedback``)."""
+    actuator_bias: Array
+    """``actuator_biasprm`` of the model as built, which runs change (``sim.step_refinement``)."""
     fine: tuple[FineStep, ...] = ()
     """Time steps after a contact has begun or ended, the shortest first."""
 
@@ -215,6 +217,7 @@ def _build(scene: GraspScene, templates: dict[Hashable, _Template] | None) -> Bu
         contacts.stiffness,
         contacts.switching,
         model.pair_solref.copy(),
+        model.actuator_biasprm.copy(),
         tuple(_fine_steps(model, contacts.parameters, fine_steps)),
     )
 

@@ -52,7 +52,7 @@ class ClosureSpeed:
 
 
 def closure_speed(scene: GraspScene, rounds: int = 25) -> ClosureSpeed:
-    """Measure the closure of a scene; building and the hold test are left out.
+    """Measure the closed loop of a scene at its long time step, without building and hold test.
 
     Args:
         scene: A scene with servo joints and one friction coefficient: only such a run can be
@@ -63,7 +63,7 @@ def closure_speed(scene: GraspScene, rounds: int = 25) -> ClosureSpeed:
         SimulationError: The scene cannot be repeated from its controls.
         BuildError: The scene makes no model that can be simulated.
     """
-    built = build(scene)
+    built = build(scene)._replace(fine=())
     _refuse_other_scenes(built)
     with caught_warnings():
         reference = ClosureRun(built)

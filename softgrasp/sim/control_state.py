@@ -131,7 +131,7 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
         substeps=round(scene.control_period / model.opt.timestep),
         timestep=float(model.opt.timestep),
         control_period=scene.control_period,
-        actuator_bias=model.actuator_biasprm.copy(),
+        actuator_bias=built.actuator_bias,
         prescribed=prescribed,
         feels=scene.closure.sense == "sensor",
     )

@@ -130,6 +130,8 @@ def test_a_softer_contact_is_allowed_with_a_warning(run: Run) -> None:
     assert ran.err == (
         "softgrasp: warning: timestep: 0.002 s is too large for a contact of 100000 N/m with 300 "
         "N·s/m; the stiffness is lowered to 75000 N/m\n"
+        "softgrasp: warning: peak force of 28.9 N on F4_P3: not resolved at the time step of 2 ms, "
+        "too low: a first touch needs 0.037 ms\n"
     )
 
 
