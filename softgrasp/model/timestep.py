@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import mujoco
 import numpy as np
@@ -20,6 +20,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, SoftgraspWarning
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.hand_carrier import carrier_model
+from softgrasp.model.object import object_mass
 
 STEPS = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 1e-6)
 """Time steps that are chosen from, in descending order [s]."""
@@ -33,6 +34,9 @@ FINEST_STEP, FINE_STEP = 1e-5, 1e-4
 RESOLVED = 0.15
 """Time step over 1/(A·D), with A the inverse mass of a pair, up to which the depth and the force of
 an impact are within 15 % of those at a shorter step (decision 0004) [–]."""
+RESTING = 0.6
+"""Largest h·√(K/m) of an object of mass m on surroundings [–]: with a longer step it rocks on its
+edges and slides below the friction limit (boxes of 5 g to 1 kg at 99 % of it; docs/contact.md)."""
 LONGEST, PRECISE = 1.0, 1e-3
 """Largest step of the search [s], and relative precision of a limit with damping."""
 
@@ -100,6 +104,7 @@ def _chosen(scene: GraspScene, limit: float) -> float:
         limit = min(limit, SOFT_STEP)
     if isinstance(scene.arm, HandCarrier):
         limit = min(limit, carrier_model(scene.arm).max_timestep())
+    limit = min(limit, *_resting_limits(scene))
     for step in STEPS:
         if step <= limit and _divides(step, scene.control_period):
             return step
@@ -116,6 +121,18 @@ def _chosen(scene: GraspScene, limit: float) -> float:
         f"period of {scene.control_period:g} s; expected damping of at least "
         f"{2 * STEPS[-1] * contact.stiffness:g} N·s/m, or a timestep with allow_softer_contact"
     )
+
+
+def _resting_limits(scene: GraspScene) -> Iterator[float]:
+    """Yield the largest steps with which objects rest on surroundings [s]."""
+    yield math.inf
+    if scene.object.elasticity is not None or not scene.surroundings:
+        return
+    objects = (scene.object, *(placed.object for placed in scene.objects))
+    for index, described in enumerate(objects):
+        for part in (scene.contact_of(index), *(one.contact for one in scene.surroundings)):
+            if part is not None and part.converted:
+                yield RESTING * math.sqrt(object_mass(described) / part.stiffness)
 
 
 def _check_carrier(scene: GraspScene) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -118,3 +119,27 @@ def test_who_chooses_a_step_gets_it() -> None:
     (fine,) = build(pads(2, timestep=5e-4, solver=Solver(refinement=4))).fine
     assert fine.timestep == pytest.approx(1.25e-4)
     assert build(pads(2, contact=sg.Contact(model="native"))).fine == ()
+
+
+@pytest.mark.parametrize("mass", [0.005, 0.05, 0.5])
+def test_a_flat_box_stays_on_a_slope_at_99_percent_of_the_limit(mass: float) -> None:
+    angle = np.arctan(0.99 * 0.5)
+    box = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.06, 0.06, 0.03)), mass=mass)
+    floor = sg.description.Wall(point=(1.0, 0.0, -0.015), normal=(0.0, 0.0, 1.0), size=(0.8, 0.8))
+    scene = pads(
+        2,
+        object=box,
+        object_position=(1.0, 0.0, 0.0),
+        object_euler=(0.0, 0.0, 0.0),
+        surroundings=(floor,),
+        gravity=(9.81 * np.sin(angle), 0.0, -9.81 * np.cos(angle)),
+    )
+    model = sg.compile_model(scene)
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    second = round(0.5 / model.opt.timestep)
+    mujoco.mj_step(model, data, second)
+    address = model.joint("object").qposadr[0]
+    before = float(data.qpos[address])
+    mujoco.mj_step(model, data, second)
+    assert abs(float(data.qpos[address]) - before) < 0.5e-6
