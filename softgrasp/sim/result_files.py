@@ -32,7 +32,7 @@ from softgrasp.sim.result import (
 )
 
 SCHEMA_VERSION = 2
-SERIES = ("directions", "pulls")
+SERIES = ("directions", "pulls", "parts")
 """Parts of a hold test that are absent where they are empty."""
 
 T = TypeVar("T", bound=BaseModel)
@@ -108,6 +108,7 @@ def document(result: GraspResult) -> dict[str, Any]:
         "wall_time_s": result.wall_time,
         "contacts": result.contacts,
         "other_contacts": result.other_contacts or None,
+        "closing_contacts": result.closing_contacts or None,
         "hand_contacts": result.hand_contacts or None,
         "events": result.events,
         "object": result.object,
@@ -148,10 +149,10 @@ def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> Gra
         simulated_time=document_data["simulated_time_s"],
         wall_time=document_data["wall_time_s"],
         contacts=tuple(_made(BodyContact, part) for part in document_data["contacts"]),
-        other_contacts=tuple(
-            _made(OtherContact, p) for p in document_data.get("other_contacts", ())
-        ),
-        hand_contacts=tuple(_made(OtherContact, p) for p in document_data.get("hand_contacts", ())),
+        **{
+            name: tuple(_made(OtherContact, part) for part in document_data.get(name, ()))
+            for name in ("other_contacts", "closing_contacts", "hand_contacts")
+        },
         events=tuple(_made(ContactEvent, part) for part in document_data["events"]),
         objects=tuple(_made(ObjectMotion, part) for part in document_data["objects"]),
         contact_model=_made(ContactModel, document_data["contact_model"]),
