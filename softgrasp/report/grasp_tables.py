@@ -117,6 +117,16 @@ class DirectionRow(NamedTuple):
     held: bool
 
 
+class LoadRow(NamedTuple):
+    """A body that bears the object at the end of a part of a hold test."""
+
+    part: str
+    bearer: str
+    load: str
+    force: str
+    share: str
+
+
 class PullRow(NamedTuple):
     """A pull of a hold test."""
 
@@ -371,6 +381,10 @@ def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
         numbers.append(("Creep at its end", f"{creep:.3g} µm/s"))
         if result.hold.sag_m is not None and result.hold.sag_m >= MIN_SAG:
             numbers.append(("Sag of the palm", millimetres(result.hold.sag_m)))
+        if rows := [row for row in load_rows(result) if row.bearer == "hand"]:
+            numbers.append(
+                ("Load on the hand at the end", f"{rows[-1].force} N, {rows[-1].share} %")
+            )
     return numbers
 
 
@@ -599,6 +613,25 @@ def direction_rows(result: GraspResult) -> list[DirectionRow]:
             test.held,
         )
         for test in tests
+    ]
+
+
+def load_rows(result: GraspResult) -> list[LoadRow]:
+    """Rows of what bore the object at the ends of loaded parts and pushes."""
+    if result.hold is None:
+        return []
+    parts = [*result.hold.parts, *result.hold.directions]
+    return [
+        LoadRow(
+            part.name,
+            bearer.name,
+            f"{balance.size:.4g}",
+            f"{bearer.fraction * balance.size:.4g}",
+            f"{100 * bearer.fraction:.3g}",
+        )
+        for part in parts
+        if (balance := part.balance) is not None and balance.is_loaded
+        for bearer in balance.bearers
     ]
 
 

@@ -20,7 +20,7 @@ from softgrasp.sim.load_balance import NO_LOAD
 if TYPE_CHECKING:
     from softgrasp.description.object import Lift
     from softgrasp.description.task import SuccessCriterion
-    from softgrasp.sim.result import GraspResult, HoldTest
+    from softgrasp.sim.result import GraspResult, HoldTest, OtherContact
 
 EJECTION_DISTANCE = 2.0
 """Distance in radii of the object, from which an object without contact has left the hand [–]."""
@@ -150,7 +150,9 @@ def _after_closing(result: GraspResult) -> OutcomeReason:
     if result.held:
         return OutcomeReason(Outcome.HELD, _held_text(result))
     if result.hold is not None and result.hold.within_limits:
-        return _unproven(result, result.hold, row)
+        unproven = _unproven(result, result.hold, row)
+        if unproven is not None:
+            return unproven
     if not _touching(result, row).any():
         return _not_grasped(result, row)
     if _closing_at(result, row):
@@ -184,15 +186,17 @@ def _held_text(result: GraspResult) -> str:
     )
 
 
-def _unproven(result: GraspResult, hold: HoldTest, row: int) -> OutcomeReason:
+def _unproven(result: GraspResult, hold: HoldTest, row: int) -> OutcomeReason | None:
     """Decide the outcome of a test within all limits that does not show that the hand holds."""
     criterion = result.success_criterion
     assert criterion is not None  # there is a hold test
-    borne, balance = hold.is_borne(criterion.max_support)
+    _, unborne = hold.is_borne(criterion.max_support)
     loaded = hold.load_m_s2 is None or hold.load_m_s2 >= NO_LOAD
-    if loaded and borne is False and balance is not None:
-        sentence = f"{Outcome.SUPPORTED.value}: {balance.sentence}"
+    if loaded and unborne is not None:
+        sentence = f"{Outcome.SUPPORTED.value}: {unborne.sentence}"
         return OutcomeReason(Outcome.SUPPORTED, sentence)
+    if result.held is not None:
+        return None
     doubt = UNKNOWN_BEARERS if loaded else f"{UNLOADED} ({hold.load_m_s2:.2g} m/s²)"
     reason = _closed(result, row)
     closed = reason.outcome is Outcome.CLOSED
@@ -341,7 +345,10 @@ def _is_lost(result: GraspResult) -> bool:
     pushes = () if result.hold is None else result.hold.directions
     if any(not test.held and test.contacts == 0 for test in pushes):
         return True
-    return not _touching(result, -1).any() or _is_supported(result)
+    if not _touching(result, -1).any():
+        return True
+    last = len(result.time) - 1
+    return _is_supported(result) and not _balance(result, _hand_normals(result, last))
 
 
 def _is_supported(result: GraspResult) -> bool:
@@ -358,8 +365,27 @@ def _is_gripped(result: GraspResult, row: int) -> bool:
 
     Surroundings and other objects count, where the hand is needed for the balance.
     """
-    touching = _touching(result, row)
-    names = [str(name) for name in result.contact_bodies[touching]]
+    normals = _hand_normals(result, row)
+    others = [
+        [-part for part in contact.normal]
+        for contact in _other_contacts(result, row)
+        if contact.first == result.object.name and contact.normal_force_N > 0.0
+    ]
+    if _balance(result, normals):
+        return True
+    if not (normals and others) or _balance(result, others, tolerance=0.0):
+        return False
+    return _balance(result, [*normals, *others])
+
+
+def _other_contacts(result: GraspResult, row: int) -> tuple[OtherContact, ...]:
+    at_end = row == len(result.time) - 1
+    return result.other_contacts if at_end else result.closing_contacts
+
+
+def _hand_normals(result: GraspResult, row: int) -> list[list[float]]:
+    """Return the last known normals of the bodies that touch the object at a row."""
+    names = [str(name) for name in result.contact_bodies[_touching(result, row)]]
     latest = {}
     at_end = row == len(result.time) - 1
     for event in result.events:
@@ -368,15 +394,12 @@ def _is_gripped(result: GraspResult, row: int) -> bool:
     for contact in result.contacts if at_end else ():
         if contact.normal is not None:
             latest[contact.body] = contact.normal
-    others = [
-        [-part for part in contact.normal]
-        for contact in (result.other_contacts if at_end else result.closing_contacts)
-        if contact.first == result.object.name and contact.normal_force_N > 0.0
-    ]
-    normals = [list(latest[name]) for name in names if name in latest]
+    return [list(latest[name]) for name in names if name in latest]
+
+
+def _balance(
+    result: GraspResult, normals: list[list[float]], tolerance: float = OPPOSING_TOLERANCE
+) -> bool:
+    """Whether contacts with these normals can balance one another."""
     friction = result.contact_model.used.static_friction
-    if can_balance(np.reshape(normals, (-1, 3)), friction, OPPOSING_TOLERANCE):
-        return True
-    if not (normals and others) or can_balance(others, friction, OPPOSING_TOLERANCE):
-        return False
-    return can_balance([*normals, *others], friction, OPPOSING_TOLERANCE)
+    return can_balance(np.reshape(normals, (-1, 3)), friction, tolerance)
