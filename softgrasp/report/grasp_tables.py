@@ -36,6 +36,7 @@ from softgrasp.report.grasp_text import (
     out_of_hand,
     phase_text,
 )
+from softgrasp.sim.load_balance import percent
 from softgrasp.sim.result import BodyContact, ContactEvent, GraspResult, PairContact
 
 EMPTY = "–"
@@ -627,7 +628,7 @@ def load_rows(result: GraspResult) -> list[LoadRow]:
             bearer.name,
             f"{balance.size:.4g}",
             f"{bearer.fraction * balance.size:.4g}",
-            f"{100 * bearer.fraction:.3g}",
+            percent(bearer.fraction),
         )
         for part in parts
         if (balance := part.balance) is not None and balance.is_loaded

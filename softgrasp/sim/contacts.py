@@ -106,7 +106,7 @@ class ContactReader:
         Args:
             model: The compiled scene.
         """
-        self._model = model
+        self._model = self.model = model
         # MuJoCo counts a deformable object as geom -1, which is the last one of these lists
         self._geoms = [*(model.geom(index).name for index in range(model.ngeom)), OBJECT]
         self._bodies = [model.body(index).name for index in range(model.nbody)]

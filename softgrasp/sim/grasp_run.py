@@ -331,7 +331,7 @@ class ClosureRun:
 
     @cached_property
     def _sampler(self) -> LoadSampler:
-        return LoadSampler(self.model, self.scene, self._contacts)
+        return LoadSampler(self.scene, self._contacts)
 
     def _log_changes(self) -> None:
         if not self._logging:

@@ -89,10 +89,10 @@ class LoadBalance(Description):
         """What bears the load: ``the table carries 98 % of the load (19.25 of 19.62 N), …``."""
         ordered = sorted(self.bearers, key=lambda bearer: -bearer.fraction)
         shown = [one for one in ordered if abs(one.fraction) >= SHOWN or one.kind == HAND]
-        first, *rest = (f"{_called(one)}{{}} {100 * one.fraction:.3g} %" for one in shown)
+        first, *rest = ((_called(one), f"{percent(one.fraction)} %") for one in shown)
         borne = f"{shown[0].fraction * self.size:.4g} of {self.size:.4g} N"
-        first = f"{first.format(' carries')} of the load ({borne})"
-        return ", ".join([first, *(text.format("") for text in rest)])
+        sentence = f"{first[0]} carries {first[1]} of the load ({borne})"
+        return ", ".join([sentence, *(f"{name} {part}" for name, part in rest)])
 
 
 class LoadRecord(NamedTuple):
@@ -112,15 +112,15 @@ class LoadRecord(NamedTuple):
 class LoadSampler:
     """Averages the forces on the grasped object over the last control samples of a part."""
 
-    def __init__(self, model: mujoco.MjModel, scene: GraspScene, reader: ContactReader) -> None:
+    def __init__(self, scene: GraspScene, reader: ContactReader) -> None:
         """Look up constants.
 
         Args:
-            model: The compiled scene; its gravity changes.
             scene: The scene.
-            reader: Reads the contacts of the run.
+            reader: Reads the contacts of the run in its model, whose gravity changes.
         """
-        self._model, self._reader = model, reader
+        self._reader = reader
+        model = self._model = reader.model
         self._bodies = node_bodies(model) or [model.body(names.OBJECT).id]
         self._mass = object_mass(model)
         self._slides = moving_axes(model)
@@ -259,6 +259,11 @@ def _sliding_servos(model: mujoco.MjModel, carriers: list[str]) -> list[int]:
     indices = [int(model.actuator(name).id) for name in carriers]
     slide = int(mujoco.mjtJoint.mjJNT_SLIDE)
     return [i for i in indices if int(model.jnt_type[model.actuator_trnid[i, 0]]) == slide]
+
+
+def percent(fraction: float) -> str:
+    """Format a fraction in per cent with one decimal place at most."""
+    return f"{round(100.0 * fraction, 1) + 0.0:g}"
 
 
 def _called(bearer: Bearer) -> str:
