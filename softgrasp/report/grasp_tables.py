@@ -37,7 +37,14 @@ from softgrasp.report.grasp_text import (
     phase_text,
 )
 from softgrasp.sim.load_balance import percent
-from softgrasp.sim.result import BodyContact, ContactEvent, GraspResult, PairContact
+from softgrasp.sim.result import (
+    BodyContact,
+    ContactEvent,
+    DirectionTest,
+    GraspResult,
+    HoldPart,
+    PairContact,
+)
 
 EMPTY = "–"
 LARGE_GRIP = 20.0
@@ -621,7 +628,7 @@ def load_rows(result: GraspResult) -> list[LoadRow]:
     """Rows of what bore the object at the ends of loaded parts and pushes."""
     if result.hold is None:
         return []
-    parts = [*result.hold.parts, *result.hold.directions]
+    parts: list[HoldPart | DirectionTest] = [*result.hold.parts, *result.hold.directions]
     return [
         LoadRow(
             part.name,

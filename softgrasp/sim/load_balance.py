@@ -31,7 +31,8 @@ EARTH = 9.81
 """Gravity [m/s²]."""
 NO_LOAD = 0.01 * EARTH
 """Load per mass below which nothing is tested [m/s²]."""
-HAND, MOUNT = "hand", "mount"
+HAND: Literal["hand"] = "hand"
+MOUNT: Literal["mount"] = "mount"
 SHOWN = 0.005
 """Smallest fraction of a bearer that a sentence names [–]."""
 

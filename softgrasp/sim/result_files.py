@@ -149,10 +149,9 @@ def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> Gra
         simulated_time=document_data["simulated_time_s"],
         wall_time=document_data["wall_time_s"],
         contacts=tuple(_made(BodyContact, part) for part in document_data["contacts"]),
-        **{
-            name: tuple(_made(OtherContact, part) for part in document_data.get(name, ()))
-            for name in ("other_contacts", "closing_contacts", "hand_contacts")
-        },
+        other_contacts=_contacts(document_data, "other_contacts"),
+        closing_contacts=_contacts(document_data, "closing_contacts"),
+        hand_contacts=_contacts(document_data, "hand_contacts"),
         events=tuple(_made(ContactEvent, part) for part in document_data["events"]),
         objects=tuple(_made(ObjectMotion, part) for part in document_data["objects"]),
         contact_model=_made(ContactModel, document_data["contact_model"]),
@@ -167,6 +166,10 @@ def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> Gra
         **{key: arrays[key] for key in TRAJECTORY_KEYS},
         **{key: arrays[key] for key in ADDED_KEYS if key in arrays},
     )
+
+
+def _contacts(document_data: dict[str, Any], name: str) -> tuple[OtherContact, ...]:
+    return tuple(_made(OtherContact, part) for part in document_data.get(name, ()))
 
 
 def _advice(message: str, status: GraspStatus) -> str:

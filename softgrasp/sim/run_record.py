@@ -101,10 +101,12 @@ class FinishedRun(Protocol):
     pulls: list[PullRecord]
     """Pulls of the hold test."""
 
-    loads: list[LoadRecord]
-    """What bore the object at the ends of loaded parts, where that is known."""
     closing_others: list[OtherPoint]
     """Contacts other than of the hand on an object at the end of the closure, where known."""
+
+    @property
+    def loads(self) -> list[LoadRecord]:
+        """What bore the object at the ends of loaded parts, where that is known."""
 
     @property
     def stiffness(self) -> StiffnessFeedback | None:
