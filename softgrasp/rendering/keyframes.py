@@ -28,6 +28,7 @@ from softgrasp.rendering.camera import (
 )
 from softgrasp.rendering.overlay import Arrow, Ball, Mark, Rgba
 from softgrasp.rendering.rays import Caster
+from softgrasp.sim.analysis import ReplayedResult
 from softgrasp.sim.contacts import (
     BodyContactState,
     ContactPoint,
@@ -35,7 +36,6 @@ from softgrasp.sim.contacts import (
     merged,
 )
 from softgrasp.sim.outcome import Outcome
-from softgrasp.sim.replayed_result import ReplayedResult
 from softgrasp.sim.result import BodyContact, ContactEvent, GraspResult, PhaseSpan
 
 Instant = tuple[float, str]

@@ -132,7 +132,7 @@ class LoadRow(NamedTuple):
     bearer: str
     load: str
     force: str
-    share: str
+    percent: str
 
 
 class PullRow(NamedTuple):
@@ -391,7 +391,7 @@ def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
             numbers.append(("Sag of the palm", millimetres(result.hold.sag_m)))
         if rows := [row for row in load_rows(result) if row.bearer == "hand"]:
             numbers.append(
-                ("Load on the hand at the end", f"{rows[-1].force} N, {rows[-1].share} %")
+                ("Load on the hand at the end", f"{rows[-1].force} N, {rows[-1].percent} %")
             )
     return numbers
 

@@ -19,12 +19,12 @@ import numpy as np
 from softgrasp.description.arm import HandCarrier
 from softgrasp.description.object import Lift
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.task import ALL, ClosePhase, Phase, SuccessCriterion
+from softgrasp.description.task import ClosePhase, Phase, SuccessCriterion
 from softgrasp.extensions import CARRIERS, load
 from softgrasp.io.files import delayed_interrupt
 from softgrasp.mechanics.transforms import Array
-from softgrasp.model import names
 from softgrasp.model.closing_check import closing_obstacle
+from softgrasp.model.placement import REMOVED, removed_bodies
 from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
 from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
@@ -55,8 +55,6 @@ LARGEST_SPEED = 300.0
 """Norm of all joint velocities [rad/s or m/s] above which a run has diverged, before it is NaN."""
 FARTHEST, LARGEST_FORCE = 1e3, 1e9
 """Positions [rad or m] and forces [N] from which on rows of a diverged run are discarded."""
-REMOVED = 100.0
-"""Distance by which surroundings are moved down for a test without them [m]."""
 GRACE = 0.5
 """Time that a closure without a specified duration may take longer than its slowest joint [s]."""
 
@@ -196,7 +194,7 @@ class ClosureRun:
             if not self.diverged and (self.scene.success or self.scene.lift or self.scene.sequence):
                 self.hold_from = self.recording.rows - 1
                 self.closing_others = self.other_points()
-                self._remove_surroundings()
+                self.model.body_pos[removed_bodies(self.model, self.scene), 2] -= REMOVED
                 if not self.scene.closure.stays_on:
                     self._stepper.freeze()
             return
@@ -212,15 +210,6 @@ class ClosureRun:
         elif phase.moves_wrist:
             self._stepper.lead(actuator_count, path)
         yield from (self.advancing if self.hold_from is None else self.weighed)(len(path))
-
-    def _remove_surroundings(self) -> None:
-        """Move the surroundings away that the hold test is to do without."""
-        removed = () if self.scene.success is None else self.scene.success.removes
-        for body, name in zip(
-            names.surrounding_bodies(self.scene), self.scene.surrounding_names, strict=True
-        ):
-            if name in removed or ALL in removed:
-                self.model.body(body).pos[2] -= REMOVED
 
     @cached_property
     def _trajectory(self) -> MountTrajectory:

@@ -331,8 +331,8 @@ def _excess(hold: HoldTest, criterion: SuccessCriterion | Lift) -> str:
         moved, allowed = 1e3 * hold.drop_m, 1e3 * criterion.max_drop
         return f": it moved by {moved:.3g} mm in the palm, more than the {allowed:.3g} mm allowed"
     if hold.rotation_rad > criterion.max_rotation:
-        turned, allowed = math.degrees(hold.rotation_rad), math.degrees(criterion.max_rotation)
-        return f": it rotated by {turned:.3g}° in the palm, more than the {allowed:.3g}° allowed"
+        angle, allowed = math.degrees(hold.rotation_rad), math.degrees(criterion.max_rotation)
+        return f": it rotated by {angle:.3g}° in the palm, more than the {allowed:.3g}° allowed"
     min_lift = getattr(criterion, "min_lift", None)
     if min_lift is not None and (hold.lifted_m or 0.0) < min_lift:
         lifted = 1e3 * (hold.lifted_m or 0.0)
@@ -356,8 +356,8 @@ def _is_supported(result: GraspResult) -> bool:
     hold, criterion = result.hold, result.success_criterion
     if hold is None or criterion is None or not hold.parts:
         return False
-    balance, most = hold.parts[-1].balance, max(FALLEN, criterion.max_support)
-    return balance is not None and balance.is_loaded and balance.hand_fraction < 1.0 - most
+    balance, allowed = hold.parts[-1].balance, max(FALLEN, criterion.max_support)
+    return balance is not None and balance.is_loaded and balance.hand_fraction < 1.0 - allowed
 
 
 def _is_gripped(result: GraspResult, row: int) -> bool:

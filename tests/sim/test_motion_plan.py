@@ -17,8 +17,8 @@ from softgrasp.mechanics.trajectory import moved, shaken
 from softgrasp.model.arm import carrier_start, carrier_targets, home_pose
 from softgrasp.model.names import WRIST_JOINTS
 from softgrasp.model.scene import build
+from softgrasp.sim.analysis import hand_pose_at
 from softgrasp.sim.motion_plan import gravity_steps
-from softgrasp.sim.replayed_result import hand_pose_at
 from tests.support.scenes import pinch
 
 BEFORE = np.array([0.1, 0.0, -1.0])

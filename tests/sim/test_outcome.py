@@ -345,7 +345,7 @@ def test_a_hold_phase_without_gravity_proves_nothing() -> None:
     assert "does not show whether the hand holds it" in grasp_text.summary(result)
 
 
-def test_inertia_alone_may_hold_and_says_so() -> None:
+def test_inertia_alone_may_hold_and_is_named() -> None:
     shake = {"type": "shake", "amplitude": 0.01, "frequency": 4.0, "direction": (0, 0, 1)}
     result = sg.simulate(pads(2, success=sg.SuccessCriterion(gravity=None, motion=(shake,))))
     largest = 0.01 * (2.0 * math.pi * 4.0) ** 2
