@@ -161,7 +161,9 @@ def test_the_shipped_task_holds_and_the_slippery_one_drops() -> None:
     assert held.hold is not None
     assert held.hold.failed_in is None
     assert held.hold.lifted_m == pytest.approx(0.1, abs=2e-3)
-    assert (dropped.status, dropped.held) == (sg.GraspStatus.EJECTED, False)
+    # the closure gripped; it is the lift that loses it
+    assert (dropped.status, dropped.held) == (sg.GraspStatus.CLOSED, False)
+    assert dropped.outcome is sg.Outcome.DROPPED
     assert dropped.hold is not None
     assert dropped.hold.failed_in == "lift"
     lift = next(span for span in dropped.phases if span.name == "lift")
@@ -221,5 +223,5 @@ def test_other_engines_and_batches_leave_them_to_mujoco(changes: dict, field: st
         sg.simulate(requested, "ode")
     assert str(message.value) == (
         f"{field}: expected a closure with a ramp of gravity or a lift behind it, as sequences, "
-        "motion and directions run in MuJoCo only"
+        "motion, directions and removals run in MuJoCo only"
     )
