@@ -192,7 +192,7 @@ def _unproven(result: GraspResult, hold: HoldTest, row: int) -> OutcomeReason | 
     assert criterion is not None  # there is a hold test
     _, unborne = hold.is_borne(criterion.max_support)
     loaded = hold.load_m_s2 is None or hold.load_m_s2 >= NO_LOAD
-    if loaded and unborne is not None:
+    if unborne is not None:
         sentence = f"{Outcome.SUPPORTED.value}: {unborne.sentence}"
         return OutcomeReason(Outcome.SUPPORTED, sentence)
     if result.held is not None:
