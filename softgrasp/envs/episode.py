@@ -28,6 +28,7 @@ from softgrasp.model import names
 from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.sim.control_state import DebouncedFlags
 from softgrasp.sim.hold_result import CREEP_FRACTION
+from softgrasp.sim.load_balance import EARTH, NO_LOAD
 from softgrasp.sim.motion_plan import gravity_steps, lift_path
 from softgrasp.sim.outcome import EJECTION_DISTANCE, RESTING_SPEED, SLIPPING_SPEED, Outcome
 
@@ -162,6 +163,7 @@ def grasp_task(built: BuiltScene, settings: EnvSettings) -> GraspTask:
 
 
 def _refuse_what_is_left_out(scene: GraspScene) -> None:
+    _refuse_no_load(scene)
     if scene.objects:
         raise DescriptionError(
             f"expected none in an environment, found {len(scene.objects)}", field="objects"
@@ -171,6 +173,16 @@ def _refuse_what_is_left_out(scene: GraspScene) -> None:
             "expected a closure with a ramp of gravity or a lift behind it in an environment, "
             "found " + ("a sequence" if scene.sequence else "a criterion with more than that"),
             field="sequence" if scene.sequence else "success",
+        )
+
+
+def _refuse_no_load(scene: GraspScene) -> None:
+    """Refuse a hold test that would hold everything."""
+    gravity = (0.0, 0.0, -EARTH) if scene.success is None else scene.success.gravity
+    if gravity is not None and math.hypot(*gravity) < NO_LOAD:
+        raise DescriptionError(
+            f"expected a gravity of at least {NO_LOAD:.3g} m/s² in an environment, found {gravity}",
+            field="success.gravity",
         )
 
 

@@ -193,7 +193,10 @@ def _unproven(result: GraspResult, hold: HoldTest, row: int) -> OutcomeReason | 
     _, unborne = hold.is_borne(criterion.max_support)
     loaded = hold.load_m_s2 is None or hold.load_m_s2 >= NO_LOAD
     if unborne is not None:
-        sentence = f"{Outcome.SUPPORTED.value}: {unborne.sentence}"
+        parts = [*hold.parts, *hold.directions]
+        named = next(part.name for part in parts if part.balance is unborne)
+        location = f", at the end of '{named}'" if len(parts) > 1 else ""
+        sentence = f"{Outcome.SUPPORTED.value}: {unborne.sentence}{location}"
         return OutcomeReason(Outcome.SUPPORTED, sentence)
     if result.held is not None:
         return None

@@ -125,9 +125,11 @@ def test_every_push_has_a_balance() -> None:
 
 
 def test_a_push_onto_the_stand_is_borne_by_it() -> None:
+    motion = ({"type": "hold", "time": 0.05},)
     criterion = sg.SuccessCriterion(
-        gravity=None, directions=((0.0, 0.0, -5.0),), direction_time=0.2, max_drop=1e-3
-    )
+        gravity=None, motion=motion, directions=((0.0, 0.0, -5.0),), direction_time=0.2,
+        max_drop=1e-3,
+    )  # fmt: skip
     scene = pads(2, contact=SMOOTH, success=criterion, **(on_a_stand() | {"gravity": False}))
     result = sg.simulate(scene)
     assert result.hold is not None
@@ -135,6 +137,7 @@ def test_a_push_onto_the_stand_is_borne_by_it() -> None:
     assert push.balance is not None
     assert fractions(push.balance) == pytest.approx({"hand": 0.0, "stand": 1.0}, abs=1e-2)
     assert (push.held, result.outcome) == (True, Outcome.SUPPORTED)
+    assert result.message.endswith(", at the end of '-z'")
 
 
 def falling() -> tuple[sg.GraspScene, mujoco.MjModel, mujoco.MjData]:
