@@ -340,8 +340,9 @@ def summary_lines(result: GraspResult) -> list[str]:
     sensors = [f"sensors   {grasp_text.sensor_clause(result)}"] if result.sensors else []
     others = grasp_text.others_clause(result)
     support = grasp_text.support_clause(result)
-    sag = grasp_text.sag_clause(result)
+    load, sag = grasp_text.load_clause(result), grasp_text.sag_clause(result)
     further = [f"beside    {others.removeprefix('Beside it, ')}"] if others else []
+    further += [f"load      {load}"] if load else []
     further += [f"sag       {sag}"] if sag else []
     further += [f"support   {support.removeprefix('At the end ')} at the end"] if support else []
     return [

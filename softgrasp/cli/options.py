@@ -246,6 +246,14 @@ class SceneOptions:
         bool | None,
         typer.Option("--hold/--no-hold", help="Hold test: increase gravity after the closure."),
     ] = None
+    remove: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            metavar="NAME",
+            help="Part of the surroundings that is taken away for the hold test, such as table, or "
+            "all; repeatable.",
+        ),
+    ] = ()
     sequence: Annotated[
         str | None,
         typer.Option(

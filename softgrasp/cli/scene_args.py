@@ -255,6 +255,13 @@ def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
     changes |= _lift_changes(scene, options, changes.get("surroundings", scene.surroundings))
     placed = {key: changes[key] for key in ("objects", "surroundings") if key in changes}
     changes |= _sequence_changes(scene.replace(**placed) if placed else scene, options)
+    if options.remove:
+        success = changes.get("success", scene.success)
+        if success is None:
+            raise DescriptionError(
+                "--remove: expected a hold test (--hold, --criterion), found none"
+            )
+        changes["success"] = success.replace(removes=(*success.removes, *options.remove))
     scene = scene.replace(**changes) if changes else scene
     return _with_contact(scene, options)
 

@@ -342,7 +342,11 @@ def _with_loads(runs: GraspRuns, update: ProgressCallback) -> GraspRuns:
 def _holds(
     scene: GraspScene, backend: str, update: ProgressCallback, lost: dict[str, list[float]]
 ) -> Callable[[float], bool]:
-    """Return a function that runs an engine's hold test and records diverging loads."""
+    """Return a function that runs an engine's hold test and records diverging loads.
+
+    It returns whether the object stayed within the limits, whatever bore it, as some engines do
+    not measure that.
+    """
 
     def holds(load: float) -> bool:
         update(f"{backend}: holding {load:.3g} times the object", None)
@@ -350,7 +354,7 @@ def _holds(
         if result.status is GraspStatus.DIVERGED:
             lost.setdefault(backend, []).append(load)
             return False
-        return bool(result.held)
+        return bool(result.hold and result.hold.within_limits)
 
     return holds
 

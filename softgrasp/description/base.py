@@ -39,7 +39,10 @@ Vec4 = tuple[Number, Number, Number, Number]
 Positive = Annotated[float, Field(strict=True, gt=0, le=LARGEST)]
 NonNegative = Annotated[float, Field(strict=True, ge=0, le=LARGEST)]
 Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+UpToOne = Annotated[float, Field(strict=True, ge=0, le=1)]
 FieldPath = tuple[int | str, ...]
+MAX_SUPPORT = 0.1
+"""Fraction of the load of a held object that something else than the hand may bear [–]."""
 MAX_NAME = 200
 """Largest number of characters of a name."""
 

@@ -12,11 +12,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from softgrasp.description.base import (
+    MAX_SUPPORT,
     Description,
     FieldError,
     NonNegative,
     Number,
     Positive,
+    UpToOne,
     Vec3,
     Vec4,
 )
@@ -236,3 +238,5 @@ class Lift(Description):
     frame."""
     max_rotation: Positive = 0.35
     """Largest rotation of the object in the hand [rad]."""
+    max_support: UpToOne = MAX_SUPPORT
+    """Largest fraction of its weight that something else than the hand may bear at the end [–]."""

@@ -19,7 +19,7 @@ from softgrasp.description.sensor import (
     JointTorqueSensor,
     TactileSensor,
 )
-from softgrasp.description.task import Phase, PreshapePhase
+from softgrasp.description.task import ALL, Phase, PreshapePhase
 from softgrasp.errors import did_you_mean
 
 if TYPE_CHECKING:
@@ -199,6 +199,13 @@ def _can_be_evaluated(scene: GraspScene) -> None:
             "or a sequence that continues after its close; found none",
             "success",
         )
+    for name in success.removes:
+        if name not in (ALL, *scene.surrounding_names):
+            raise FieldError(
+                f"no surrounding '{name}' in the scene; "
+                f"{did_you_mean(name, [ALL, *scene.surrounding_names])}",
+                *("success", "removes"),
+            )
     if success.pulls and scene.object.elasticity is not None:
         raise FieldError(
             "expected a rigid object to be pulled out, found a deformable one", "success", "pulls"

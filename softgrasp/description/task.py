@@ -17,7 +17,16 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from softgrasp.description.base import Count, Description, FieldError, NonNegative, Positive, Vec3
+from softgrasp.description.base import (
+    MAX_SUPPORT,
+    Count,
+    Description,
+    FieldError,
+    NonNegative,
+    Positive,
+    UpToOne,
+    Vec3,
+)
 
 
 class _Phase(Description):
@@ -189,6 +198,8 @@ Phase = Annotated[
 """Any phase of a sequence; in files the type alone is a phase with its defaults."""
 Sequence = tuple[Annotated[Phase, BeforeValidator(_from_word)], ...]
 Motions = tuple[Annotated[Motion, BeforeValidator(_from_word)], ...]
+ALL = "all"
+"""Name of all surroundings together."""
 MIN_LENGTH = 1e-9
 """Shortest direction vector that is accepted."""
 
@@ -255,6 +266,11 @@ class SuccessCriterion(Description):
     """Largest mean speed of the object in the hand under full load [m/s]; None: no limit."""
     min_lift: NonNegative | None = None
     """Smallest height gain of the object from the start to the end of the test [m]."""
+    max_support: UpToOne = MAX_SUPPORT
+    """Largest fraction of the load that surroundings, other objects and the mount may bear [–]; 1
+    for a grasp that is meant to lean on them."""
+    removes: tuple[str, ...] = ()
+    """Names of surroundings that are taken away at the start of the test, or ``all``."""
     source: str = ""
     """Source of the protocol."""
     deviations: str = ""
@@ -278,4 +294,5 @@ class SuccessCriterion(Description):
     @property
     def is_plain(self) -> bool:
         """Return whether the test is only a ramp of gravity, which every engine supports."""
-        return self.gravity is not None and not (self.motion or self.directions or self.pulls)
+        more = self.motion or self.directions or self.pulls or self.removes
+        return self.gravity is not None and not more

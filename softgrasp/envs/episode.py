@@ -28,8 +28,9 @@ from softgrasp.model import names
 from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.sim.control_state import DebouncedFlags
 from softgrasp.sim.hold_result import CREEP_FRACTION
+from softgrasp.sim.load_balance import EARTH, NO_LOAD
 from softgrasp.sim.motion_plan import gravity_steps, lift_path
-from softgrasp.sim.outcome import EJECTION_DISTANCE, SLIPPING_SPEED, Outcome
+from softgrasp.sim.outcome import EJECTION_DISTANCE, RESTING_SPEED, SLIPPING_SPEED, Outcome
 
 WHOLE = 1e-6
 """Tolerance for a decision period to be a multiple of the control period [–]."""
@@ -162,6 +163,7 @@ def grasp_task(built: BuiltScene, settings: EnvSettings) -> GraspTask:
 
 
 def _refuse_what_is_left_out(scene: GraspScene) -> None:
+    _refuse_no_load(scene)
     if scene.objects:
         raise DescriptionError(
             f"expected none in an environment, found {len(scene.objects)}", field="objects"
@@ -171,6 +173,16 @@ def _refuse_what_is_left_out(scene: GraspScene) -> None:
             "expected a closure with a ramp of gravity or a lift behind it in an environment, "
             "found " + ("a sequence" if scene.sequence else "a criterion with more than that"),
             field="sequence" if scene.sequence else "success",
+        )
+
+
+def _refuse_no_load(scene: GraspScene) -> None:
+    """Refuse a hold test that would hold everything."""
+    gravity = (0.0, 0.0, -EARTH) if scene.success is None else scene.success.gravity
+    if gravity is not None and math.hypot(*gravity) < NO_LOAD:
+        raise DescriptionError(
+            f"expected a gravity of at least {NO_LOAD:.3g} m/s² in an environment, found {gravity}",
+            field="success.gravity",
         )
 
 
@@ -314,7 +326,7 @@ class Episode:
         self._pose_at_test: ObjectPose | None = None
         self._test_path: list[Array] = []
         self._was_touched = False
-        self._potential = 0.0
+        self._potential = self._support = 0.0
 
     @property
     def time(self) -> float:
@@ -414,14 +426,16 @@ class Episode:
         np.add.accumulate(path, out=path)
         return np.minimum(np.maximum(path[1:], low), high)
 
-    def update(self, plan: Plan, forces: Array, pose: ObjectPose) -> None:
+    def update(self, plan: Plan, forces: Array, pose: ObjectPose, support: float = 0.0) -> None:
         """Update state and outcome by the simulated samples of a plan.
 
         Args:
             plan: The plan.
             forces: Normal force of each body after each of its samples [N], (n, nb).
             pose: The object after the last ``plan.samples`` samples.
+            support: Fraction of the load that something else than the hand bears at the end [–].
         """
+        self._support = support
         self.targets = plan.targets[-1].copy()
         self.samples += len(plan.targets)
         touched = bool(self.contact.in_contact.any())
@@ -462,7 +476,9 @@ class Episode:
         if self.drop > criterion.max_drop or self.rotation > criterion.max_rotation:
             self.decided = self._lost(pose)
         elif self.tested >= self.task.test_samples:
-            self.decided = Outcome.HELD if self._is_borne() else self._lost(pose)
+            supported = self._support > criterion.max_support
+            within = Outcome.SUPPORTED if supported else Outcome.HELD
+            self.decided = within if self._is_borne() else self._lost(pose)
 
     def _is_borne(self) -> bool:
         """Whether enough bodies touch the object at the end, and it rests in the palm."""
@@ -482,7 +498,8 @@ class Episode:
     def _lost(self, pose: ObjectPose) -> Outcome:
         """Return the outcome of a test that was not passed."""
         if self.contact.in_contact.any():
-            return Outcome.SLIPPING
+            rests = self.tested >= self.task.test_samples and self.creep <= RESTING_SPEED
+            return Outcome.SHIFTED if rests else Outcome.SLIPPING
         if self._was_touched:
             return Outcome.DROPPED
         return Outcome.EJECTED if self._is_away(pose) else Outcome.MISSED

@@ -23,10 +23,12 @@ from softgrasp.model import names
 from softgrasp.model.clearance import START_TOLERANCE
 from softgrasp.model.object import PLANAR_JOINTS
 from softgrasp.model.scene import BuiltScene, start_targets
+from softgrasp.sim.contacts import ContactReader
 from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
 from softgrasp.sim.engine import caught_warnings, has_diverged
 from softgrasp.sim.friction import SlipFriction
 from softgrasp.sim.grasp_run import LARGEST_SPEED
+from softgrasp.sim.load_balance import LoadSampler, load_balance
 from softgrasp.sim.step_refinement import StepRefinement
 from softgrasp.sim.stepper import MujocoStepper
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
@@ -58,6 +60,7 @@ class EnvSimulation:
         self._poses = tuple(np.zeros((max_samples, size)) for size in (3, 9, 3, 9))
         self._views = self.observations.poses(self.data)
         self._stiffness, self._row = StiffnessFeedback(built), 0
+        self._sampler = LoadSampler(task.scene, ContactReader(self.model))
         self._stepper = self._new_stepper()
 
     def reset(self, generator: Generator) -> Episode:
@@ -96,6 +99,8 @@ class EnvSimulation:
             for index, targets in enumerate(plan.targets):
                 if index >= unloaded:
                     gravity[:] = plan.loads[index - unloaded]
+                if index == count - 1:
+                    self._sampler.start(self.data)
                 sensors[index] = sample(targets)
                 self._row += 1
                 self._stiffness.correct(self.data, self._row)
@@ -105,7 +110,17 @@ class EnvSimulation:
             episode.diverge()
             return
         pose = in_palm_frame(*(kept[unseen:count] for kept in self._poses))
-        episode.update(plan, sensors[:count] @ self._layout.force_sum.T, pose)
+        forces = sensors[:count] @ self._layout.force_sum.T
+        episode.update(plan, forces, pose, self._support())
+
+    def _support(self) -> float:
+        """Return the fraction of the load that the hand does not bear in the last sample [–]."""
+        scene = self._task.scene
+        if not scene.surroundings and scene.object_mount == "free":
+            return 0.0
+        self._sampler.sample(self.data)
+        balance = load_balance(self.model, scene, self._sampler.record(self.data, self._row))
+        return balance.support if balance.is_loaded else 0.0
 
     def _store_poses(self, index: int) -> None:
         """Store the poses of object and palm after a sample."""

@@ -15,6 +15,7 @@ import numpy as np
 from softgrasp.description.geometry import Pose
 from softgrasp.description.object import Block, GraspObject, Mount, Table, Wall
 from softgrasp.description.scene import GraspScene
+from softgrasp.description.task import ALL
 from softgrasp.mechanics.transforms import (
     Array,
     position_of,
@@ -31,6 +32,8 @@ from softgrasp.model.visual import AROUND_RGBA
 
 LEVEL = 1e-9
 """Horizontal component of the normal of a horizontal face, at most [–]."""
+REMOVED = 100.0
+"""Distance by which surroundings are moved down where a test takes them away [m]."""
 THICKNESS = 0.05
 """Thickness of a table [m]."""
 
@@ -189,6 +192,13 @@ def add_table(spec: mujoco.MjSpec, table: Table, under: Pose, name: str = TABLE)
         conaffinity=0,
         group=COLLISION_GROUP,
     )
+
+
+def removed_bodies(model: mujoco.MjModel, scene: GraspScene) -> list[int]:
+    """Return the bodies of the surroundings that the hold test takes away."""
+    removed = () if scene.success is None else scene.success.removes
+    bodies = zip(scene.surrounding_names, names.surrounding_bodies(scene), strict=True)
+    return [model.body(body).id for name, body in bodies if name in removed or ALL in removed]
 
 
 def shows_floor_as_table(scene: GraspScene) -> bool:

@@ -28,6 +28,7 @@ from softgrasp.rendering.camera import (
 )
 from softgrasp.rendering.overlay import Arrow, Ball, Mark, Rgba
 from softgrasp.rendering.rays import Caster
+from softgrasp.sim.analysis import ReplayedResult
 from softgrasp.sim.contacts import (
     BodyContactState,
     ContactPoint,
@@ -35,7 +36,6 @@ from softgrasp.sim.contacts import (
     merged,
 )
 from softgrasp.sim.outcome import Outcome
-from softgrasp.sim.replayed_result import ReplayedResult
 from softgrasp.sim.result import BodyContact, ContactEvent, GraspResult, PhaseSpan
 
 Instant = tuple[float, str]
@@ -44,11 +44,15 @@ Instant = tuple[float, str]
 APART = 0.1
 """Distance of the middle key frame from the ends of the contact phase, over its duration."""
 _FRACTIONS = {0.25: "a quarter", 0.5: "half way", 0.75: "three quarters"}
-LOADED = (Outcome.HELD, Outcome.SLIPPING, Outcome.DROPPED)
+LOADED = (
+    Outcome.HELD, Outcome.SUPPORTED, Outcome.SHIFTED, Outcome.SLIPPING, Outcome.DROPPED
+)  # fmt: skip
 """Outcomes that the load of the hold test decides."""
 _ENDINGS = {
     Outcome.HELD: "end: held",
+    Outcome.SUPPORTED: "end: supported",
     Outcome.CLOSED: "end: closed",
+    Outcome.SHIFTED: "end: shifted in the hand",
     Outcome.SLIPPING: "end: slipping",
     Outcome.DROPPED: "end: dropped",
     Outcome.EJECTED: "end: ejected",

@@ -42,8 +42,8 @@ from softgrasp.report.time_series import (
     spans,
     thinned,
 )
+from softgrasp.sim.analysis import ReplayedResult
 from softgrasp.sim.quality_log import QualityLog
-from softgrasp.sim.replayed_result import ReplayedResult
 from softgrasp.sim.result import BodyContact, GraspResult, PullTest, SensorReading, column
 
 if TYPE_CHECKING:

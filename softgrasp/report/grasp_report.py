@@ -255,6 +255,8 @@ def _content(result: GraspResult, video_info: VideoInfo | None) -> dict[str, obj
         "motion_clause": grasp_text.motion_clause(result),
         "hold_clause": hold_clause(result),
         "directions": grasp_tables.direction_rows(result),
+        "loads": grasp_tables.load_rows(result),
+        "load_clause": grasp_text.load_clause(result),
         "pulls": grasp_tables.pull_rows(result),
         "quality_clause": quality_clause(result),
         "qualities": quality_rows(result),

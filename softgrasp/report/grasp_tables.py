@@ -36,7 +36,15 @@ from softgrasp.report.grasp_text import (
     out_of_hand,
     phase_text,
 )
-from softgrasp.sim.result import BodyContact, ContactEvent, GraspResult, PairContact
+from softgrasp.sim.load_balance import percent
+from softgrasp.sim.result import (
+    BodyContact,
+    ContactEvent,
+    DirectionTest,
+    GraspResult,
+    HoldPart,
+    PairContact,
+)
 
 EMPTY = "–"
 LARGE_GRIP = 20.0
@@ -115,6 +123,16 @@ class DirectionRow(NamedTuple):
     rotation: str
     contacts: int
     held: bool
+
+
+class LoadRow(NamedTuple):
+    """A body that bears the object at the end of a part of a hold test."""
+
+    part: str
+    bearer: str
+    load: str
+    force: str
+    percent: str
 
 
 class PullRow(NamedTuple):
@@ -371,6 +389,10 @@ def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
         numbers.append(("Creep at its end", f"{creep:.3g} µm/s"))
         if result.hold.sag_m is not None and result.hold.sag_m >= MIN_SAG:
             numbers.append(("Sag of the palm", millimetres(result.hold.sag_m)))
+        if rows := [row for row in load_rows(result) if row.bearer == "hand"]:
+            numbers.append(
+                ("Load on the hand at the end", f"{rows[-1].force} N, {rows[-1].percent} %")
+            )
     return numbers
 
 
@@ -598,6 +620,25 @@ def direction_rows(result: GraspResult) -> list[DirectionRow]:
             test.held,
         )
         for test in tests
+    ]
+
+
+def load_rows(result: GraspResult) -> list[LoadRow]:
+    """Rows of what bore the object at the ends of loaded parts and pushes."""
+    if result.hold is None:
+        return []
+    parts: list[HoldPart | DirectionTest] = [*result.hold.parts, *result.hold.directions]
+    return [
+        LoadRow(
+            part.name,
+            bearer.name,
+            f"{balance.size:.4g}",
+            f"{bearer.fraction * balance.size:.4g}",
+            percent(bearer.fraction),
+        )
+        for part in parts
+        if (balance := part.balance) is not None and balance.is_loaded
+        for bearer in balance.bearers
     ]
 
 

@@ -51,7 +51,7 @@ GONE = (
     GraspStatus.NO_CONTACT,
     GraspStatus.NOT_CLOSED,
 )
-"""Statuses of runs that end without an object in the hand."""
+"""Statuses of closures that end without an object in the hand."""
 
 
 class Verdict(NamedTuple):
@@ -100,6 +100,7 @@ def summary(result: GraspResult) -> str:
         motion_clause(result),
         others_clause(result),
         hold_clause(result),
+        load_clause(result),
         sag_clause(result),
         support_clause(result),
     )
@@ -129,12 +130,32 @@ def verdict_sentence(result: GraspResult) -> str:
     return capitalized(result.message)
 
 
+def load_clause(result: GraspResult) -> str:
+    """Describe what bears the load at the end of the last loaded part, or of the first unborne one.
+
+    Empty without a load, or where it is not known.
+    """
+    hold, criterion = result.hold, result.success_criterion
+    if hold is None or criterion is None:
+        return ""
+    balances = [part.balance for part in hold.parts] + [test.balance for test in hold.directions]
+    known = [one for one in balances if one is not None and one.is_loaded]
+    _, unborne = hold.is_borne(criterion.max_support)
+    if result.outcome is not Outcome.SUPPORTED or unborne is None:
+        unborne = known[-1] if known else None
+    return "" if unborne is None else capitalized(unborne.sentence)
+
+
 def sag_clause(result: GraspResult) -> str:
     """Describe how far wrist, arm or base yielded in the hold test; empty where they did not."""
-    sag = None if result.hold is None else result.hold.sag_m
-    if sag is None or sag < MIN_SAG:
+    hold = result.hold
+    if hold is None or hold.sag_m is None or hold.lag_m is None:
         return ""
-    return f"The palm itself sagged by {millimetres(sag)} in the test"
+    sagged = f"The palm sagged by {millimetres(hold.sag_m)}" if hold.sag_m >= MIN_SAG else ""
+    if (not result.scene.on_wrist and result.scene.lift is None) or hold.lag_m < MIN_SAG:
+        return sagged
+    lagged = f"lagged behind its targets by up to {millimetres(hold.lag_m)}"
+    return f"{sagged} and {lagged}" if sagged else f"The palm {lagged}"
 
 
 def contact_clause(result: GraspResult) -> str:
@@ -238,6 +259,8 @@ def _hold_result_clause(result: GraspResult) -> str:
         return "No hold test was requested"
     if hold is None:
         return "The hold test was not reached"
+    if result.held is None:
+        return "The hold test does not show whether the hand holds it"
     if hold.pulls and result.held:
         clause = _pulls_clause(result, hold)
     elif hold.directions:
@@ -291,6 +314,8 @@ def _failures(result: GraspResult, hold: HoldTest, moved: str) -> list[str]:
     assert criterion is not None  # there is a hold test
     if out_of_hand(result):
         return [how_it_ended(result)]
+    if result.outcome is Outcome.SUPPORTED:
+        return ["the hand does not bear it"]
     failures = []
     if hold.drop_m > criterion.max_drop:
         failures.append(
@@ -600,8 +625,8 @@ def out_of_hand(result: GraspResult) -> bool:
     """Whether the object is not in the hand at the end; False for diverged runs."""
     if result.status is GraspStatus.DIVERGED:
         return False
-    dropped = result.held is False and not (_forces(result)[-1] > 0.0).any()
-    return result.status in GONE or dropped
+    untouched = result.held is not True and not (_forces(result)[-1] > 0.0).any()
+    return (result.status in GONE and not result.in_contact[-1].any()) or untouched
 
 
 def _forces(result: GraspResult) -> Array:

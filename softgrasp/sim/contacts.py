@@ -106,7 +106,7 @@ class ContactReader:
         Args:
             model: The compiled scene.
         """
-        self._model = model
+        self._model = self.model = model
         # MuJoCo counts a deformable object as geom -1, which is the last one of these lists
         self._geoms = [*(model.geom(index).name for index in range(model.ngeom)), OBJECT]
         self._bodies = [model.body(index).name for index in range(model.nbody)]
@@ -207,6 +207,27 @@ class ContactReader:
                 )
             )
         return points
+
+    def forces_on(self, data: mujoco.MjData, body: str) -> dict[str, Array]:
+        """Sum the contact forces of other bodies on one in the state of the last physics step.
+
+        Returns:
+            Force of each body that touches it, (3,) [N], world frame.
+        """
+        sums: dict[str, Array] = {}
+        force = np.zeros(6)
+        for contact in self._all(data):
+            pair = [
+                self._bodies[self._body_of_geom[one]] for one in (contact.first, contact.second)
+            ]
+            if body not in pair:
+                continue
+            mujoco.mj_contactForce(self._model, data, contact.number, force)
+            sign = (-1.0 if contact.swapped else 1.0) * (1.0 if pair[1] == body else -1.0)
+            other = pair[0] if pair[1] == body else pair[1]
+            on_body = sign * force[:3] @ np.reshape(contact.frame, (3, 3))
+            sums[other] = sums.get(other, 0.0) + on_body
+        return sums
 
     def _all(self, data: mujoco.MjData) -> Iterator[_RawContact]:
         """Yield all contacts, with the higher-indexed one of two bodies as the second one."""

@@ -24,6 +24,7 @@ from softgrasp.extensions import CARRIERS, load
 from softgrasp.io.files import delayed_interrupt
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.closing_check import closing_obstacle
+from softgrasp.model.placement import REMOVED, removed_bodies
 from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
 from softgrasp.sim.control_state import ClosureState, Peaks, Recording, closure_layout
@@ -31,6 +32,7 @@ from softgrasp.sim.debounced_closing import GRIP_INTERVAL
 from softgrasp.sim.engine import Workspace, caught_warnings, has_diverged
 from softgrasp.sim.friction import SlipFriction
 from softgrasp.sim.hold_test import DisturbanceTests
+from softgrasp.sim.load_balance import WINDOW, LoadRecord, LoadSampler
 from softgrasp.sim.motion_plan import (
     MountTrajectory,
     PhaseRows,
@@ -99,6 +101,10 @@ class ClosureRun:
         """Pushes of the hold test so far."""
         self.pulls: list[PullRecord] = []
         """Pulls of the hold test so far."""
+        self.loads: list[LoadRecord] = []
+        """What bore the object at the ends of loaded parts so far."""
+        self.closing_others: list[OtherPoint] = []
+        """Contacts other than of the hand on an object at the end of the closure."""
         self._logging = True
         self._closes = False
         self._progress = progress
@@ -193,6 +199,8 @@ class ClosureRun:
             yield from self._closing()
             if not self.diverged and (self.scene.success or self.scene.lift or self.scene.sequence):
                 self.hold_from = self.recording.rows - 1
+                self.closing_others = self.other_points()
+                self.model.body_pos[removed_bodies(self.model, self.scene), 2] -= REMOVED
                 if not self.scene.closure.stays_on:
                     self._stepper.freeze()
             return
@@ -207,7 +215,7 @@ class ClosureRun:
             self._stepper.lead(0, path)
         elif phase.moves_wrist:
             self._stepper.lead(actuator_count, path)
-        yield from self.advancing(len(path))
+        yield from (self.advancing if self.hold_from is None else self.weighed)(len(path))
 
     @cached_property
     def _trajectory(self) -> MountTrajectory:
@@ -229,7 +237,7 @@ class ClosureRun:
         steps = [*gravity_steps(criterion, self.model.opt.gravity.copy(), period)]
         samples, loads = zip(*steps, strict=True)
         self._stepper.loads = np.repeat(loads, samples, axis=0)
-        yield from self.advancing(sum(samples))
+        yield from self.weighed(sum(samples))
 
     def _disturbances(self, criterion: SuccessCriterion) -> Plans:
         """Push and pull the object, each time from the present state."""
@@ -250,7 +258,20 @@ class ClosureRun:
         period = self.scene.control_period
         samples = max(round(lift.time / period), 1)
         self._stepper.lead(len(self.scene.actuators), lift_path(self.scene, lift, samples))
-        yield from self.advancing(samples + round(lift.hold_time / period))
+        yield from self.weighed(samples + round(lift.hold_time / period))
+
+    def weighed(self, samples: int) -> Plans:
+        """Run the samples of a loaded part, and record what bears the object in the last ones."""
+        late = min(WINDOW, samples)
+        yield from self.advancing(samples - late)
+        sampler = self._sampler
+        sampler.start(self.data)
+        for _ in range(late):
+            yield from self.advancing(1)
+            if self.diverged:
+                return
+            sampler.sample(self.data)
+        self.loads.append(sampler.record(self.data, self.recording.rows - 1))
 
     def advancing(self, samples: int, idle_limit: int | None = None) -> Plans:
         """Run some control samples, or until no target has moved for ``idle_limit`` of them."""
@@ -302,6 +323,10 @@ class ClosureRun:
     @cached_property
     def _contacts(self) -> ContactReader:
         return ContactReader(self.model)
+
+    @cached_property
+    def _sampler(self) -> LoadSampler:
+        return LoadSampler(self.scene, self._contacts)
 
     def _log_changes(self) -> None:
         if not self._logging:

@@ -6,6 +6,8 @@ pulls are evaluated one by one, and creep over the last part under load.
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import NamedTuple
 
 import mujoco
@@ -14,7 +16,14 @@ from scipy.spatial.transform import Rotation
 
 from softgrasp.description.object import Lift
 from softgrasp.description.scene import GraspScene, Solver
-from softgrasp.description.task import ShakePhase, SuccessCriterion
+from softgrasp.description.task import (
+    HoldPhase,
+    LiftPhase,
+    MovePhase,
+    Phase,
+    ShakePhase,
+    SuccessCriterion,
+)
 from softgrasp.mechanics.transforms import (
     Array,
     euler_from_quaternions,
@@ -28,8 +37,23 @@ from softgrasp.model import names
 from softgrasp.model.deformable import node_track, rigid_track
 from softgrasp.model.placement import PlacedItem, placed_items
 from softgrasp.sim.hold_test import direction_label, palm_body
-from softgrasp.sim.outcome import SLIPPING_SPEED
-from softgrasp.sim.result import DirectionTest, HoldTest, ObjectMotion, OtherHeld, PullTest
+from softgrasp.sim.load_balance import NO_LOAD, load_balance, object_mass
+from softgrasp.sim.motion_plan import PhaseRows
+from softgrasp.sim.outcome import (
+    RESTING_SPEED,
+    SLIPPING_SPEED,
+    UNKNOWN_BEARERS,
+    UNLOADED,
+    motion_text,
+)
+from softgrasp.sim.result import (
+    DirectionTest,
+    HoldPart,
+    HoldTest,
+    ObjectMotion,
+    OtherHeld,
+    PullTest,
+)
 from softgrasp.sim.run_record import FinishedRun, PullRecord, PushRecord
 
 CREEP_FRACTION = 0.25
@@ -37,16 +61,19 @@ CREEP_FRACTION = 0.25
 a shake it is the last cycle."""
 SAG_SAMPLES = 100
 """Control samples of a hold test at which the sag of the palm is evaluated."""
-MIN_CREEP = 1e-4
-"""Creep that is reported [m/s]: a tenth of the default limit of a hold test in half a second."""
+MISS, MIN_MISS = 0.1, 1e-3
+"""Fraction of its travel, and distance [m], from which the palm has missed the end of a motion."""
+MIN_JERK = 10.0 / math.sqrt(3.0)
+"""Largest acceleration of a minimum-jerk motion of unit length within unit time."""
 
 
-def hold_test(run: FinishedRun, tracks: list[Track]) -> HoldTest | None:
+def hold_test(run: FinishedRun, tracks: list[Track], pressed: Array) -> HoldTest | None:
     """Evaluate the hold test; None where it was not completed.
 
     Args:
         run: The run.
         tracks: Tracks of all objects, the one to be grasped first.
+        pressed: Normal force of each body on the first object at the end, (nb,) [N].
     """
     scene, begin = run.scene, run.hold_from
     criterion = scene.success or scene.lift
@@ -65,12 +92,17 @@ def hold_test(run: FinishedRun, tracks: list[Track]) -> HoldTest | None:
     failed_in, failed_s = _first_failure(run, criterion, gone, tests, pulls)
     lifts = scene.lift is not None or any(phase.type == "lift" for phase in scene.phases)
     lifts |= isinstance(criterion, SuccessCriterion) and criterion.min_lift is not None
-    return HoldTest(
+    parts, inertia = _parts(run, in_hand[0]), commanded_acceleration(scene)
+    hold = HoldTest(
         drop_m=max(float(gone[0].max()), *(test.drop_m for test in tests), 0.0),
         rotation_rad=max(float(gone[1].max()), *(test.rotation_rad for test in tests), 0.0),
-        weight_N=_mass(run) * _load(run, criterion),
+        weight_N=object_mass(run.model) * _load(run, criterion),
         start_s=float(run.recording.time[begin]),
-        sag_m=palm_sag(run, begin, begin + end, in_hand[0]),
+        load_m_s2=_largest_load(run, criterion, pulls, inertia),
+        inertia_m_s2=inertia,
+        parts=parts,
+        sag_m=_largest([part.sag_m for part in parts]),
+        lag_m=_largest([part.lag_m for part in parts]),
         creep_m_s=max(crept / (late * scene.control_period), *creeps, 0.0),
         lifted_m=float(position[begin + end, 2] - position[begin, 2]) if lifts else None,
         failed_in=failed_in,
@@ -79,6 +111,99 @@ def hold_test(run: FinishedRun, tracks: list[Track]) -> HoldTest | None:
         pulls=tuple(pulls),
         others=_others(run, tracks[1:]) or None,
     )
+    return hold.replace(within_limits=_within_limits(run, hold, pressed))
+
+
+def _within_limits(run: FinishedRun, hold: HoldTest, pressed: Array) -> bool:
+    criterion = run.scene.success or run.scene.lift
+    assert criterion is not None  # there is a hold test
+    resisted = all(test.held for test in hold.directions)
+    resisted &= all(test.held is not False for test in hold.pulls)
+    return resisted and is_within(
+        criterion, drop=hold.drop_m, rotation=hold.rotation_rad, creep=hold.creep_m_s,
+        lifted=hold.lifted_m or 0.0, contacts=bodies_on_object(run, pressed),
+    )  # fmt: skip
+
+
+def _largest(values: list[float | None]) -> float | None:
+    """Return the largest value; None where one is not known, or without any."""
+    known = [value for value in values if value is not None]
+    return max(known) if known and len(known) == len(values) else None
+
+
+def _parts(run: FinishedRun, point: Array) -> tuple[HoldPart, ...]:
+    """Return the parts of the test before pushes and pulls.
+
+    Args:
+        run: The run.
+        point: The object's centre at the start of the test, (3,) [m], palm frame.
+    """
+    begin, last = run.hold_from or 0, _before_trials(run)
+    spans = [rows for rows in run.phases if begin <= rows.begin and rows.end <= last]
+    records = {record.row: record for record in run.loads}
+    moves = dict(zip(run.phases, run.scene.phases, strict=False))
+    ends = [rows.end for rows in spans]
+    palm = palm_deviations(run, begin, ends, point)
+    parts = []
+    for rows in spans:
+        record, phase = records.get(rows.end), moves.get(rows)
+        moved = run.scene.lift is not None or (phase is not None and phase.moves_wrist)
+        sag, lag, travel = (None,) * 3 if palm is None else palm.within(rows)
+        missed = moved and sag is not None and sag > max(MIN_MISS, MISS * (travel or 0.0))
+        parts.append(
+            HoldPart(
+                name=rows.name,
+                end_s=float(run.recording.time[rows.end]),
+                balance=None if record is None else load_balance(run.model, run.scene, record),
+                sag_m=sag,
+                lag_m=lag,
+                miss_m=sag if missed else None,
+                wrist_force_N=None if record is None else record.wrist_force,
+            )
+        )
+    return tuple(parts)
+
+
+def commanded_acceleration(scene: GraspScene) -> float:
+    """Compute the largest commanded acceleration of the object after the closure [m/s²].
+
+    A displacement d from rest to rest within T has 5.77 d/T² (minimum jerk), a shake A·(2πf)², a
+    rotation the same for the arc of the object about its centre.
+    """
+    kinds = [phase.type for phase in scene.phases]
+    later: list[Phase | Lift] = [*scene.phases[kinds.index("close") + 1 :]]
+    return max(map(partial(_acceleration, scene), [*later, scene.lift or HoldPhase()]))
+
+
+def _acceleration(scene: GraspScene, phase: Phase | Lift) -> float:
+    center = np.array(scene.preset.center)
+    match phase:
+        case Lift() | LiftPhase():
+            return MIN_JERK * phase.height / phase.time**2
+        case MovePhase():
+            arm = float(np.linalg.norm(center - phase.about))
+            arc = arm * float(np.linalg.norm(phase.rotation_vector))
+            return MIN_JERK * (float(np.linalg.norm(phase.displacement)) + arc) / phase.time**2
+        case ShakePhase():
+            arm = float(np.linalg.norm(center - (phase.about or center)))
+            return phase.peak_acceleration + phase.angle * arm * (math.tau * phase.frequency) ** 2
+        case _:
+            return 0.0
+
+
+def _largest_load(
+    run: FinishedRun, criterion: SuccessCriterion | Lift, pulls: list[PullTest], inertia: float
+) -> float:
+    """Return the largest load per mass in the test [m/s²]."""
+    gravity = np.array(run.scene.gravity)
+    mass, pushed = object_mass(run.model), [0.0]
+    if isinstance(criterion, SuccessCriterion):
+        gravity = gravity if criterion.gravity is None else np.array(criterion.gravity)
+        pushed += [float(np.linalg.norm(gravity + push)) for push in criterion.directions]
+    # the direction of inertia changes: it may add to gravity
+    constant = max(float(np.linalg.norm(gravity)), float(np.linalg.norm(run.scene.gravity)))
+    pushed += [constant + pull.largest_force_N / mass for pull in pulls]
+    return max(*pushed, constant + inertia)
 
 
 def _others(run: FinishedRun, tracks: list[Track]) -> tuple[OtherHeld, ...]:
@@ -93,25 +218,24 @@ def _others(run: FinishedRun, tracks: list[Track]) -> tuple[OtherHeld, ...]:
     return tuple(held_objects)
 
 
-def is_held(run: FinishedRun, hold: HoldTest | None, pressed: Array) -> bool | None:
-    """Return whether a hold test was passed; None without a criterion or after an interrupt.
+def is_held(run: FinishedRun, hold: HoldTest | None) -> bool | None:
+    """Return whether a hold test was passed and the hand bore the load.
+
+    None without a criterion, after an interrupt, where the test applied no load, and where it is
+    not known what bore it.
 
     Args:
         run: The run.
         hold: The test; None where it was not reached.
-        pressed: Normal force of each body on the first object at the end, (nb,) [N].
     """
     criterion = run.scene.success or run.scene.lift
     if criterion is None or not (run.finished or run.diverged or run.refusal):
         return None
-    if hold is None:
+    if hold is None or not hold.within_limits:
         return False
-    borne = all(test.held for test in hold.directions)
-    borne &= all(test.held is not False for test in hold.pulls)
-    return borne and is_within(
-        criterion, drop=hold.drop_m, rotation=hold.rotation_rad, creep=hold.creep_m_s,
-        lifted=hold.lifted_m or 0.0, contacts=bodies_on_object(run, pressed),
-    )  # fmt: skip
+    if hold.load_m_s2 is not None and hold.load_m_s2 < NO_LOAD:
+        return None
+    return hold.is_borne(criterion.max_support)[0]
 
 
 def is_within(
@@ -174,34 +298,54 @@ def _palm_track(run: FinishedRun, rows: range) -> tuple[Array, Array]:
     return palm_positions, palm_quaternions
 
 
-def palm_sag(run: FinishedRun, begin: int, end: int, point: Array) -> float | None:
-    """Compute how far the palm yields from where the targets of its carrier put it [m].
+class PalmDeviation(NamedTuple):
+    """Positions of a point of the palm at some rows, and where its targets put it."""
 
-    The position of the point of the palm in which the object's centre was at the first row is
-    compared with the one that it would have with every joint between world and palm at the target
-    of its servo, and joints without one where they were at the first row; the largest change of
-    the difference is the sag.
+    rows: Array
+    """Rows of the run, ascending, (n,)."""
+    deviation: Array
+    """Actual less intended position since the first row, (n, 3) [m]."""
+    intended: Array
+    """(n, 3) [m]"""
+
+    def within(self, span: PhaseRows) -> tuple[float, float, float]:
+        """Return the deviation at the end of a part, the largest one in it, and its travel [m]."""
+        inside = (self.rows >= span.begin) & (self.rows <= span.end)
+        sizes = np.linalg.norm(self.deviation[inside], axis=1)
+        path = self.intended[inside]
+        travel = np.linalg.norm(path - path[0], axis=1)
+        return float(sizes[-1]), float(sizes.max()), float(travel.max())
+
+
+def palm_deviations(
+    run: FinishedRun, begin: int, ends: list[int], point: Array
+) -> PalmDeviation | None:
+    """Compute how far the palm is from where the targets of its carrier put it.
+
+    The position of a point of the palm is compared with the one that it would have with every joint
+    between world and palm at the target of its servo, and joints without one where they were at the
+    first row. A palm that cannot move does not deviate.
 
     Args:
         run: The run.
         begin: First row.
-        end: Last row.
+        ends: Last rows of the parts of the test.
         point: The object's centre at the first row, (3,) [m], palm frame.
 
     Returns:
-        Zero for a palm that cannot move, None where such a joint moves without a position servo
-        while the wrist moves.
+        None where such a joint moves without a position servo while the wrist moves.
     """
     model, palm = run.model, palm_body(run.model, run.scene.hand)
-    joints = _carrying_joints(model, palm)
-    if not joints:
-        return 0.0
+    joints, end = _carrying_joints(model, palm), max(ends, default=begin)
     servos = {int(model.actuator_trnid[i, 0]): i for i in range(model.nu) if _is_servo(model, i)}
     carried = run.scene.on_wrist or run.scene.lift is not None
     if carried and any(joint not in servos for joint in joints):
         return None
-    rows = np.unique(np.linspace(begin, end, min(SAG_SAMPLES, end - begin + 1)).astype(int))
-    data, differences = mujoco.MjData(model), []
+    spread = np.linspace(begin, end, min(SAG_SAMPLES, end - begin + 1)).astype(int)
+    rows = np.unique([*spread, begin, *ends])
+    if not joints:
+        return PalmDeviation(rows, *np.zeros((2, len(rows), 3)))
+    data, track = mujoco.MjData(model), []
     for row in rows.tolist():
         actual = run.recording.qpos[row]
         intended = actual.copy()
@@ -210,9 +354,10 @@ def palm_sag(run: FinishedRun, begin: int, end: int, point: Array) -> float | No
             intended[first : first + size] = run.recording.qpos[begin, first : first + size]
             if joint in servos:
                 intended[first] = run.recording.control[row, servos[joint]]
-        positions = [_position_of(model, data, qpos, palm, point) for qpos in (actual, intended)]
-        differences.append(positions[0] - positions[1])
-    return float(np.linalg.norm(np.array(differences) - differences[0], axis=1).max())
+        track.append([_position_of(model, data, qpos, palm, point) for qpos in (actual, intended)])
+    actual_track, intended_track = np.array(track).transpose(1, 0, 2)
+    deviation = actual_track - intended_track
+    return PalmDeviation(rows, deviation - deviation[0], intended_track)
 
 
 def _carrying_joints(model: mujoco.MjModel, body: int) -> list[int]:
@@ -270,16 +415,18 @@ def _direction(
         float(values.max()) for values in _displaced(positions[rows], rotations[rows])
     )
     within = drop <= criterion.max_drop and rotation <= criterion.max_rotation
+    record = next((record for record in run.loads if record.row == trial.end), None)
     return DirectionTest(
         name=direction_label(trial.acceleration),
         acceleration=trial.acceleration,
-        force_N=_mass(run) * float(np.linalg.norm(trial.acceleration)),
+        force_N=object_mass(run.model) * float(np.linalg.norm(trial.acceleration)),
         start_s=float(run.recording.time[trial.first - 1]),
         end_s=float(run.recording.time[trial.end]),
         drop_m=drop,
         rotation_rad=rotation,
         contacts=trial.contacts,
         held=within and trial.contacts >= criterion.min_contacts,
+        balance=None if record is None else load_balance(run.model, run.scene, record),
     )
 
 
@@ -363,10 +510,6 @@ def _load(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:
     return max(float(np.linalg.norm(load)) for load in loads)
 
 
-def _mass(run: FinishedRun) -> float:
-    return float(run.model.body_subtreemass[run.model.body(names.OBJECT).id])
-
-
 def creep_warnings(scene: GraspScene, hold: HoldTest | None, held: bool | None) -> tuple[str, ...]:
     """Warn of an object that creeps in the hand because friction is regularised.
 
@@ -382,7 +525,7 @@ def creep_warnings(scene: GraspScene, hold: HoldTest | None, held: bool | None) 
     if (
         hold is None
         or not held
-        or hold.creep_m_s <= MIN_CREEP
+        or hold.creep_m_s <= RESTING_SPEED
         or scene.solver.impratio >= default_impratio
     ):
         return ()
@@ -393,19 +536,30 @@ def creep_warnings(scene: GraspScene, hold: HoldTest | None, held: bool | None) 
     )
 
 
-def zero_gravity_warnings(scene: GraspScene, hold: HoldTest | None) -> tuple[str, ...]:
-    """Warn if a wrist lifts an object in a scene without gravity.
+def hold_warnings(scene: GraspScene, hold: HoldTest | None, held: bool | None) -> tuple[str, ...]:
+    """Warn of a test without load or weight, of unknown bearers, and of motions not carried out.
 
     Args:
         scene: The scene.
         hold: Its hold test.
+        held: Whether it was passed.
     """
-    if hold is None or hold.weight_N > 0.0 or hold.directions or hold.pulls or not scene.on_wrist:
+    if hold is None:
         return ()
-    return (
-        "the object weighs nothing in its test: it was carried without gravity; gravity=True in "
-        "the scene (--gravity), or a gravity in the criterion, gives it its weight",
+    missed = motion_text(hold)
+    messages = [missed] if missed else []
+    cure = (
+        "gravity=True in the scene (--gravity), or a gravity in the criterion, gives it its weight"
     )
+    if hold.load_m_s2 is not None and hold.load_m_s2 < NO_LOAD:
+        messages.append(f"{UNLOADED} on the object, so it shows nothing; {cure}")
+    elif hold.within_limits and held is None:
+        messages.append(UNKNOWN_BEARERS)
+    elif hold.weight_N == 0.0 and scene.on_wrist and not (hold.directions or hold.pulls):
+        messages.append(
+            f"the object weighs nothing in its test: it was carried without gravity; {cure}"
+        )
+    return tuple(messages)
 
 
 class Track(NamedTuple):

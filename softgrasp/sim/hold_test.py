@@ -23,6 +23,7 @@ from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.model import names
 from softgrasp.model.deformable import node_bodies, rigid_track
 from softgrasp.sim.contacts import ContactPoint, ContactReader, GraspContactReader
+from softgrasp.sim.load_balance import EARTH, object_mass
 from softgrasp.sim.motion_plan import PhaseRows, load_fractions
 from softgrasp.sim.run_record import FinishedRun, PullRecord, PushRecord
 from softgrasp.sim.stepper import MujocoStepper, Plans
@@ -37,8 +38,6 @@ SLIP_TIME = 0.01
 """Time for which all contacts have to slip [s]."""
 MAX_FORCE_TIME = 20.0
 """Longest time of a pull that has to reach a minimum force [s]."""
-EARTH = 9.81
-"""Gravity [m/s²]."""
 
 
 class RunningGrasp(FinishedRun, Protocol):
@@ -47,6 +46,9 @@ class RunningGrasp(FinishedRun, Protocol):
     @property
     def stiffness(self) -> StiffnessFeedback:
         """Keeps the stiffness of contacts."""
+
+    def weighed(self, samples: int) -> Plans:
+        """Simulate the last control samples of a loaded part, and record what bears the object."""
 
     def advancing(self, samples: int) -> Plans:
         """Simulate some control samples."""
@@ -114,9 +116,12 @@ class DisturbanceTests:
 
     def _pushing(self, acceleration: Vec3) -> Plans:
         self.put_back()
-        for samples, fraction in push_steps(self._criterion, self._run.scene.control_period):
+        steps = [*push_steps(self._criterion, self._run.scene.control_period)]
+        left = sum(samples for samples, _ in steps)
+        for samples, fraction in steps:
             self._apply(fraction * np.outer(self._masses, acceleration))
-            yield from self._run.advancing(samples)
+            left -= samples
+            yield from (self._run.advancing if left else self._run.weighed)(samples)
             if self._run.diverged or self._is_lost(self._run.data):
                 return
 
@@ -270,8 +275,7 @@ def pull_rate(model: mujoco.MjModel, pull: Pull, friction: float) -> float:
         pull: The pull.
         friction: Largest force that friction holds [N].
     """
-    mass = float(model.body_subtreemass[model.body(names.OBJECT).id])
-    return max(friction, EARTH * mass) / pull.time
+    return max(friction, EARTH * object_mass(model)) / pull.time
 
 
 def pull_forces(pull: Pull, rate: float, period: float) -> Iterator[Array]:

@@ -15,9 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.quality.contact_forces import can_balance
+from softgrasp.sim.load_balance import NO_LOAD
 
 if TYPE_CHECKING:
-    from softgrasp.sim.result import GraspResult, HoldTest
+    from softgrasp.description.object import Lift
+    from softgrasp.description.task import SuccessCriterion
+    from softgrasp.sim.result import GraspResult, HoldTest, OtherContact
 
 EJECTION_DISTANCE = 2.0
 """Distance in radii of the object, from which an object without contact has left the hand [–]."""
@@ -30,8 +33,12 @@ SLIPPING_SPEED = 2e-3
 OPPOSING_TOLERANCE = math.radians(10.0)
 """Angle by which friction cones are widened where opposing contacts are counted [rad]; the normal
 of a body is the mean of those of its contact points."""
-SUPPORTED = 0.5
-"""Fraction of its weight that surroundings bear of an object that was put or fell on them [–]."""
+RESTING_SPEED = 1e-4
+"""Speed in the palm up to which an object rests there [m/s]: a tenth of the default limit of a hold
+test in half a second, 3000 times the creep of friction at 98 % of its limit with the
+default solver."""
+FALLEN = 0.5
+"""Fraction of the load that something else bears of an object that was put or fell on it [–]."""
 UNSTABLE_WARNINGS = (
     "The simulation is unstable",
     "arena memory",
@@ -40,6 +47,11 @@ UNSTABLE_WARNINGS = (
 """Parts of the warnings of MuJoCo after which its forces are not to be trusted."""
 
 
+UNLOADED = "the test applied no load"
+UNKNOWN_BEARERS = (
+    "it was not evaluated whether the hand holds it, as this engine does not measure what the "
+    "surroundings bear"
+)
 HELD_BACK, ROUNDING = 0.5, 1e-9
 """Fraction of its commanded travel below which a joint that touches nothing is held back [–], and
 rounding error of targets [rad or m]."""
@@ -64,7 +76,9 @@ class Outcome(Enum):
     """
 
     HELD = "the object was held in the hold test"
+    SUPPORTED = "the object is within all limits, but not borne by the hand"
     CLOSED = "the hand has closed on the object and stands still"
+    SHIFTED = "the object rests in the hand, but not within the limits of the test"
     SLIPPING = "the object slips in the hand"
     DROPPED = "the object was grasped and has fallen out of the hand"
     EJECTED = "the object left the hand while it closed"
@@ -125,9 +139,20 @@ def outcome_of(result: GraspResult) -> OutcomeReason:
         return OutcomeReason(Outcome.UNSTABLE, f"{Outcome.UNSTABLE.value}: {doubt}")
     if result.status is GraspStatus.NOT_CLOSED:
         return _plain(Outcome.NOT_CLOSED)
-    if result.held:
-        return _plain(Outcome.HELD)
+    reason = _after_closing(result)
+    missed = "" if result.hold is None else motion_text(result.hold)
+    return reason._replace(sentence=f"{reason.sentence}; {missed}") if missed else reason
+
+
+def _after_closing(result: GraspResult) -> OutcomeReason:
+    """Decide the outcome of a run in which the hand was moved."""
     row = closure_end(result)
+    if result.held:
+        return OutcomeReason(Outcome.HELD, _held_text(result))
+    if result.hold is not None and result.hold.within_limits:
+        unproven = _unproven(result, result.hold, row)
+        if unproven is not None:
+            return unproven
     if not _touching(result, row).any():
         return _not_grasped(result, row)
     if _closing_at(result, row):
@@ -135,6 +160,50 @@ def outcome_of(result: GraspResult) -> OutcomeReason:
     if result.hold is None and not result.scene.sequence:
         return _closed(result, row)
     return _carried(result, row)
+
+
+def motion_text(hold: HoldTest) -> str:
+    """Return which motions of the wrist were not carried out; empty where all were."""
+    texts = []
+    for part in hold.parts:
+        if part.miss_m is not None:
+            force = part.wrist_force_N
+            wrist = "" if force is None else f", with {force:.4g} N at the wrist"
+            texts.append(
+                f"the motion '{part.name}' was not carried out: at its end the palm is "
+                f"{1e3 * part.miss_m:.3g} mm from its target{wrist}"
+            )
+    return "; ".join(texts)
+
+
+def _held_text(result: GraspResult) -> str:
+    hold = result.hold
+    if hold is None or hold.load_m_s2 is None or hold.load_m_s2 - hold.inertia_m_s2 >= NO_LOAD:
+        return Outcome.HELD.value
+    return (
+        f"{Outcome.HELD.value}, whose only load was the inertia of the motion, up to "
+        f"{hold.load_m_s2:.3g} m/s² without gravity"
+    )
+
+
+def _unproven(result: GraspResult, hold: HoldTest, row: int) -> OutcomeReason | None:
+    """Decide the outcome of a test within all limits that does not show that the hand holds."""
+    criterion = result.success_criterion
+    assert criterion is not None  # there is a hold test
+    _, unborne = hold.is_borne(criterion.max_support)
+    loaded = hold.load_m_s2 is None or hold.load_m_s2 >= NO_LOAD
+    if unborne is not None:
+        parts = [*hold.parts, *hold.directions]
+        named = next(part.name for part in parts if part.balance is unborne)
+        location = f", at the end of '{named}'" if len(parts) > 1 else ""
+        sentence = f"{Outcome.SUPPORTED.value}: {unborne.sentence}{location}"
+        return OutcomeReason(Outcome.SUPPORTED, sentence)
+    if result.held is not None:
+        return None
+    doubt = UNKNOWN_BEARERS if loaded else f"{UNLOADED} ({hold.load_m_s2:.2g} m/s²)"
+    reason = _closed(result, row)
+    closed = reason.outcome is Outcome.CLOSED
+    return reason._replace(sentence=f"{reason.sentence}; {doubt}") if closed else reason
 
 
 def _plain(outcome: Outcome) -> OutcomeReason:
@@ -248,16 +317,32 @@ def _carried(result: GraspResult, row: int) -> OutcomeReason:
             return _plain(Outcome.DROPPED)
         sentence = f"{Outcome.MISSED.value}: no two opposing contacts pressed on it"
         return OutcomeReason(Outcome.MISSED, sentence)
-    if result.hold is None:  # carried by a sequence, without limits
+    hold, criterion = result.hold, result.success_criterion
+    if hold is None or criterion is None:  # carried by a sequence, without limits
         return _plain(Outcome.CLOSED)
-    return OutcomeReason(Outcome.SLIPPING, f"{Outcome.SLIPPING.value}{_slip_text(result.hold)}")
+    max_creep = getattr(criterion, "max_creep", None) or RESTING_SPEED
+    if hold.creep_m_s > min(RESTING_SPEED, max_creep) or any(
+        pull.held is False for pull in hold.pulls
+    ):
+        moved = f"it moved by {1e3 * hold.drop_m:.3g} mm in the palm"
+        sentence = f"{Outcome.SLIPPING.value}: {moved}, at {1e3 * hold.creep_m_s:.2g} mm/s"
+        return OutcomeReason(Outcome.SLIPPING, f"{sentence} at the end")
+    return OutcomeReason(Outcome.SHIFTED, f"{Outcome.SHIFTED.value}{_excess(hold, criterion)}")
 
 
-def _slip_text(hold: HoldTest) -> str:
-    return (
-        f": it moved by {1e3 * hold.drop_m:.3g} mm in the palm, at "
-        f"{1e3 * hold.creep_m_s:.2g} mm/s at the end"
-    )
+def _excess(hold: HoldTest, criterion: SuccessCriterion | Lift) -> str:
+    """Return by how much an object that rests in the hand has left the limits."""
+    if hold.drop_m > criterion.max_drop:
+        moved, allowed = 1e3 * hold.drop_m, 1e3 * criterion.max_drop
+        return f": it moved by {moved:.3g} mm in the palm, more than the {allowed:.3g} mm allowed"
+    if hold.rotation_rad > criterion.max_rotation:
+        angle, allowed = math.degrees(hold.rotation_rad), math.degrees(criterion.max_rotation)
+        return f": it rotated by {angle:.3g}° in the palm, more than the {allowed:.3g}° allowed"
+    min_lift = getattr(criterion, "min_lift", None)
+    if min_lift is not None and (hold.lifted_m or 0.0) < min_lift:
+        lifted = 1e3 * (hold.lifted_m or 0.0)
+        return f": it was lifted by {lifted:.3g} mm, less than the {1e3 * min_lift:.3g} mm required"
+    return ": fewer bodies of the hand than required are in contact with it"
 
 
 def _is_lost(result: GraspResult) -> bool:
@@ -265,23 +350,47 @@ def _is_lost(result: GraspResult) -> bool:
     pushes = () if result.hold is None else result.hold.directions
     if any(not test.held and test.contacts == 0 for test in pushes):
         return True
-    return not _touching(result, -1).any() or _is_supported(result)
+    if not _touching(result, -1).any():
+        return True
+    last = len(result.time) - 1
+    return _is_supported(result) and not _balance(result, _hand_normals(result, last))
 
 
 def _is_supported(result: GraspResult) -> bool:
-    """Whether surroundings bear the object at the end."""
-    weight = 0.0 if result.hold is None else result.hold.weight_N
-    name = result.objects[0].name
-    borne = sum(
-        math.hypot(*contact.force_N) for contact in result.other_contacts if contact.first == name
-    )
-    return weight > 0.0 and borne >= SUPPORTED * weight
+    """Whether something else bears the object at the end of the last part."""
+    hold, criterion = result.hold, result.success_criterion
+    if hold is None or criterion is None or not hold.parts:
+        return False
+    balance, allowed = hold.parts[-1].balance, max(FALLEN, criterion.max_support)
+    return balance is not None and balance.is_loaded and balance.hand_fraction < 1.0 - allowed
 
 
 def _is_gripped(result: GraspResult, row: int) -> bool:
-    """Whether contacts at the end of the closure can balance one another."""
-    touching = _touching(result, row)
-    names = [str(name) for name in result.contact_bodies[touching]]
+    """Whether contacts at the end of the closure can balance one another.
+
+    Surroundings and other objects count, where the hand is needed for the balance.
+    """
+    normals = _hand_normals(result, row)
+    others = [
+        [-part for part in contact.normal]
+        for contact in _other_contacts(result, row)
+        if contact.first == result.object.name and contact.normal_force_N > 0.0
+    ]
+    if _balance(result, normals):
+        return True
+    if not (normals and others) or _balance(result, others, tolerance=0.0):
+        return False
+    return _balance(result, [*normals, *others])
+
+
+def _other_contacts(result: GraspResult, row: int) -> tuple[OtherContact, ...]:
+    at_end = row == len(result.time) - 1
+    return result.other_contacts if at_end else result.closing_contacts
+
+
+def _hand_normals(result: GraspResult, row: int) -> list[list[float]]:
+    """Return the last known normals of the bodies that touch the object at a row."""
+    names = [str(name) for name in result.contact_bodies[_touching(result, row)]]
     latest = {}
     at_end = row == len(result.time) - 1
     for event in result.events:
@@ -290,6 +399,12 @@ def _is_gripped(result: GraspResult, row: int) -> bool:
     for contact in result.contacts if at_end else ():
         if contact.normal is not None:
             latest[contact.body] = contact.normal
-    normals = np.array([latest[name] for name in names if name in latest]).reshape(-1, 3)
+    return [list(latest[name]) for name in names if name in latest]
+
+
+def _balance(
+    result: GraspResult, normals: list[list[float]], tolerance: float = OPPOSING_TOLERANCE
+) -> bool:
+    """Whether contacts with these normals can balance one another."""
     friction = result.contact_model.used.static_friction
-    return can_balance(normals, friction, OPPOSING_TOLERANCE)
+    return can_balance(np.reshape(normals, (-1, 3)), friction, tolerance)

@@ -29,6 +29,7 @@ from softgrasp.description.sensor import (
 )
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.mechanics.transforms import Array
+from softgrasp.sim.load_balance import LoadBalance, first_unborne
 from softgrasp.sim.outcome import GraspStatus, Outcome, OutcomeReason, outcome_of
 
 if TYPE_CHECKING:
@@ -277,6 +278,8 @@ class DirectionTest(Description):
     contacts: int
     """Bodies of the hand in contact at the end."""
     held: bool
+    balance: LoadBalance | None = None
+    """What bore the load at its end; None where it ended early."""
 
 
 class PullTest(Description):
@@ -309,8 +312,26 @@ class OtherHeld(Description):
     rotation_rad: float
 
 
+class HoldPart(Description):
+    """State at the end of a part of a hold test: load, and deviation of the palm."""
+
+    name: str
+    end_s: float
+    balance: LoadBalance | None = None
+    """What bore the load; None where the engine does not measure it."""
+    sag_m: float | None = None
+    """Displacement of the palm, at the object's place in it, from where the targets of wrist and
+    arm put it, at the end, since the test began; None where these targets are not known."""
+    lag_m: float | None = None
+    """Largest such displacement during the part."""
+    miss_m: float | None = None
+    """The sag at the end of a motion of the wrist that was not carried out; None where it was."""
+    wrist_force_N: float | None = None
+    """Force of the servos of the wrist's sliding joints; None without any."""
+
+
 class HoldTest(Description):
-    """Motion of the object in the hand from the end of the closure on.
+    """Motion of the object in the hand from the end of the closure on, and what bore its load.
 
     Numbers are the largest of all parts after the closure and of all pushes. Of several objects
     the one to be grasped decides.
@@ -322,10 +343,18 @@ class HoldTest(Description):
     """Largest rotation since the test began."""
     weight_N: float
     start_s: float
+    load_m_s2: float | None = None
+    """Largest load per mass of the object: gravity, pushes, pulls, and the inertia of motions."""
+    inertia_m_s2: float = 0.0
+    """Part of it that is the commanded acceleration of the wrist."""
+    within_limits: bool | None = None
+    """Whether all limits of the criterion were met, whatever bore the load."""
+    parts: tuple[HoldPart, ...] = ()
+    """Parts after the closure, without pushes and pulls."""
     sag_m: float | None = None
-    """Largest displacement of the palm, at the object's place in it, from where the targets of
-    wrist and arm put it, since the test began; an unactuated base belongs where it was then. None
-    where these targets are not known."""
+    """Largest sag at the end of a part."""
+    lag_m: float | None = None
+    """Largest lag of the palm behind the targets of its carrier during the test."""
     creep_m_s: float
     """Mean speed in the hand over the last quarter of the time under full load or at the top; where
     the last part is none of these, over its last quarter, and of a shake over its last cycle."""
@@ -339,6 +368,12 @@ class HoldTest(Description):
     pulls: tuple[PullTest, ...] = ()
     others: tuple[OtherHeld, ...] | None = None
     """Further objects; None without them."""
+
+    def is_borne(self, max_support: float) -> tuple[bool | None, LoadBalance | None]:
+        """Return whether the hand bore the load, and what is against it; see ``first_unborne``."""
+        parts = [part.balance for part in self.parts]
+        pushes = [test.balance for test in self.directions]
+        return first_unborne(parts, pushes, max_support)
 
 
 class ObjectMotion(Description):
@@ -402,6 +437,8 @@ class GraspResult:
     """Parts of the run, in order."""
     other_contacts: tuple[OtherContact, ...] = ()
     """Contacts at the end between objects, and of all with the surroundings."""
+    closing_contacts: tuple[OtherContact, ...] = ()
+    """The same at the end of the closure, where the run goes on."""
     hand_contacts: tuple[OtherContact, ...] = ()
     """Contacts at the end between two bodies of the hand."""
     quality_log: QualityLog | None = None

@@ -33,13 +33,12 @@ from softgrasp.sim.diagnostics import closing_warnings, miss_warnings
 from softgrasp.sim.engine import sentences
 from softgrasp.sim.hold_result import (
     Track,
-    bodies_on_object,
     creep_warnings,
     hold_test,
+    hold_warnings,
     is_held,
     object_motion,
     object_tracks,
-    zero_gravity_warnings,
 )
 from softgrasp.sim.outcome import GraspStatus, grasp_status
 from softgrasp.sim.quality_log import quality_log
@@ -47,7 +46,6 @@ from softgrasp.sim.result import (
     BodyContact,
     ContactModel,
     GraspResult,
-    ObjectMotion,
     OtherContact,
     PairContact,
     PeakForce,
@@ -111,12 +109,12 @@ def result_of(
         messages += _closure_warnings(run, force, quaternion)
     messages += slot_warnings(run, force)
     contacts = body_contacts(run, points)
-    others, within = ((), ()) if run.diverged else other_contacts(run)
+    others, within = ((), ()) if run.diverged else other_contacts(run, run.other_points())
     messages += self_contact_warnings(contacts, within)
     messages += (FLEX_WARNING.format(version=run.engine.version),) if model.nflex else ()
-    hold = hold_test(run, tracks)
-    held = is_held(run, hold, forces_on_objects(run, force)[-1, :, 0])
-    messages += creep_warnings(scene, hold, held) + zero_gravity_warnings(scene, hold)
+    hold = hold_test(run, tracks, forces_on_objects(run, force)[-1, :, 0])
+    held = is_held(run, hold)
+    messages += creep_warnings(scene, hold, held) + hold_warnings(scene, hold, held)
     peak = peak_force(run, force)
     if run.finished and peak is not None and peak.doubt:
         messages += (f"peak force of {peak.force_N:.3g} N on {peak.body}: {peak.doubt}",)
@@ -127,12 +125,13 @@ def result_of(
     return GraspResult(
         scene=scene,
         backend={"name": run.engine.name, "version": run.engine.version},
-        status=_status(run, motions[0], force),
+        status=_status(run, tracks[0].position, force),
         held=held,
         simulated_time=float(recording.time[recording.rows - 1]),
         wall_time=taken + time.perf_counter() - begin,
         contacts=contacts,
         other_contacts=others,
+        closing_contacts=other_contacts(run, run.closing_others)[0],
         hand_contacts=within,
         events=tuple(run.events),
         objects=motions,
@@ -317,39 +316,34 @@ def _phases(run: FinishedRun) -> tuple[PhaseSpan, ...]:
     )
 
 
-def _status(run: FinishedRun, motion: ObjectMotion, force: Array) -> GraspStatus:
+def _status(run: FinishedRun, position: Array, force: Array) -> GraspStatus:
+    """Return how the closure ended.
+
+    Args:
+        run: The run.
+        position: Centre of the object over time, (T, 3) [m].
+        force: Recorded contact forces, (T, nb, slots, 3) [N].
+    """
     if run.diverged:
         return GraspStatus.DIVERGED
     if run.refusal:
         return GraspStatus.NOT_CLOSED
-    if run.scene.on_wrist:
-        return _status_of_sequence(run)
-    touched = any(event.kind == "touching" for event in run.events)
-    touched |= run.peaks is not None and bool(run.peaks.force.any())  # between two samples
-    in_contact = any(run.state.in_contact)
+    row = len(position) - 1 if run.hold_from is None else run.hold_from
+    in_contact = run.recording.in_contact[row].astype(bool)
+    now = float(run.recording.time[row]) + 1e-9
+    kind = "established" if run.scene.on_wrist else "touching"
+    touched = any(event.kind == kind and event.time_s <= now for event in run.events)
+    if run.peaks is not None and not run.scene.on_wrist:  # also between two samples
+        touched |= bool((run.peaks.force[run.peaks.row <= row] > 0.0).any())
     if run.scene.objects:  # only the one to be grasped counts
-        pressed = forces_on_objects(run, force)[..., 0]
-        touched = bool((pressed > 0.0).any())
-        in_contact = bodies_on_object(run, pressed[-1]) > 0
+        pressed = forces_on_objects(run, force)[: row + 1, :, 0] > 0.0
+        touched, in_contact = bool(pressed.any()), in_contact & pressed[-1]
     return grasp_status(
         touched=touched,
-        in_contact=in_contact,
+        in_contact=bool(in_contact.any()),
         moving=still_closing(run),
-        displacement=float(np.linalg.norm(motion.displacement_m)),
+        displacement=float(np.linalg.norm(position[row] - position[0])),
         object_radius=_object_radius(run),
-    )
-
-
-def _status_of_sequence(run: FinishedRun) -> GraspStatus:
-    """Return the status of a sequence, in which the object moves with the hand."""
-    fingers = run.recording.control[: run.recording.rows, : len(run.scene.actuators)]
-    established = any(event.kind == "established" for event in run.events)
-    return grasp_status(
-        touched=established,
-        in_contact=any(run.state.in_contact),
-        moving=bool((fingers[-1:] != fingers[-2:-1]).any()),
-        displacement=math.inf,
-        object_radius=1.0,
     )
 
 
@@ -536,15 +530,19 @@ def body_contacts(run: FinishedRun, points: list[ContactPoint]) -> tuple[BodyCon
 
 
 def other_contacts(
-    run: FinishedRun,
+    run: FinishedRun, points_read: list[OtherPoint]
 ) -> tuple[tuple[OtherContact, ...], tuple[OtherContact, ...]]:
-    """Return contacts at the end of objects and surroundings, and those within the hand.
+    """Return contacts of objects and surroundings, and those within the hand.
 
     There is one per pair of bodies.
+
+    Args:
+        run: The run.
+        points_read: All contacts other than of the hand on objects.
     """
     called = names.display_names(run.scene)
     pairs: defaultdict[tuple[str, str], list[OtherPoint]] = defaultdict(list)
-    for point in run.other_points():
+    for point in points_read:
         pairs[point.first, point.second].append(point)
     outside: list[OtherContact] = []
     within: list[OtherContact] = []

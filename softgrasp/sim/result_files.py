@@ -33,7 +33,7 @@ from softgrasp.sim.result import (
 )
 
 SCHEMA_VERSION = 2
-SERIES = ("directions", "pulls")
+SERIES = ("directions", "pulls", "parts")
 """Parts of a hold test that are absent where they are empty."""
 
 T = TypeVar("T", bound=BaseModel)
@@ -109,6 +109,7 @@ def document(result: GraspResult) -> dict[str, Any]:
         "wall_time_s": result.wall_time,
         "contacts": result.contacts,
         "other_contacts": result.other_contacts or None,
+        "closing_contacts": result.closing_contacts or None,
         "hand_contacts": result.hand_contacts or None,
         "events": result.events,
         "object": result.object,
@@ -154,10 +155,9 @@ def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> Gra
         simulated_time=document_data["simulated_time_s"],
         wall_time=document_data["wall_time_s"],
         contacts=tuple(_made(BodyContact, part) for part in document_data["contacts"]),
-        other_contacts=tuple(
-            _made(OtherContact, p) for p in document_data.get("other_contacts", ())
-        ),
-        hand_contacts=tuple(_made(OtherContact, p) for p in document_data.get("hand_contacts", ())),
+        other_contacts=_contacts(document_data, "other_contacts"),
+        closing_contacts=_contacts(document_data, "closing_contacts"),
+        hand_contacts=_contacts(document_data, "hand_contacts"),
         events=tuple(_made(ContactEvent, part) for part in document_data["events"]),
         objects=tuple(_made(ObjectMotion, part) for part in document_data["objects"]),
         contact_model=_made(ContactModel, document_data["contact_model"]),
@@ -179,6 +179,10 @@ def _peak_of(value: dict[str, Any] | None) -> PeakForce | None:
     if value is None:
         return None
     return _made(PeakForce, {key: part for key, part in value.items() if key != "resolved"})
+
+
+def _contacts(document_data: dict[str, Any], name: str) -> tuple[OtherContact, ...]:
+    return tuple(_made(OtherContact, part) for part in document_data.get(name, ()))
 
 
 def _advice(message: str, status: GraspStatus) -> str:

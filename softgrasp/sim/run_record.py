@@ -20,6 +20,7 @@ from softgrasp.model.scene import BuiltScene
 from softgrasp.sim.contacts import BodyContactState, ContactPoint, OtherPoint, merged, on_hardest
 from softgrasp.sim.control_state import ClosureLayout, ClosureState, Peaks, Recording
 from softgrasp.sim.debounced_closing import ESTABLISHED, LOST, TOUCHING
+from softgrasp.sim.load_balance import LoadRecord
 from softgrasp.sim.motion_plan import PhaseRows
 from softgrasp.sim.result import ContactEvent
 from softgrasp.sim.sensors import Sensing
@@ -99,6 +100,13 @@ class FinishedRun(Protocol):
     """Pushes of the hold test."""
     pulls: list[PullRecord]
     """Pulls of the hold test."""
+
+    closing_others: list[OtherPoint]
+    """Contacts other than of the hand on an object at the end of the closure, where known."""
+
+    @property
+    def loads(self) -> list[LoadRecord]:
+        """What bore the object at the ends of loaded parts, where that is known."""
 
     @property
     def stiffness(self) -> StiffnessFeedback | None:

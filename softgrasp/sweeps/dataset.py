@@ -19,7 +19,7 @@ from scipy.spatial.transform import Rotation
 from softgrasp.io.files import write_bytes
 from softgrasp.mechanics.transforms import quaternion_of, transform
 from softgrasp.model.object import object_mass
-from softgrasp.sim.replayed_result import hand_pose_at
+from softgrasp.sim.analysis import hand_pose_at
 from softgrasp.sim.result import GraspResult
 
 Arrays = dict[str, NDArray[Any]]

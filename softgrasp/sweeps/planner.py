@@ -466,8 +466,8 @@ def _fields(scene: GraspScene, poses: PoseSampling, pose: Array) -> dict[str, An
 
 
 CLOSED = "CLOSED"
-"""Status of candidates with the object in the hand at the end."""
-RANKED = ("HELD", "CLOSED", "SLIPPING", "DROPPED")
+"""Status of candidates with the object in the hand at the end of the closure."""
+RANKED = ("HELD", "SUPPORTED", "CLOSED", "SHIFTED", "SLIPPING", "DROPPED")
 """Their outcomes; one that is DROPPED was lost in a push, after which the run is put back."""
 LARGEST = ("quality_", "contacts", "hold_directions", "hold_lifted_m", "hold_slip_force_N")
 """Prefixes of columns whose largest value is best."""
@@ -534,7 +534,8 @@ def require_scored(plan: GraspPlan) -> None:
 def scores(plan: GraspPlan, table: pd.DataFrame) -> Array:
     """Return the score of every row of a sweep, (n,); NaN where it is not ranked."""
     values = _numbers(table, "hold_directions" if plan.rank_by == PERTURBATION else plan.rank_by)
-    ranked = (table["status"] == CLOSED) & table["outcome"].isin(RANKED)
+    in_hand = (table["status"] == CLOSED) & (table["contacts"] > 0)
+    ranked = in_hand.fillna(False) & table["outcome"].isin(RANKED)
     return np.where(ranked.to_numpy(dtype=bool), values, np.nan)
 
 

@@ -62,7 +62,9 @@ COLUMNS: dict[str, str] = {
     "quality_epsilon": "radius of the largest ball in the wrench space of the contacts at the end, "
     "moments over the object's reach; empty where the plan asks for no quality",
     "hold_drop_m": "drift in the hand during the hold test or the lift [m]",
-    "hold_sag_m": "displacement of the palm from where the targets of wrist and arm put it [m]",
+    "hold_hand_fraction": "fraction of the load that the hand bears at the end of the hold test",
+    "hold_sag_m": "largest displacement of the palm, at the end of a part of the test, from where "
+    "the targets of wrist and arm put it [m]",
     "hold_rotation_rad": "rotation in the hand [rad]",
     "hold_lifted_m": "height by which it was lifted [m]",
     "hold_creep_m_s": "creep in the hand under full load [m/s]",
@@ -114,6 +116,7 @@ def row_of(result: GraspResult) -> dict[str, Any]:
         **_named("final_q", "wxyz", motion.final_quat_wxyz, "", ""),
         **_quality(result),
         "hold_drop_m": None if hold is None else hold.drop_m,
+        "hold_hand_fraction": _hand_fraction(hold),
         "hold_sag_m": None if hold is None else hold.sag_m,
         "hold_rotation_rad": None if hold is None else hold.rotation_rad,
         "hold_lifted_m": None if hold is None else hold.lifted_m,
@@ -127,6 +130,13 @@ def row_of(result: GraspResult) -> dict[str, Any]:
         "trajectory_sha256": result.trajectory_sha256,
         "wall_time_s": result.wall_time,
     }
+
+
+def _hand_fraction(hold: HoldTest | None) -> float | None:
+    """Return the fraction of the load on the hand at the end of the last part with a load."""
+    balances = [] if hold is None else [part.balance for part in hold.parts]
+    loaded = [one.hand_fraction for one in balances if one is not None and one.is_loaded]
+    return loaded[-1] if loaded else None
 
 
 def _quality(result: GraspResult) -> dict[str, float | None]:

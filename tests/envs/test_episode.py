@@ -13,6 +13,9 @@ import softgrasp as sg
 from softgrasp.description.closure import PositionIncrementClosure
 from softgrasp.envs.episode import ContactSensing, Episode, GraspTask, ObjectPose
 from softgrasp.sim.debounced_closing import debounce
+from tests.support.pads import on_a_stand, pads
+
+TEST = sg.SuccessCriterion(ramp_time=0.1, hold_time=0.2)
 
 FORCE = st.sampled_from([0.0, 0.05, 0.1, 0.2, 30.0])
 """Around the threshold of 0.1 N, which itself does not count."""
@@ -40,11 +43,11 @@ def task() -> GraspTask:
     return sg.make_env("demo", closing_time=0.05).task
 
 
-def ended(speed: float, pressed: slice, jump: float = 0.0) -> Episode:
+def ended(speed: float, pressed: slice, jump: float = 0.0, support: float = 0.0) -> Episode:
     """Run an episode whose object moves in the palm at a speed [m/s] during the test.
 
     ``pressed`` are the samples in which all bodies press on it, and before the test it is displaced
-    by ``jump`` [m] from its start.
+    by ``jump`` [m] from its start. Something else than the hand bears ``support`` of its load.
     """
     period, bodies = task().scene.control_period, len(task().bodies)
     last = task().closing_samples + task().test_samples
@@ -58,7 +61,7 @@ def ended(speed: float, pressed: slice, jump: float = 0.0) -> Episode:
         rows = slice(run.samples, run.samples + len(plan.targets))
         position = np.column_stack([x[rows], 0.0 * x[rows], 0.0 * x[rows]])[-plan.samples :]
         pose = ObjectPose(position, np.tile(np.eye(3), (len(position), 1, 1)))
-        run.update(plan, force[rows], pose)
+        run.update(plan, force[rows], pose, support)
     return run
 
 
@@ -81,3 +84,29 @@ def test_outcomes_are_those_of_single_runs(
     assert run.outcome is not None
     assert run.outcome.name == outcome
     assert run.held is (outcome == "HELD")
+
+
+@pytest.mark.parametrize(("support", "outcome"), [(0.09, "HELD"), (0.11, "SUPPORTED")])
+def test_an_episode_whose_object_is_supported_is_not_held(support: float, outcome: str) -> None:
+    run = ended(0.0, slice(None), support=support)
+    assert run.outcome is sg.Outcome[outcome]
+    assert run.held is (outcome == "HELD")
+
+
+def test_an_environment_reads_what_bears_the_object() -> None:
+    scene = pads(2, contact=sg.Contact(static_friction=0.0), success=TEST, **on_a_stand())
+    for changes, outcome in (({}, "SUPPORTED"), ({"max_support": 1.0}, "HELD")):
+        env = sg.make_env(scene.replace(success=TEST.replace(**changes)))
+        env.reset(seed=0)
+        over, info = False, {}
+        while not over:
+            _, _, terminated, truncated, info = env.step(env.action_space.high)
+            over = terminated or truncated
+        assert info["outcome"] == outcome
+        assert sg.simulate(scene.replace(success=TEST.replace(**changes))).outcome.name == outcome
+
+
+def test_a_test_without_load_is_refused() -> None:
+    with pytest.raises(sg.DescriptionError, match=r"success\.gravity: expected a gravity of at le"):
+        sg.make_env(pads(2, success=TEST.replace(gravity=(0.0, 0.0, -0.09))))
+    sg.make_env(pads(2, success=TEST.replace(gravity=(0.0, 0.0, -0.1))))

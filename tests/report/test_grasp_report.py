@@ -240,7 +240,7 @@ def test_free_fall_does_not_set_the_scale_of_motion(held: sg.GraspResult, tmp_pa
     force[late:] = 0.0
     fall = held.tracks[0][0].copy()
     fall[late:, 2] -= 10.0
-    lost = replace(held, status=sg.GraspStatus.EJECTED, normal_force=force, object_position=fall)
+    lost = replace(held, held=False, normal_force=force, object_position=fall)
     assert grasp_text.out_of_hand(lost)
     assert not grasp_text.out_of_hand(held)
     assert grasp_text.let_go_s(held) is None

@@ -21,7 +21,7 @@ from softgrasp.sim.hold_test import palm_body
 from softgrasp.sim.outcome import EJECTION_SPEED, SLIPPING_SPEED
 from softgrasp.sweeps.table import row_of
 from tests.sim.test_simulate import diverging
-from tests.support.pads import pads
+from tests.support.pads import on_a_stand, pads
 from tests.support.scenes import ball, pinch
 
 Outcome = sg.Outcome
@@ -38,6 +38,8 @@ def ending(name: str) -> sg.GraspResult:
         "without a test": pinch,
         "heavy object": lambda: pads(2, success=TEST, object=ball(0.03).weighing(mass=0.825)),
         "slippery object": lambda: pads(2, success=TEST, contact=slippery),
+        "on a stand": lambda: pads(2, success=TEST, contact=slippery, **on_a_stand()),
+        "yielding servos": lambda: pads(2, success=TEST.replace(gravity=(40.0, 0.0, 0.0))),
         "flicked away": lambda: pinch(closure=FLICK, duration=1.5),
         "ball beside the hand": lambda: pinch(object_position=(0.0, 0.0, -0.14)),
         "beside it, with a test": lambda: pinch(object_position=(0, 0, -0.14), success=TEST),
@@ -56,6 +58,8 @@ def ending(name: str) -> sg.GraspResult:
         ("without a test", Outcome.CLOSED),
         ("heavy object", Outcome.SLIPPING),
         ("slippery object", Outcome.DROPPED),
+        ("on a stand", Outcome.SUPPORTED),
+        ("yielding servos", Outcome.SHIFTED),
         ("flicked away", Outcome.EJECTED),
         ("ball beside the hand", Outcome.MISSED),
         ("beside it, with a test", Outcome.MISSED),
@@ -73,6 +77,9 @@ def test_every_outcome_comes_from_its_cause(name: str, expected: sg.Outcome) -> 
     assert row_of(result)["outcome"] == expected.name
     word, tone = grasp_text.verdict(result)
     assert word == expected.name.capitalize().replace("_", " ")
+    if name in ("held", "heavy object", "slippery object", "on a stand", "yielding servos"):
+        # the closure gripped, whatever became of it in the test
+        assert result.status is sg.GraspStatus.CLOSED
     assert tone == {Outcome.HELD: "good", Outcome.CLOSED: "neutral"}.get(expected, "bad")
     # it is said of no other end that the hand has closed on the object
     assert ("has closed on the object" in result.message) is (expected is Outcome.CLOSED)
@@ -345,7 +352,7 @@ def test_page_and_terminal_name_the_sag() -> None:
     soft = hung(10.0)
     assert soft.hold is not None
     clause = grasp_text.sag_clause(soft)
-    assert re.fullmatch(r"The palm itself sagged by \d\.\d+ mm in the test", clause)
+    assert re.fullmatch(r"The palm sagged by \d\.\d+ mm", clause)
     assert clause in grasp_text.summary(soft)
     assert dict(key_numbers(soft))["Sag of the palm"] in clause
     assert f"sag       {clause}" in summary_lines(soft)
@@ -361,3 +368,90 @@ def test_the_palm_is_behind_the_wrist() -> None:
 
 def test_thresholds_have_one_home() -> None:
     assert (rules.SLIPPING_SPEED, rules.EJECTION_SPEED) == (2e-3, 0.02)
+    assert rules.RESTING_SPEED == 1e-4
+
+
+@pytest.mark.parametrize(("speed", "expected"), [(0.9e-4, "SHIFTED"), (1.1e-4, "SLIPPING")])
+def test_what_left_the_limits_and_rests_does_not_slip(speed: float, expected: str) -> None:
+    shifted = ending("yielding servos")
+    assert shifted.hold is not None
+    # two servos of 2 kN/m in the direction of the load
+    moved = shifted.hold.weight_N / 4e3
+    assert shifted.hold.drop_m == pytest.approx(moved, rel=0.05)
+    assert shifted.message == (
+        "the object rests in the hand, but not within the limits of the test: it moved by "
+        f"{1e3 * shifted.hold.drop_m:.3g} mm in the palm, more than the 0.5 mm allowed"
+    )
+    crept = replace(shifted, hold=shifted.hold.replace(creep_m_s=speed))
+    assert crept.outcome.name == expected
+
+
+def test_a_limit_of_creep_below_the_speed_of_rest_counts() -> None:
+    shifted = ending("yielding servos")
+    assert shifted.hold is not None
+    scene = shifted.scene.replace(success=TEST.replace(max_creep=1e-6))
+    crept = replace(shifted, scene=scene, hold=shifted.hold.replace(creep_m_s=2e-6))
+    assert crept.outcome is Outcome.SLIPPING
+
+
+def two_in_a_row() -> sg.GraspScene:
+    """A ball and a box that press on one another between four fingers."""
+    box = sg.description.PlacedObject(
+        object=sg.load_object("cuboid"), position=(0.0276, 0, -0.08), name="box"
+    )
+    ball_of_25 = sg.load_object("sphere_25")
+    return pinch(object=ball_of_25, object_position=(-0.02, 0, -0.08), objects=(box,))
+
+
+@pytest.mark.parametrize("name", ["against_wall", "corner", "two in a row"])
+def test_a_grasp_against_a_wall_or_an_object_closes(name: str) -> None:
+    scene = two_in_a_row() if name == "two in a row" else sg.load_scene(name)
+    closed = sg.simulate(scene.replace(success=None))
+    assert closed.outcome is Outcome.CLOSED, closed.message
+    assert closed.closing_contacts == ()  # those at the end
+    # the same contacts of the hand alone cannot balance
+    assert replace(closed, other_contacts=()).outcome is Outcome.MISSED
+
+
+def test_what_falls_from_a_wall_was_grasped() -> None:
+    scene = sg.load_scene("against_wall")
+    fallen = sg.simulate(scene.replace(object=scene.object.weighing(mass=1.1)))
+    assert {contact.second for contact in fallen.closing_contacts} == {"wall"}
+    assert (fallen.status, fallen.outcome) == (sg.GraspStatus.CLOSED, Outcome.DROPPED)
+    assert replace(fallen, closing_contacts=()).outcome is Outcome.MISSED
+
+
+@pytest.mark.parametrize(
+    ("gravity", "outcome", "held"),
+    [
+        ((0.0, 0.0, 0.0), Outcome.CLOSED, None),
+        ((0.0, 0.0, -1e-6), Outcome.CLOSED, None),
+        ((0.0, -0.097, 0.0), Outcome.CLOSED, None),
+        ((0.0, -0.099, 0.0), Outcome.HELD, True),
+    ],
+)
+def test_no_load_proves_nothing(gravity, outcome, held) -> None:
+    result = sg.simulate(pads(2, success=TEST.replace(gravity=gravity)))
+    assert (result.outcome, result.held) == (outcome, held)
+    assert ("the test applied no load" in result.message) is (held is None)
+    assert any("the test applied no load" in text for text in result.warnings) is (held is None)
+
+
+def test_a_hold_phase_without_gravity_proves_nothing() -> None:
+    still = sg.SuccessCriterion(gravity=None, motion=({"type": "hold", "time": 0.1},))
+    result = sg.simulate(pads(2, success=still))
+    assert (result.outcome, result.held) == (Outcome.CLOSED, None)
+    assert "does not show whether the hand holds it" in grasp_text.summary(result)
+
+
+def test_inertia_alone_may_hold_and_is_named() -> None:
+    shake = {"type": "shake", "amplitude": 0.01, "frequency": 4.0, "direction": (0, 0, 1)}
+    result = sg.simulate(pads(2, success=sg.SuccessCriterion(gravity=None, motion=(shake,))))
+    largest = 0.01 * (2.0 * math.pi * 4.0) ** 2
+    assert result.hold is not None
+    assert result.hold.load_m_s2 == result.hold.inertia_m_s2 == pytest.approx(largest)
+    assert result.outcome is Outcome.HELD
+    assert result.message == (
+        "the object was held in the hold test, whose only load was the inertia of the motion, up "
+        f"to {largest:.3g} m/s² without gravity"
+    )

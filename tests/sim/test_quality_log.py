@@ -12,9 +12,9 @@ import pytest
 import softgrasp as sg
 from softgrasp import quality
 from softgrasp.errors import DescriptionError
+from softgrasp.sim.analysis import ReplayedResult
 from softgrasp.sim.contacts import GraspContactReader, object_reach
 from softgrasp.sim.quality_log import EDGES
-from softgrasp.sim.replayed_result import ReplayedResult
 from softgrasp.sim.result_files import load_result
 from tests.support.pads import pads
 from tests.support.scenes import ball, pinch

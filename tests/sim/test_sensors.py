@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 import softgrasp as sg
 from softgrasp.model.object import object_mass
-from softgrasp.sim.replayed_result import ReplayedResult
+from softgrasp.sim.analysis import ReplayedResult
 from softgrasp.sim.sensors import samples_of_delay
 from tests.support.scenes import ball, pinch, plate
 

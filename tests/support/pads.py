@@ -34,6 +34,12 @@ def pads(count: int, sign: int = 1, **changes: Any) -> sg.GraspScene:
     return sg.GraspScene(**(base | changes))
 
 
+def on_a_stand(name: str = "stand") -> dict[str, Any]:
+    """Fields of a scene whose ball, at the origin, lies on a block under gravity."""
+    block = sg.description.Block(position=(0, 0, -RADIUS - 0.01), size=(0.02,) * 3, name=name)
+    return {"surroundings": (block,), "gravity": True}
+
+
 def _pad(index: int, angle: float, sign: int) -> sg.description.Finger:
     start = RADIUS + AWAY + 0.005
     way = Rotation.from_euler("z", angle) * Rotation.from_euler("y", -sign * math.pi / 2)

@@ -208,6 +208,7 @@ def rows(**columns: list[Any]) -> Any:
     count = len(next(iter(columns.values())))
     base: dict[str, list[Any]] = {"row": list(range(count)), "status": ["CLOSED"] * count}
     base |= {"held": [None] * count, "displacement_m": [0.0] * count, "hold_drop_m": [0.0] * count}
+    base |= {"contacts": [4] * count}
     base |= {"outcome": columns.get("status", base["status"])}
     return pd.DataFrame(base | columns)
 
@@ -217,6 +218,15 @@ def test_the_largest_comes_first_and_what_let_go_last() -> None:
                  status=["CLOSED", "CLOSED", "EJECTED", "CLOSED", "CLOSED"])  # fmt: skip
     assert order(plan(), table) == [1, 4, 0, 2, 3]
     assert np.isnan(scores(plan(), table)).tolist() == [False, False, True, True, False]
+
+
+def test_a_grasp_is_ranked_where_it_is_put_back_after_a_lost_push_not_where_it_fell() -> None:
+    table = rows(
+        quality_min_singular=[0.2, 0.9, 0.5, 0.4],
+        outcome=["DROPPED", "DROPPED", "SHIFTED", "SUPPORTED"],
+        contacts=[4, 0, 4, 4],
+    )
+    assert np.isnan(scores(plan(), table)).tolist() == [False, True, False, False]
 
 
 def test_equal_scores_go_by_drift_and_then_by_number() -> None:
@@ -449,7 +459,7 @@ def test_a_rotated_world_changes_no_synthesized_posture() -> None:
 
 def test_held_grasps_come_before_others() -> None:
     table = pd.DataFrame({"status": ["CLOSED"] * 3, "held": [False, True, None],
-                          "outcome": ["SLIPPING", "HELD", "CLOSED"],
+                          "outcome": ["SLIPPING", "HELD", "CLOSED"], "contacts": [4] * 3,
                           "quality_min_singular": [3.0, 1.0, 2.0],
                           "displacement_m": [0.0] * 3, "row": [0, 1, 2]})  # fmt: skip
     assert order(plan(), table.astype({"held": "boolean"})) == [2, 1, 0]

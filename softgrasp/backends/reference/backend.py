@@ -147,6 +147,8 @@ def _unsupported(built: BuiltScene) -> Iterator[tuple[str, str]]:
         yield "sensors", "sensors"
     if scene.success is not None and scene.success.pulls:
         yield "success.pulls", "pull-out tests"
+    if scene.success is not None and scene.success.removes:
+        yield "success.removes", "surroundings that are removed for the hold test"
     if model.neq or model.ntendon:
         yield "hand", "coupled joints"
     if model.dof_frictionloss.any():

@@ -104,6 +104,21 @@ class TouchReader(ContactReader):
             )
         return points
 
+    def forces_on(
+        self,
+        data: mujoco.MjData,  # noqa: ARG002 - as above
+        body: str,
+    ) -> dict[str, Array]:
+        """Sum the contact forces of other bodies on one; see ``ContactReader.forces_on``."""
+        sums: dict[str, Array] = {}
+        for row in self._rows():
+            first, second = self._bodies[row.first], self._bodies[row.second]
+            if body in (first, second):
+                sign, other = (1.0, first) if second == body else (-1.0, second)
+                force = sign * (row.friction + row.pressing * row.normal)
+                sums[other] = sums.get(other, 0.0) + force
+        return sums
+
     def _rows(self) -> Iterator[_Row]:
         """Yield the contacts, each with the higher-indexed one of two bodies as the second one."""
         touch, pairs = self._dynamics.touch, self._dynamics.pairs

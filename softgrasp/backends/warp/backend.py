@@ -30,6 +30,7 @@ from softgrasp.model.closing_check import closing_obstacle
 from softgrasp.model.scene import BuiltScene, build
 from softgrasp.sim.engine import Interrupted, caught_warnings
 from softgrasp.sim.grasp_run import ClosureRun, Progress
+from softgrasp.sim.load_balance import borne_by_hand
 from softgrasp.sim.motion_plan import PhaseRows
 from softgrasp.sim.result import GraspResult
 from softgrasp.sim.result_builder import result_of
@@ -118,6 +119,9 @@ class WarpRun(ClosureRun):
         if self.scene.success is not None and closed >= 0:
             self.hold_from = closed
             self.phases.append(PhaseRows("hold test", closed, rows - 1))
+            # the backend has neither surroundings nor mounts
+            full = self._gravity(rows - 1)
+            self.loads.append(borne_by_hand(self.model, self.scene, rows - 1, full))
 
     def _log_events(self, log: dict[str, NDArray[Any]]) -> None:
         changes, speeds = log["changes"][:, 0], log["qvel"][:, 0]

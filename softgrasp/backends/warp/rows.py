@@ -8,6 +8,7 @@ rows of every batch are repeated in MuJoCo as well, and compared (``RowCheck``).
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +32,7 @@ from softgrasp.model.scene import BuiltScene, build
 from softgrasp.quality.contact_forces import can_balance
 from softgrasp.quality.matrix_measures import smallest_singular_value
 from softgrasp.sim.hold_result import is_within
+from softgrasp.sim.load_balance import NO_LOAD
 from softgrasp.sim.outcome import OPPOSING_TOLERANCE, GraspStatus, Outcome
 from softgrasp.sweeps.dataset import ExtraOutputs
 from softgrasp.sweeps.executors import Chunk, Rows
@@ -216,7 +218,7 @@ class _WorldRow:
         if success is None:
             if not self._is_gripped():
                 return None
-        elif not self._is_held(hold):
+        elif math.hypot(*(success.gravity or (0.0,))) < NO_LOAD or not self._is_held(hold):
             return None
         closed = Outcome.CLOSED if success is None else Outcome.HELD
         return dict.fromkeys(COLUMNS) | {
@@ -239,6 +241,7 @@ class _WorldRow:
         moved = np.linalg.norm(self._end[:3] - summary["late_position"])
         return {
             "hold_drop_m": float(summary["drop"]),
+            "hold_hand_fraction": 1.0,  # the backend has neither surroundings nor mounts
             "hold_sag_m": 0.0,
             "hold_rotation_rad": float(summary["rotation"]),
             "hold_creep_m_s": float(moved) / late if late else 0.0,

@@ -56,9 +56,10 @@ from softgrasp.model import names
 from softgrasp.model.object import PLANAR_JOINTS
 from softgrasp.model.placement import object_pose
 from softgrasp.model.scene import BuiltScene, build
-from softgrasp.sim.contacts import ContactPoint, OtherPoint, contact_points
+from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
 from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
 from softgrasp.sim.grasp_run import Progress, max_rows
+from softgrasp.sim.load_balance import LoadRecord, borne_by_hand
 from softgrasp.sim.motion_plan import PhaseRows
 from softgrasp.sim.result import ContactEvent, GraspResult
 from softgrasp.sim.result_builder import result_of
@@ -337,6 +338,7 @@ class ImportedRun:
         self.recording = self._recorded(joints, imported["rows"])
         self.phases = self._phases()
         self.trials, self.pulls = list[PushRecord](), list[PullRecord]()
+        self.closing_others: list[OtherPoint] = []
         self.state = ClosureState.at_start(self.recording.control[-1].tolist(), len(built.bodies))
         self.state.contact.active[:] = imported["in_contact"]
         self.state.idle = imported["idle"]
@@ -364,6 +366,17 @@ class ImportedRun:
     def data(self) -> mujoco.MjData:
         """The state of the last sample."""
         return self._state_of(self.recording.rows - 1)
+
+    @cached_property
+    def loads(self) -> list[LoadRecord]:
+        """The hand bears the object where nothing else touches it at the end; else not known."""
+        last, success = self.recording.rows - 1, self.scene.success
+        touching = ContactReader(self.model).forces_on(self.data, names.OBJECT)
+        others = [body for body in touching if names.is_around(body) or names.is_object(body)]
+        if self.hold_from is None or others:
+            return []
+        gravity = (success and success.gravity) or self.scene.gravity
+        return [borne_by_hand(self.model, self.scene, last, np.array(gravity))]
 
     def _phases(self) -> list[PhaseRows]:
         last = self.recording.rows - 1

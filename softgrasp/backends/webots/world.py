@@ -84,7 +84,8 @@ def require_supported(scene: GraspScene) -> None:
     if not scene.is_plain:
         raise BuildError(
             f"{'sequence' if scene.sequence else 'success'}: expected a closure with a ramp of "
-            "gravity or a lift behind it, as sequences, motion and directions run in MuJoCo only"
+            "gravity or a lift behind it, as sequences, motion, directions and removals run in "
+            "MuJoCo only"
         )
     downward(scene.gravity, "gravity")
     if scene.success is not None and scene.success.gravity is not None:
