@@ -20,7 +20,13 @@ from softgrasp.sim.load_balance import NO_LOAD
 if TYPE_CHECKING:
     from softgrasp.description.object import Lift
     from softgrasp.description.task import SuccessCriterion
-    from softgrasp.sim.result import GraspResult, HoldTest, OtherContact
+    from softgrasp.sim.result import (
+        DirectionTest,
+        GraspResult,
+        HoldPart,
+        HoldTest,
+        OtherContact,
+    )
 
 EJECTION_DISTANCE = 2.0
 """Distance in radii of the object, from which an object without contact has left the hand [–]."""
@@ -193,7 +199,7 @@ def _unproven(result: GraspResult, hold: HoldTest, row: int) -> OutcomeReason | 
     _, unborne = hold.is_borne(criterion.max_support)
     loaded = hold.load_m_s2 is None or hold.load_m_s2 >= NO_LOAD
     if unborne is not None:
-        parts = [*hold.parts, *hold.directions]
+        parts: list[HoldPart | DirectionTest] = [*hold.parts, *hold.directions]
         named = next(part.name for part in parts if part.balance is unborne)
         location = f", at the end of '{named}'" if len(parts) > 1 else ""
         sentence = f"{Outcome.SUPPORTED.value}: {unborne.sentence}{location}"
