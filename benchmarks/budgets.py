@@ -15,7 +15,7 @@ from statistics import median
 from soft_finger_speed import stepping_share
 
 import softgrasp as sg
-from softgrasp.sim.benchmark import closure_speed
+from softgrasp.comparison.closure_speed import closure_speed
 
 IMPORT_ROUNDS = 7
 IMPORT_SECONDS, DEMO_SECONDS = 0.35, 20.0

@@ -24,7 +24,7 @@ measured in the same run.
 def one_grasp() -> Iterator[Line]:
     """The closed loop of the demo."""
     import softgrasp as sg
-    from softgrasp.sim.benchmark import closure_speed
+    from softgrasp.comparison.closure_speed import closure_speed
 
     speed = closure_speed(sg.load_scene("demo"))
     yield Line(f"demo scene, {speed.steps} steps, raw engine [steps/s]", f"{speed.raw_steps_s:.0f}")

@@ -25,8 +25,8 @@ import numpy as np
 from measured import Line, machine, show
 
 import softgrasp as sg
+from softgrasp.comparison.closure_speed import OpenLoop
 from softgrasp.model.scene import BuiltScene, build
-from softgrasp.sim.benchmark import OpenLoop
 from softgrasp.sim.engine import Workspace
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.result_builder import result_of

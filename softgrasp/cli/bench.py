@@ -155,9 +155,9 @@ Measured = tuple[dict[str, Any], Callable[[], None]]
 
 
 def _measure_closure(rounds: int) -> Measured:
+    from softgrasp.comparison.closure_speed import closure_speed
     from softgrasp.io.files import listening
     from softgrasp.io.scene import load_scene
-    from softgrasp.sim.benchmark import closure_speed
 
     with terminal.progress_bar() as update, listening(update):
         speed = closure_speed(load_scene(SCENE), rounds)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.description.base import MAX_SUPPORT
 from softgrasp.quality.contact_forces import can_balance
 from softgrasp.sim.load_balance import NO_LOAD
 
@@ -183,7 +184,12 @@ def motion_text(hold: HoldTest) -> str:
 
 
 def _held_text(result: GraspResult) -> str:
-    hold = result.hold
+    """Return the sentence of a passed test, with what else bears where a criterion allows it."""
+    hold, criterion = result.hold, result.success_criterion
+    if hold is not None and criterion is not None and criterion.max_support > MAX_SUPPORT:
+        _, unborne = hold.is_borne(MAX_SUPPORT)
+        if unborne is not None:
+            return f"{Outcome.HELD.value}, as its max_support allows: {unborne.sentence}"
     if hold is None or hold.load_m_s2 is None or hold.load_m_s2 - hold.inertia_m_s2 >= NO_LOAD:
         return Outcome.HELD.value
     return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import softgrasp as sg
-from softgrasp.sim.benchmark import closure_speed
+from softgrasp.comparison.closure_speed import closure_speed
 from tests.support.scenes import pinch
 
 
