@@ -50,6 +50,12 @@ def test_the_published_cube_is_held_from_its_critical_friction_on(factor: float)
     assert yardsticks.is_right(result, factor), result.message
 
 
+def test_soft_friction_lets_go_as_published_of_stock_mujoco() -> None:
+    soft = sg.description.Solver(impratio=1.0)
+    results = {f: yardsticks.at_factor("jaw", 0.064, 0.3, f, solver=soft) for f in FACTORS}
+    assert [yardsticks.is_right(r, f) for f, r in results.items()] == [True, True] + [False] * 3
+
+
 @pytest.mark.parametrize("hand", HANDS)
 def test_forces_in_the_hold_balance_the_weight_and_do_not_jitter(hand: str) -> None:
     balance = yardsticks.force_balance(yardsticks.squeezed(hand, MASSES[0], 0.5))

@@ -60,7 +60,9 @@ def grip(hand: str, mass: float, friction: float) -> float:
     return float(result.normal_force[-1].sum())
 
 
-def at_factor(hand: str, mass: float, friction: float, factor: float) -> sg.GraspResult:
+def at_factor(
+    hand: str, mass: float, friction: float, factor: float, **changes: Any
+) -> sg.GraspResult:
     """Simulate a hold test whose critical friction m·a/ΣN is the friction over a factor.
 
     The load acts across the planes in which fingers move, so that it does not change ΣN.
@@ -70,12 +72,13 @@ def at_factor(hand: str, mass: float, friction: float, factor: float) -> sg.Gras
         mass: Mass of the object [kg].
         friction: Coefficient of friction.
         factor: Friction over critical friction.
+        changes: Further fields of the scene.
     """
     load = friction * grip(hand, mass, friction) / (factor * mass)
     across = (0.0, -load, 0.0) if hand == "two_finger_planar" else (0.0, 0.0, -load)
     time = min(max(math.sqrt(2.0 * SLID / (0.02 * load)), SHORTEST), LONGEST)
     test = sg.SuccessCriterion(gravity=across, hold_time=time)
-    return sg.simulate(squeezed(hand, mass, friction, success=test), quality_rate=None)
+    return sg.simulate(squeezed(hand, mass, friction, success=test, **changes), quality_rate=None)
 
 
 def is_right(result: sg.GraspResult, factor: float) -> bool:
@@ -180,9 +183,10 @@ def stiff_pads() -> sg.GraspScene:
     return scene.replace(hand=hand, closure=sg.PositionIncrementClosure(grip_force=2.0))
 
 
-def at_published(factor: float) -> sg.GraspResult:
+def at_published(factor: float, **changes: Any) -> sg.GraspResult:
     """Simulate the published cube of 64 g under gravity, held for 5 s at a factor of m·g/ΣN."""
     mass = MASSES[0]
     friction = factor * mass * G / grip("jaw", mass, mass * G / 36.0)
     test = sg.SuccessCriterion(hold_time=LONGEST)
-    return sg.simulate(squeezed("jaw", mass, friction, success=test), quality_rate=None)
+    scene = squeezed("jaw", mass, friction, success=test, **changes)
+    return sg.simulate(scene, quality_rate=None)
