@@ -50,6 +50,14 @@ def test_the_published_cube_is_held_from_its_critical_friction_on(factor: float)
     assert yardsticks.is_right(result, factor), result.message
 
 
+@pytest.mark.parametrize("excess", [1e-4, 1e-5])
+def test_a_load_just_beyond_the_limit_slides(excess: float) -> None:
+    result = yardsticks.at_published(1.0 - excess)
+    assert result.outcome.name in ("SLIPPING", "SHIFTED")
+    coulomb = 0.5 * excess * G * yardsticks.LONGEST**2
+    assert 0.7 * coulomb < result.hold.drop_m < 1.1 * coulomb
+
+
 def test_soft_friction_lets_go_as_published_of_stock_mujoco() -> None:
     soft = sg.description.Solver(impratio=1.0)
     results = {f: yardsticks.at_factor("jaw", 0.064, 0.3, f, solver=soft) for f in FACTORS}
