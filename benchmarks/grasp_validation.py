@@ -51,7 +51,7 @@ Value = str | float | dict[str, Any]
 G = yardsticks.G
 FINE, FINEST = 1e-4, 2e-5
 """Time steps of resolved runs [s]."""
-PATIENCE = 60.0
+PATIENCE = 300.0
 """CPU time of a run of the reference engine after which it is given up [s]."""
 
 
