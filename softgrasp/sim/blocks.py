@@ -148,7 +148,7 @@ class BlockRollout:
             self._data.ctrl[:] = plan[finished - 1]
         if forces[:stepped].any():
             every = self._of_bodies(self._sensors[0, : stepped * substeps, self._forces])
-            self._peaks.update(every, row, substeps)
+            self._peaks.update(every, float(self._model.opt.timestep), row, substeps)
         self._refinement.follow(ahead[:stepped], self._data)
         if onset is not None and changed is None:
             self._refinement.refine()

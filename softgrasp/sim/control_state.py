@@ -272,23 +272,26 @@ class Peaks:
     """(nb,) [N]"""
     row: Integers
     """Row of the control sample at whose end, or before which, it acted, (nb,)."""
+    timestep: Array
+    """Time step with which it was computed, (nb,) [s]."""
 
     @classmethod
     def of(cls, bodies: int) -> Peaks:
         """Return peaks of zero."""
-        return cls(np.zeros(bodies), np.zeros(bodies, dtype=np.int64))
+        return cls(np.zeros(bodies), np.zeros(bodies, dtype=np.int64), np.zeros(bodies))
 
-    def update(self, forces: Array, row: int, substeps: int = 1) -> None:
+    def update(self, forces: Array, timestep: float, row: int, substeps: int = 1) -> None:
         """Add the forces of consecutive physics steps.
 
         Args:
             forces: Normal forces, (n, nb) [N].
+            timestep: Time step [s].
             row: Row of the first control sample.
-            substeps: Physics steps of a control sample.
+            substeps: Forces of a control sample.
         """
         largest = forces.max(axis=0)
         for body in np.flatnonzero(largest > self.force).tolist():
-            self.force[body] = largest[body]
+            self.force[body], self.timestep[body] = largest[body], timestep
             self.row[body] = row + int(forces[:, body].argmax()) // substeps
 
 

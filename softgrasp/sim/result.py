@@ -230,7 +230,7 @@ class PeakForce(Description):
     every_step: bool
     """Whether forces were compared at every physics step, or at control samples only."""
     timestep_s: float
-    """Step of the physics while contacts begin."""
+    """Step of the physics with which it was computed."""
     resolving_timestep_s: float | None = None
     """Step up to which a first touch of this body is resolved within 15 %; None where not known."""
 

@@ -241,7 +241,8 @@ def peak_force(run: FinishedRun, force: Array) -> PeakForce | None:
     peaks = run.peaks
     if peaks is None:
         sampled = force[..., 0].sum(-1)
-        peaks = Peaks(sampled.max(axis=0), sampled.argmax(axis=0))
+        steps = np.full(sampled.shape[1], run.engine.timestep)
+        peaks = Peaks(sampled.max(axis=0), sampled.argmax(axis=0), steps)
     if peaks.force.max(initial=0.0) <= 0.0:
         return None
     column, recording = int(peaks.force.argmax()), run.recording
@@ -251,7 +252,7 @@ def peak_force(run: FinishedRun, force: Array) -> PeakForce | None:
         force_N=float(peaks.force[column]),
         time_s=float(recording.time[min(int(peaks.row[column]), recording.rows - 1)]),
         every_step=run.peaks is not None,
-        timestep_s=min((*_fine_timesteps(run), run.engine.timestep)),
+        timestep_s=float(peaks.timestep[column]),
         resolving_timestep_s=_impact_timestep(run, body),
     )
 

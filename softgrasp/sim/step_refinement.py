@@ -5,6 +5,7 @@ force, the bounce after it, and with them the sample at which contact is establi
 that remains, depend on the step (docs/contact.md). ``StepRefinement`` therefore repeats the control
 sample at whose end a body has begun or ceased to press with the shortest time step of the scene
 (``model.timestep.fine_timesteps``), and takes longer ones as time goes by without such a change.
+Contacts that chatter meanwhile keep the next longer step.
 
 A step computes forces from the state at its begin, so that the state after a sample is evaluated
 once more (``ahead``): else a body would be in the object by up to a step when steps become short.
@@ -53,7 +54,8 @@ class SavedSteps(NamedTuple):
     level: int
     still: int
     aligned: bool
-    touching: Array
+    flags: Array
+    """Bodies that press, and that have pressed, (2, nb)."""
     solref: list[Array]
 
 
@@ -96,6 +98,8 @@ class StepRefinement:
         self._now = self._coarsest = len(self._levels) - 1
         self._write()
         self._touching = np.zeros(len(layout.bodies), dtype=bool)
+        self._met = np.zeros(len(layout.bodies), dtype=bool)
+        """Bodies that have pressed on an object so far, (nb,)."""
         self._still, self._aligned = STILL_SAMPLES, True
         self._next = mujoco.MjData(model) if self.active else None
         end = layout.first_force + layout.force_sum.shape[1]
@@ -146,9 +150,12 @@ class StepRefinement:
         if self.is_finest:
             return None
         touching = forces > 0.0
-        if (touching == self._touching).all():
+        changed = touching != self._touching
+        if self._now < self._coarsest:  # of contacts that chatter only the first is an impact
+            changed = touching & ~self._met
+        if not changed.any():
             return None
-        onset = int((touching != self._touching).any(axis=1).argmax())
+        onset = int(changed.any(axis=1).argmax())
         # steps of a state that is not a number take long
         return onset if math.isfinite(float(forces[onset].sum())) else None
 
@@ -176,6 +183,7 @@ class StepRefinement:
         if changes.size:
             self._still = len(forces) - 1 - int(changes[-1])
         self._touching = touching[-1]
+        self._met |= touching.any(axis=0)
         while self._still >= self._levels[self._now].end:
             self._enter(self._now + 1)
 
@@ -183,14 +191,15 @@ class StepRefinement:
         """Return the present state."""
         self._levels[self._now].solref[:] = self._model.pair_solref
         solref = [level.solref.copy() for level in self._levels]
-        return SavedSteps(self._now, self._still, self._aligned, self._touching.copy(), solref)
+        flags = np.stack([self._touching, self._met])
+        return SavedSteps(self._now, self._still, self._aligned, flags, solref)
 
     def put_back(self, saved: SavedSteps) -> None:
         """Restore an earlier state."""
         for level, solref in zip(self._levels, saved.solref, strict=True):
             level.solref[:] = solref
         self._still, self._aligned = saved.still, saved.aligned
-        self._touching, self._now = saved.touching.copy(), saved.level
+        (self._touching, self._met), self._now = saved.flags.copy(), saved.level
         self._write()
 
     def _enter(self, level: int) -> None:

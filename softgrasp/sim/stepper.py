@@ -423,7 +423,7 @@ class MujocoStepper(Stepper):
         """
         refinement = self.refinement
         if not refinement.active:
-            self.peaks.update(self._step(moves)[None], row)
+            self.peaks.update(self._step(moves)[None], float(self._model.opt.timestep), row)
             return
         begin = None if refinement.is_finest else self._engine_state()
         peaks = self._step(moves)
@@ -433,7 +433,7 @@ class MujocoStepper(Stepper):
             refinement.refine()
             peaks = self._step(moves)
             ahead = refinement.ahead(self._data, after)[None]
-        self.peaks.update(peaks[None], row)
+        self.peaks.update(peaks[None], float(self._model.opt.timestep), row)
         refinement.follow(ahead, self._data)
 
     def _step(self, controls: Array | None) -> Array:
