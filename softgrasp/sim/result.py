@@ -247,9 +247,11 @@ class PeakForce(Description):
             return ""
         if not self.every_step:
             return "not resolved: compared at control samples only, too low"
-        text = f"not resolved at the time step of {1e3 * self.timestep_s:.3g} ms, too low"
         limit = self.resolving_timestep_s
-        return text if limit is None else f"{text}: a first touch needs {1e3 * limit:.2g} ms"
+        if limit is None:
+            return "resolution not known: the contact has no damping in N·s/m"
+        step = f"the time step of {1e3 * self.timestep_s:.3g} ms"
+        return f"not resolved at {step}, too low: a first touch needs {1e3 * limit:.2g} ms"
 
 
 class PhaseSpan(Description):

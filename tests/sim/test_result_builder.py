@@ -50,6 +50,7 @@ def test_the_columns_come_in_the_order_of_the_message(
 
 def test_velocities_and_efforts_are_near_those_of_the_engine(result: sg.GraspResult) -> None:
     model = sg.compile_model(result.scene)
+    model.actuator_biasprm[:, 2] += 0.5 * model.opt.timestep * model.actuator_gainprm[:, 0]
     data, states = mujoco.MjData(model), joint_states(result)
     mujoco.mj_resetDataKeyframe(model, data, 0)
     dofs = [model.joint(name).dofadr[0] for name in result.joint_names]

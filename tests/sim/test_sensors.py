@@ -268,7 +268,13 @@ SEQUENCE = (
 @cache
 def lifted(*sensors: object) -> sg.GraspResult:
     return sg.simulate(
-        pinch(sequence=SEQUENCE, gravity=True, surroundings=(sg.Table(),), sensors=sensors)
+        pinch(
+            sequence=SEQUENCE,
+            gravity=True,
+            surroundings=(sg.Table(),),
+            sensors=sensors,
+            solver=sg.description.Solver(refinement=1),  # second differences need equal steps
+        )
     )
 
 

@@ -19,6 +19,7 @@ from softgrasp.backends.wbt.schema import Node, Value
 from softgrasp.description.contact import Contact
 from softgrasp.errors import BuildError
 from softgrasp.model.contact_pairs import torsion_of
+from softgrasp.sim.step_refinement import lagging_as_described
 
 HINGE, SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
 ROUNDING = 1e-9
@@ -208,13 +209,16 @@ def actuators_of_joints(model: mujoco.MjModel) -> list[list[JointActuator]]:
         BuildError: An actuator is neither a servo of a joint nor a pressure.
     """
     result: list[list[JointActuator]] = [[] for _ in range(model.njnt)]
+    # as the servos of a run in MuJoCo
+    described, step = model.actuator_biasprm, float(model.opt.timestep)
+    biases = lagging_as_described(model, described, step)
     for index in range(model.nu):
         actuator = model.actuator(index)
         plain = int(mujoco.mjtDyn.mjDYN_NONE)
         if actuator.dyntype[0] != plain:
             raise BuildError(f"actuator '{actuator.name}': Webots has no actuator dynamics")
         for joint, lever in _levers(model, index):
-            gain, (bias, by_length, by_speed) = actuator.gainprm[0], actuator.biasprm[:3]
+            gain, (bias, by_length, by_speed) = actuator.gainprm[0], biases[index, :3]
             limited = bool(actuator.forcelimited[0])
             result[joint].append(
                 JointActuator(
