@@ -273,7 +273,7 @@ def lifted(*sensors: object) -> sg.GraspResult:
             gravity=True,
             surroundings=(sg.Table(),),
             sensors=sensors,
-            solver=sg.description.Solver(refinement=1),  # second differences need equal steps
+            timestep=1e-3,  # of shorter steps the last one of a control period is sampled alone
         )
     )
 
