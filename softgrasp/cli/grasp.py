@@ -353,7 +353,7 @@ def summary_lines(result: GraspResult) -> list[str]:
         f"object    {grasp_text.motion_clause(result)}. {grasp_text.hold_clause(result)}",
         *further,
         *sensors,
-        f"cost      {run}; time step {1e3 * model.timestep_s:g} ms; {contact}",
+        f"cost      {run}; time step {model.steps_text}; {contact}",
     ]
 
 

@@ -44,7 +44,14 @@ from softgrasp.report.time_series import (
 )
 from softgrasp.sim.analysis import ReplayedResult
 from softgrasp.sim.quality_log import QualityLog
-from softgrasp.sim.result import BodyContact, GraspResult, PullTest, SensorReading, column
+from softgrasp.sim.result import (
+    BodyContact,
+    GraspResult,
+    PeakForce,
+    PullTest,
+    SensorReading,
+    column,
+)
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -213,8 +220,9 @@ def _draw_body(axes: Axes, result: GraspResult, body: str, *, columns: int) -> N
     axes.set_title(title)
     short = columns > 3 or (columns > 1 and len(title) > LONG_TITLE)
     style.annotate(axes, _contact_annotation(contact, short))
-    if force.max() > axes.get_ylim()[1]:
-        _annotate_peak(axes, result, float(result.time[force.argmax()]), float(force.max()))
+    peak = next((one for one in result.peaks if one.body == body), None)
+    if peak is not None and peak.force_N > axes.get_ylim()[1]:
+        _annotate_peak(axes, result, peak)
 
 
 def _shade(axes: Axes, result: GraspResult, on: NDArray[np.bool_], color: str) -> None:
@@ -248,15 +256,17 @@ def _contact_annotation(contact: BodyContact, short: bool) -> str:
     return f"touched {contact.first_touch_s:.3f} s, lost {times}{contact.lost_s[-1]:.3f} s"
 
 
-def _annotate_peak(axes: Axes, result: GraspResult, time: float, force: float) -> None:
-    """Mark with an arrowhead where the curve leaves the panel, and write its peak."""
-    transform = axes.get_xaxis_transform()
+def _annotate_peak(axes: Axes, result: GraspResult, peak: PeakForce) -> None:
+    """Mark with an arrowhead where the force is beyond the panel, and write its peak."""
+    transform, time = axes.get_xaxis_transform(), peak.time_s
+    doubt = "" if peak.resolved else " (not resolved)"
     axes.plot(
         [time], [1.0], "^", ms=5, mew=0, color=style.FORCE, transform=transform, clip_on=False
     )
     late = time > 0.7 * float(result.time[-1])
+    text, shift = f"peak {newtons(peak.force_N)}{doubt}", (-6.0 if late else 6.0, 0.0)
     axes.annotate(
-        f"peak {newtons(force)}", (time, 0.94), (-6.0 if late else 6.0, 0.0), xycoords=transform,
+        text, (time, 0.94), shift, xycoords=transform,
         textcoords="offset points", ha="right" if late else "left", va="top", fontsize=7.5,
         color=style.INK, bbox={"facecolor": "white", "alpha": 0.9, "lw": 0, "pad": 1.5},
     )  # fmt: skip

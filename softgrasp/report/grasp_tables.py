@@ -312,8 +312,8 @@ def _criterion(result: GraspResult) -> str:
 
 
 def _steps(result: GraspResult) -> str:
-    physics, controller = result.contact_model.timestep_s, result.scene.control_period
-    return f"{1e3 * physics:g} ms, controller every {1e3 * controller:g} ms"
+    controller = 1e3 * result.scene.control_period
+    return f"{result.contact_model.steps_text}, controller every {controller:g} ms"
 
 
 def _discretisation(result: GraspResult) -> list[tuple[str, str]]:

@@ -204,6 +204,14 @@ class ContactModel(Description):
     """Actuators at their force limits at the end."""
 
     @property
+    def steps_text(self) -> str:
+        """Time steps as text: ``1 ms, 0.01 ms while contacts begin and end``."""
+        text = f"{1e3 * self.timestep_s:g} ms"
+        if not self.fine_timesteps_s:
+            return text
+        return f"{text}, {1e3 * min(self.fine_timesteps_s):g} ms while contacts begin and end"
+
+    @property
     def impact_timestep_s(self) -> float | None:
         """Step that resolves the first touch of every pair [s]; None where that of the run does."""
         shortest = min((*self.fine_timesteps_s, self.timestep_s))
@@ -432,8 +440,8 @@ class GraspResult:
     objects: tuple[ObjectMotion, ...]
     contact_model: ContactModel
     hold: HoldTest | None
-    peak: PeakForce | None = None
-    """Largest normal force of a body; None where nothing was touched."""
+    peaks: tuple[PeakForce, ...] = ()
+    """Largest normal force of each body of the hand that touched an object."""
     soft_fingers: tuple[SoftFingerEnd, ...] = ()
     phases: tuple[PhaseSpan, ...] = ()
     """Parts of the run, in order."""
@@ -539,6 +547,11 @@ class GraspResult:
     def force_on_objects_N(self) -> float:
         """Sum of the normal forces of the hand on objects at the end [N]."""
         return sum(contact.normal_force_N for contact in self.contacts)
+
+    @property
+    def peak(self) -> PeakForce | None:
+        """The largest of ``peaks``; None where nothing was touched."""
+        return max(self.peaks, key=lambda peak: peak.force_N, default=None)
 
     @property
     def peak_force(self) -> float:

@@ -116,9 +116,8 @@ def result_of(
     hold = hold_test(run, tracks, forces_on_objects(run, force)[-1, :, 0])
     held = is_held(run, hold)
     messages += creep_warnings(scene, hold, held) + hold_warnings(scene, hold, held)
-    peak = peak_force(run, force)
-    if run.finished and peak is not None and peak.doubt and peak.resolving_timestep_s is not None:
-        messages += (f"peak force of {peak.force_N:.3g} N on {peak.body}: {peak.doubt}",)
+    peaks = peak_forces(run, force)
+    messages += _peak_warnings(peaks) if run.finished else ()
     pressure, curvature = soft_series(run)
     called = zip(scene.object_names, tracks, strict=True)
     motions = tuple(object_motion(name, *track) for name, track in called)
@@ -148,7 +147,7 @@ def result_of(
             saturated=saturated_actuators(run),
         ),
         hold=hold,
-        peak=peak,
+        peaks=peaks,
         quality_log=None if quality_rate is None else quality_log(run, quality_rate),
         phases=_phases(run),
         soft_fingers=() if run.diverged else soft_ends(run),
@@ -232,30 +231,38 @@ def pair_contacts(run: FinishedRun) -> tuple[PairContact, ...]:
     return tuple(contacts)
 
 
-def peak_force(run: FinishedRun, force: Array) -> PeakForce | None:
-    """Return the largest normal force of a body; None where nothing was touched.
+def peak_forces(run: FinishedRun, force: Array) -> tuple[PeakForce, ...]:
+    """Return the largest normal force of each body that touched an object.
 
     Args:
         run: The run.
         force: Recorded contact forces, (T, nb, slots, 3) [N].
     """
-    peaks = run.peaks
+    peaks, recording = run.peaks, run.recording
     if peaks is None:
         sampled = force[..., 0].sum(-1)
         steps = np.full(sampled.shape[1], run.engine.timestep)
         peaks = Peaks(sampled.max(axis=0), sampled.argmax(axis=0), steps)
-    if peaks.force.max(initial=0.0) <= 0.0:
-        return None
-    column, recording = int(peaks.force.argmax()), run.recording
-    body = run.built.bodies[column]
-    return PeakForce(
-        body=body,
-        force_N=float(peaks.force[column]),
-        time_s=float(recording.time[min(int(peaks.row[column]), recording.rows - 1)]),
-        every_step=run.peaks is not None,
-        timestep_s=float(peaks.timestep[column]),
-        resolving_timestep_s=_impact_timestep(run, body),
+    last = recording.rows - 1
+    return tuple(
+        PeakForce(
+            body=run.built.bodies[column],
+            force_N=float(peaks.force[column]),
+            time_s=float(recording.time[min(int(peaks.row[column]), last)]),
+            every_step=run.peaks is not None,
+            timestep_s=float(peaks.timestep[column]),
+            resolving_timestep_s=_impact_timestep(run, run.built.bodies[column]),
+        )
+        for column in np.flatnonzero(peaks.force > 0.0).tolist()
     )
+
+
+def _peak_warnings(peaks: tuple[PeakForce, ...]) -> tuple[str, ...]:
+    """Warn if the largest force of a run is not resolved."""
+    peak = max(peaks, key=lambda one: one.force_N, default=None)
+    if peak is None or not peak.doubt or peak.resolving_timestep_s is None:
+        return ()
+    return (f"peak force of {peak.force_N:.3g} N on {peak.body}: {peak.doubt}",)
 
 
 def _impact_timestep(run: FinishedRun, body: str) -> float | None:

@@ -120,7 +120,7 @@ def document(result: GraspResult) -> dict[str, Any]:
         "phases": result.phases or None,
         "quality": result.quality,
         "hold": None if result.hold is None else _hold(result.hold),
-        "peak_force": None if result.peak is None else _peak(result.peak),
+        "peak_forces": tuple(_peak(peak) for peak in result.peaks) or None,
         "warnings": result.warnings,
         "trajectory_sha256": result.trajectory_sha256,
     }
@@ -162,7 +162,7 @@ def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> Gra
         objects=tuple(_made(ObjectMotion, part) for part in document_data["objects"]),
         contact_model=_made(ContactModel, document_data["contact_model"]),
         hold=_made(HoldTest, document_data["hold"]) if "hold" in document_data else None,
-        peak=_peak_of(document_data.get("peak_force")),
+        peaks=tuple(_peak_of(part) for part in document_data.get("peak_forces", ())),
         soft_fingers=tuple(
             _made(SoftFingerEnd, part) for part in document_data.get("soft_fingers", ())
         ),
@@ -175,9 +175,7 @@ def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> Gra
     )
 
 
-def _peak_of(value: dict[str, Any] | None) -> PeakForce | None:
-    if value is None:
-        return None
+def _peak_of(value: dict[str, Any]) -> PeakForce:
     return _made(PeakForce, {key: part for key, part in value.items() if key != "resolved"})
 
 
