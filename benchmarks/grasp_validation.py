@@ -425,13 +425,17 @@ def capsule() -> float:
 
 
 def critical(hand: str, mass: float) -> str:
-    """Return how many factors of critical friction are right, over five frictions."""
+    """Return how many factors of critical friction are right, over five frictions.
+
+    Loads below 1 % of g, which count as none, are left out.
+    """
     results = [
-        yardsticks.is_right(yardsticks.at_factor(hand, mass, friction, factor), factor)
+        (yardsticks.at_factor(hand, mass, friction, factor), factor)
         for friction in yardsticks.FRICTIONS
         for factor in yardsticks.FACTORS
     ]
-    return f"{sum(results)} of {len(results)}"
+    loaded = [one for one in results if one[0].held is not None]
+    return f"{sum(yardsticks.is_right(*one) for one in loaded)} of {len(loaded)}"
 
 
 def published(**changes: Any) -> Value:
@@ -459,9 +463,9 @@ def critical_frictions() -> Iterator[Figure]:
                  "2 of 5, as published of it", partial(published, solver=soft))  # fmt: skip
     for hand in yardsticks.HANDS:
         for mass in yardsticks.MASSES:
-            yield Figure("Critical friction", f"{hand}, {mass:g} kg, µ 0.02 … 0.9", "25 of 25",
-                         partial(critical, hand, mass),
-                         lambda value: value.startswith("25 "))  # fmt: skip
+            yield Figure("Critical friction", f"{hand}, {mass:g} kg, µ 0.02 … 0.9",
+                         "all (loads below 1 % of g left out)", partial(critical, hand, mass),
+                         lambda value: len(set(value.split(" of "))) == 1)  # fmt: skip
         yield Figure("Critical friction", f"{hand}: mean of abs(F_z − m·g), jitter from step to "
                      "step [N]", "0; published without numbers",
                      partial(balance, hand))  # fmt: skip
@@ -538,7 +542,17 @@ is true, before and after the hold test had a load balance and time steps follow
 number that is wrong is **bold**. CPU times are ratios in the same run, so that they say more than
 seconds. Scenes are in `tests/support`; tests of the yardsticks in `tests/sim/test_yardsticks.py`.
 """
-TAIL = """## Sources
+TAIL = """## What is not reached
+
+- **Forces at rest of the Allegro on a cuboid.** Contacts of its precision grasp chatter for half a
+  second; ΣN is 21 % above that of 0.02 ms, which is itself 1.9 times that of the reference. For
+  the cylinder the two yardsticks are 9 to 11 % apart. No step is within 10 % of both.
+- **`paper004_power_mug`** with its step of 0.1 ms presses on the palm, with one of 0.01 ms it does
+  not (no row above). A force is that of the state at the begin of the step before the sample: where
+  joints follow their inputs, a control period of one step detects a contact one sample late,
+  which is 50 N at 1e6 N/m. The other scenes of that paper have `solver.refinement: 10` for it.
+
+## Sources
 
 - Critical friction, force balance and jitter: Motphys,
   [Grasp Contact Mechanics Benchmark](https://motrixsim.readthedocs.io/en/latest/user_guide/overview/grasp_contact_bench.html).
