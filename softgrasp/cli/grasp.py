@@ -329,10 +329,11 @@ def summary_lines(result: GraspResult) -> list[str]:
     from softgrasp.report import grasp_text
 
     scene, model = result.scene, result.contact_model
-    grams = 1e3 * object_mass(scene.object)
+    kilograms = object_mass(scene.object)
+    mass = f"{1e3 * kilograms:.3g} g" if kilograms < 1.0 else f"{kilograms:.3g} kg"
     stiffness = model.measured_stiffness_N_m.values()
     measured = f", measured {min(stiffness):.4g} … {max(stiffness):.4g}" if stiffness else ""
-    hand = f"{scene.hand.name} closes on {scene.object.name} ({scene.grasp} grasp, {grams:.3g} g)"
+    hand = f"{scene.hand.name} closes on {scene.object.name} ({scene.grasp} grasp, {mass})"
     run = f"{result.simulated_time:.3f} s simulated in {result.wall_time:.2f} s"
     contact = f"contact stiffness requested {model.asked.stiffness:.4g} N/m{measured}"
     if not model.asked.converted or scene.object.elasticity is not None:
