@@ -15,7 +15,7 @@ from typer.main import get_command, get_group
 
 from softgrasp._version import __version__
 from softgrasp.cli import terminal
-from softgrasp.cli.options import WRONG_INPUT, guarded
+from softgrasp.cli.options import WRONG_INPUT, guarded, with_xacro_options
 from softgrasp.extensions import COMMAND_GROUPS, load
 
 
@@ -125,6 +125,10 @@ SECTIONS = {
 """Verbs by section of ``softgrasp --help``."""
 
 
+XACRO_VERBS = ("check", "convert", "grasp", "view")
+"""Verbs with arguments of the xacro files that they read."""
+
+
 class SectionedGroup(TyperGroup):
     """Group of verbs whose help lists them by section."""
 
@@ -160,6 +164,8 @@ class LazyCommand(TyperCommand):
         loaded, name = load(self._verb.reference), self.name
         if isinstance(loaded, typer.Typer):
             return get_group(loaded)
+        if name in XACRO_VERBS:
+            loaded = with_xacro_options(loaded)
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
         single.command(name, short_help=self._verb.line, epilog=f"Example: {self._verb.example}")(
             guarded(loaded)

@@ -367,6 +367,49 @@ def with_scene_options(*names: str) -> Callable[[Callable[..., None]], Callable[
     return decorate
 
 
+def with_xacro_options(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options ``--arg`` and ``--trust-xacro`` for the xacro files that it reads."""
+    option = {"kind": inspect.Parameter.KEYWORD_ONLY}
+    added = [
+        inspect.Parameter(
+            "xacro_arguments", default=None, annotation=Annotated[
+                list[str] | None,
+                typer.Option("--arg", metavar="NAME=VALUE", help="Argument of a xacro file."),
+            ], **option,
+        ),
+        inspect.Parameter(
+            "trust_xacro", default=False, annotation=Annotated[
+                bool,
+                typer.Option(
+                    "--trust-xacro",
+                    help="Let xacro evaluate expressions itself, which can run code of the file.",
+                ),
+            ], **option,
+        ),
+    ]  # fmt: skip
+
+    @functools.wraps(verb)
+    def run(**values: Any) -> None:
+        texts, trusted = values.pop("xacro_arguments") or [], values.pop("trust_xacro")
+        if not (texts or trusted):
+            verb(**values)
+            return
+        from softgrasp.io.urdf.xacro import xacro_settings  # loads numpy
+
+        pairs = [text.partition("=") for text in texts]
+        for text, (name, equals, _) in zip(texts, pairs, strict=True):
+            if not (name and equals):
+                raise DescriptionError(f"--arg: expected NAME=VALUE, found '{text}'")
+        with xacro_settings({name: value for name, _, value in pairs}, trusted=trusted):
+            verb(**values)
+
+    parameters = inspect.signature(verb, eval_str=True).parameters.values()
+    named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+    run.__annotations__ = {}
+    run.__signature__ = inspect.Signature([*named, *added])  # type: ignore[attr-defined]
+    return run
+
+
 def _scene_parameters() -> dict[str, inspect.Parameter]:
     """Convert the fields of ``SceneOptions`` to parameters; variable tuples to Typer's ``list``."""
     hints = get_type_hints(SceneOptions, include_extras=True)

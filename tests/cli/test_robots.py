@@ -299,6 +299,17 @@ def test_convert_refuses(words: str, sentence: str, run: Run, tmp_path: Path) ->
     assert refused(run, tmp_path, "convert", *words.split()) == sentence
 
 
+def test_arguments_and_trust_of_xacro_are_options(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("xacro")
+    text = HINGE.replace("<robot ", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ', 1)
+    text = text.replace("<link", '<xacro:arg name="size" default="1"/><link', 1)
+    written(tmp_path, text.replace("</robot>", "<!-- ${ 1 } --></robot>"), "hinge.urdf.xacro")
+    assert run("convert", "hinge.urdf.xacro", "one.urdf", "--arg", "size=2").code == 0
+    refusal = refused(run, tmp_path, "convert", "hinge.urdf.xacro", "two.urdf", "--arg", "size")
+    assert refusal == "--arg: expected NAME=VALUE, found 'size'"
+    assert run("convert", "hinge.urdf.xacro", "three.urdf", "--trust-xacro").code == 0
+
+
 def test_convert_without_xacro(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 

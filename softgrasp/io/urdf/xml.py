@@ -7,17 +7,12 @@ and documentation in ``bendable.xsd``.
 
 from __future__ import annotations
 
-import io
 import os
 import re
-import warnings
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from difflib import get_close_matches
 from functools import cache
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any, cast
 from urllib.parse import unquote
 
@@ -27,14 +22,13 @@ from softgrasp import assets
 from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.description.base import either, short
 from softgrasp.errors import (
-    BackendUnavailable,
     DescriptionError,
-    SoftgraspWarning,
     did_you_mean,
     reason,
 )
 from softgrasp.io.input_limits import check_elements, check_size
 from softgrasp.io.object import absolute_name
+from softgrasp.io.urdf import xacro
 from softgrasp.io.xml_elements import (
     Element,
     element_error,
@@ -50,10 +44,7 @@ MARK = "softgrasp-line"
 """Attribute that keeps the line of an element through the expansion."""
 XACRO = "xacro"
 """Part of all namespaces that xacro has used."""
-XACRO_ACCESS = "SOFTGRASP_XACRO"
-"""Environment variable that permits macros to read the environment and any file."""
 INCLUDED = (".xacro", ".urdf", ".xml", ".ucrdf", ".gazebo")
-_ACCESS = re.compile(r"\$\((?:opt)?env\b[^)]*\)?|\bload_yaml\s*\([^)]*\)?")
 _FIND = re.compile(r"\$\(find\s+([\w-]+)\)")
 _DOCTYPE = re.compile(rb"(?>\s|\xef\xbb\xbf|<\?.*?\?>|<!--.*?-->)*+<!DOCTYPE", re.DOTALL)
 _UNKNOWN_VERSION = re.compile(rb"""^(<\?xml version=["'])(?!1\.[01])[\d.]+""")
@@ -206,71 +197,51 @@ def expanded(path: Path) -> Element:
 
     Raises:
         BackendUnavailable: The ``xacro`` package is not installed.
-        DescriptionError: The file is not XML, cannot be expanded, or reads environment variables
-            or files that are not XML, which ``SOFTGRASP_XACRO=trusted`` permits.
+        DescriptionError: The file is not XML, cannot be expanded, or has expressions or files that
+            are not accepted; see ``io.urdf.xacro``.
     """
-    xacro = _package()
+    xacro.package()
     root = read_document(path)
-    if os.environ.get(XACRO_ACCESS) != "trusted":
+    if not xacro.settings_now().trusted:
         _refuse_access(root, path, set())
     for element in root.iter("*"):
         if XACRO not in (etree.QName(element).namespace or ""):
             element.set(MARK, str(line_of(element)))
-    return _with_lines(parsed(_expand(xacro, path, etree.tostring(root))))
+    return _with_lines(parsed(xacro.expand(path, etree.tostring(root), find_package)))
+
+
+def find_package(name: str, directory: Path) -> Path | None:
+    """Return the directory of a package, as ``package://`` finds its files; None without one.
+
+    Args:
+        name: Name of the package.
+        directory: Directory from which it is searched upwards.
+    """
+    above = (directory, *directory.parents)
+    roots = [Path(root) for root in os.environ.get(ROS_PATH, "").split(os.pathsep) if root]
+    named = (top for top in above if _is_package(top, name))
+    beside = (top / name for top in (*above, *roots, *(root / "share" for root in roots)))
+    return next((one for one in (*named, *beside) if one.is_dir()), None)
 
 
 def _refuse_access(root: Element, path: Path, checked: set[Path]) -> None:
-    """Refuse macros that read the environment or other files than XML, also in included files."""
+    """Refuse macros that include other files than XML, also in included files."""
     for element in root.iter("*"):
-        for text in [element.text or "", *map(str, element.attrib.values())]:
-            if access := _ACCESS.search(text):
-                raise _access_error(element, path, access[0])
         if etree.QName(element).localname != "include":
             continue
         name = str(element.get("filename", ""))
         if Path(name).suffix.lower() not in INCLUDED:
-            raise _access_error(element, path, name)
+            raise DescriptionError(
+                f"expected macros that read only other XML files, found {short(name)}; "
+                "--trust-xacro permits it, for files that you trust",
+                file=path,
+                line=line_of(element),
+            )
         package_name = _FIND.sub(rf"{IN_PACKAGE[0]}\1", name)
         inner = next(filter(Path.is_file, _candidates(package_name, path.parent.absolute())), None)
         if inner is not None and inner.resolve() not in checked:
             checked.add(inner.resolve())
             _refuse_access(read_document(inner), inner, checked)
-
-
-def _access_error(element: Element, path: Path, actual: str) -> DescriptionError:
-    message = (
-        "expected macros that read only other XML files, found "
-        f"{short(actual)}; {XACRO_ACCESS}=trusted in the environment permits it, for files that "
-        "you trust"
-    )
-    return DescriptionError(message, file=path, line=line_of(element))
-
-
-def _package() -> ModuleType:
-    try:
-        return import_module("xacro")
-    except ImportError:
-        raise BackendUnavailable(
-            "a .xacro file needs the package xacro; install it: pip install 'softgrasp[xacro]'"
-        ) from None
-
-
-def _expand(xacro: Any, path: Path, content: bytes) -> bytes:
-    output = io.StringIO()
-    xacro.init_stacks(str(path))
-    try:
-        with redirect_stderr(output), redirect_stdout(output):
-            document = xacro.parse(content.decode())
-            xacro.process_doc(document)
-    except Exception as error:  # noqa: BLE001 - an expression in the file may raise anything
-        inside = [macro.body.getAttribute("name") for macro in xacro.macrostack]
-        where = f"macro '{inside[-1]}': " if inside else ""
-        message = " ".join(str(error).split()) or type(error).__name__
-        raise DescriptionError(f"{where}expected macros that expand, found: {message}") from None
-    if output.getvalue().strip():
-        message = " ".join(output.getvalue().split())
-        warnings.warn(f"{path}: message of xacro: {message}", SoftgraspWarning, stacklevel=2)
-    return bytes(document.toxml(encoding="utf-8"))
 
 
 def _with_lines(root: Element) -> Element:

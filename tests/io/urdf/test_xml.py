@@ -528,8 +528,8 @@ MACRO = """<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="r">
         (
             '<parent link="base"/>',
             '<parent link="${basis}"/>',
-            "macro 'segment': expected macros that expand, found: name 'basis' is not defined when "
-            "evaluating expression 'basis'",
+            "6: macro 'segment': expression 'basis': expected the name of a property, parameter or "
+            "constant, found 'basis'",
         ),
         (
             "<xacro:segment ",
@@ -546,7 +546,7 @@ def test_xacro(old: str, new: str, sentence: str, tmp_path: Path) -> None:
 def test_macros_without_end_are_refused(tmp_path: Path) -> None:
     text = changed(MACRO, "    <link", '<xacro:segment name="${name}a"/>\n    <link')
     result = refused(tmp_path, text, "robot.xacro")
-    assert re.match("macro 'segment': expected macros that expand, found: .*recursion", result)
+    assert re.match("macro 'segment': expected macros that end, found .*recursion", result)
 
 
 def test_without_xacro_a_message_states_what_to_install(
