@@ -20,7 +20,7 @@ from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.io.files import write_text
 from softgrasp.io.hand import load_finger
-from softgrasp.io.input_limits import loader
+from softgrasp.io.input_limits import check_size, loader
 from softgrasp.mechanics.transforms import Array
 
 FIELDS = {"stiffness": "stiffness", "damping": "damping", "gain": "pressure_gain"}
@@ -110,6 +110,7 @@ def load_finger_ensemble(finger_file: str | Path) -> FingerEnsemble:
             f"expected an ensemble of the finger '{finger.name}', as softgrasp calibrate writes it "
             f"beside finger.yaml with its default method, found no file {path}"
         )
+    check_size(path)
     first, *lines = path.read_text(encoding="utf-8").splitlines() or [""]
     if first != HEAD + finger_hash(finger):
         known = "that of another finger" if first.startswith(HEAD) else "no hash of a finger"

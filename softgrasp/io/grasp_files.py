@@ -24,7 +24,7 @@ from scipy.spatial.transform import Rotation
 
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.files import atomic_path
-from softgrasp.io.input_limits import loader
+from softgrasp.io.input_limits import MAX_ARRAYS, check_size, loader
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 
 GraspFormat = Literal["DexGraspBench", "BODex", "DexGraspNet"]
@@ -264,6 +264,7 @@ class _Unpickler(pickle.Unpickler):
 def _unpickled(path: Path) -> Any:
     """Read the object in a ``.npy`` file."""
     try:
+        check_size(path, MAX_ARRAYS)
         with path.open("rb") as file:
             return _content(file)
     except OSError as error:

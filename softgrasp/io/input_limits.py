@@ -1,9 +1,9 @@
 """Limits of input files: what is refused before it costs much time or memory.
 
 Files come from other programs and other people. Each limit is far above what hands, objects,
-scenes and results need, and is checked before memory is allocated: the size of a file, the nodes
-of YAML with all aliases expanded, the depth of YAML, JSON and XML, the lengths and repetitions of
-a model, and the bytes of arrays.
+scenes and results need, and is checked before memory is allocated: the kind and the size of a
+file, the nodes of YAML with all aliases expanded, the depth of YAML, JSON and XML, the lengths,
+repetitions and reserved memory of a model, and the bytes of arrays.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import inspect
 import json
 import math
 import re
+import stat
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +33,8 @@ MAX_ARRAYS = 4 * 10**9
 """Largest size of the arrays of one file [bytes]."""
 MAX_NODES = 500_000
 """Largest number of values in a YAML file, with aliases expanded, and of elements in XML."""
+MAX_PARTS = 50_000
+"""Largest number of lines and commas in a YAML file, of which a parser reads 10,000 a second."""
 MAX_DEPTH = 100
 """Largest depth of nesting."""
 MAX_BRACKETS = 1_000
@@ -52,22 +55,36 @@ MAX_LINE = 4 * 10**6
 """Largest number of characters in a line of a journal."""
 MAX_SAMPLES = 4_000_000
 """Largest number of heights of a height field."""
+MAX_RESERVED = 100_000
+"""Largest number that an attribute of ``<size>`` reserves, of keyframes, user data and the like."""
+BYTES = {"memory": 1, "nstack": 8}
+"""Attributes of ``<size>`` that reserve memory, each with the bytes of its unit."""
+UNITS_OF_MEMORY = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50, "E": 2**60}
+"""Multiples of bytes that ``<size memory>`` understands, by the letter after the number."""
 LENGTHS = frozenset(["pos", "xyz", "size", "fromto", "spacing", "length", "radius"])
 """Attributes of XML elements with lengths or coordinates [m]."""
 COPIES = {"replicate": "count", "composite": "count", "flexcomp": "count", "grid": "count"}
 """Attributes with numbers of copies, by tag."""
 _BRACKETS = re.compile(r"[\[\]{}]")
+_RESERVED = re.compile(r"(\d{1,30})([KMGTPEkmgtpe]?)", re.ASCII)
 _NUMBERS = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 def check_size(path: Path, limit: int = MAX_TEXT) -> None:
-    """Refuse a file that is too large to be read.
+    """Refuse a file that is too large to be read, or has no end: a pipe, a socket or a device.
 
     Raises:
-        DescriptionError: It is larger than ``limit`` [bytes].
+        DescriptionError: It is larger than ``limit`` [bytes], or is no regular file.
         OSError: There is no such file.
     """
-    if (size := path.stat().st_size) > limit:
+    status = path.stat()  # of the target of a link
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+        raise DescriptionError(
+            "expected a regular file, found a pipe, a socket or a device; save its content to a "
+            "file first",
+            file=path,
+        )
+    if (size := status.st_size) > limit:
         raise DescriptionError(
             f"expected a file of at most {limit / 1e6:g} MB, found {size / 1e6:.4g} MB", file=path
         )
@@ -107,12 +124,15 @@ def _count(node: Any, counts: dict[int, int | None], depth: int) -> int:
     return total
 
 
-def check_brackets(text: str) -> None:
-    """Refuse YAML text with many levels of brackets, on which its parser takes long.
+def check_text(text: str) -> None:
+    """Refuse YAML text with many values or levels of brackets, on which its parser takes long.
 
     Raises:
-        DescriptionError: It has more than ``MAX_BRACKETS`` levels.
+        DescriptionError: It has more than ``MAX_PARTS`` lines and commas, or more than
+            ``MAX_BRACKETS`` levels.
     """
+    if (parts := text.count("\n") + text.count(",")) > MAX_PARTS:
+        raise DescriptionError(f"expected at most {MAX_PARTS} lines and commas, found {parts}")
     depth = 0
     for bracket in _BRACKETS.findall(text):
         depth += 1 if bracket in "[{" else -1
@@ -153,8 +173,8 @@ def check_elements(root: Element) -> None:
     """Refuse an XML document that is too large, or whose model would be.
 
     Raises:
-        DescriptionError: There are too many elements, links, copies or heights, or a length is
-            too large; names line and element.
+        DescriptionError: There are too many elements, links, copies or heights, or a length or
+            what is reserved is too large; names line and element.
     """
     links = 0
     for number, element in enumerate(root.iter("*")):
@@ -166,6 +186,20 @@ def check_elements(root: Element) -> None:
         for name in LENGTHS & set(element.attrib):
             _check_lengths(element, str(name))
         _check_copies(element)
+        if element.tag == "size":
+            _check_reserved(element)
+
+
+def _check_reserved(element: Element) -> None:
+    for name, text in element.attrib.items():
+        match = _RESERVED.fullmatch(str(text).strip())
+        if match is None:  # refused by MuJoCo
+            continue
+        amount = int(match[1]) * UNITS_OF_MEMORY[match[2].upper()]
+        if name in BYTES and amount * BYTES[name] > MAX_ARRAYS:
+            _refuse(element, f"at most {MAX_ARRAYS / 1e9:g} GB", str(text), str(name))
+        if name not in BYTES and amount > MAX_RESERVED:
+            _refuse(element, f"at most {MAX_RESERVED}", str(text), str(name))
 
 
 def _check_lengths(element: Element, name: str) -> None:

@@ -20,6 +20,7 @@ from softgrasp.assets import MESH_SUFFIXES, YCB_PREFIX
 from softgrasp.description.geometry import Mesh
 from softgrasp.description.object import GraspObject, Material
 from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.io.input_limits import check_size
 from softgrasp.io.yaml_files import Tree, YamlFile, take_units, to_si
 
 ROOT_VARIABLE = "SOFTGRASP_YCB"
@@ -185,6 +186,7 @@ def _is_model(path: Path) -> bool:
     """Return whether an XML file has the root element of a URDF or MJCF file."""
     if path.suffix.lower() != ".xml":
         return True
+    check_size(path)
     root = re.search(
         rb"<\s*([A-Za-z]\w*)", re.sub(rb"<!--.*?-->", b"", path.read_bytes(), flags=re.S)
     )

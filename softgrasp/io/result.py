@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.errors import ResultError, reason
+from softgrasp.errors import DescriptionError, ResultError, reason
 from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, atomic_path, write_text
-from softgrasp.io.input_limits import read_arrays, read_json, result_loader
+from softgrasp.io.input_limits import check_size, read_arrays, read_json, result_loader
 
 Array = NDArray[np.float64]
 MAX_NAMED = 8
@@ -150,9 +150,12 @@ def load_joint_states(path: str | Path) -> JointStates:
             file, line and column.
     """
     try:
+        check_size(Path(path))
         with Path(path).open(encoding="utf-8", newline="") as file:
             reader = csv.reader(file)
             (_, first), *rows = [(reader.line_num, cells) for cells in reader if cells]
+    except DescriptionError as error:
+        raise ResultError(f"{path}: {error.message}") from None
     except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no header line"
         raise ResultError(f"{path}: expected joint states as CSV, found: {reason}") from None

@@ -22,6 +22,7 @@ import numpy as np
 
 from softgrasp.errors import DescriptionError, did_you_mean, reason
 from softgrasp.io.files import write_text
+from softgrasp.io.input_limits import check_size
 from softgrasp.mechanics.transforms import Array
 
 DECIMALS = 12
@@ -145,6 +146,7 @@ def with_numbers(figures: Iterable[Path]) -> list[Path]:
 def _lines(path: Path) -> list[tuple[int, list[str]]]:
     """Line numbers and cells, without comments and empty lines; at least one."""
     try:
+        check_size(path)
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, skipinitialspace=True)
             lines = [(reader.line_num, cells) for cells in reader]

@@ -23,7 +23,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from softgrasp.description.base import Description
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean, reason
-from softgrasp.io.input_limits import MAX_LENGTH, check_brackets, check_size, check_tree
+from softgrasp.io.input_limits import MAX_LENGTH, check_size, check_text, check_tree
 from softgrasp.mechanics.transforms import nearest_rotation, quaternion_of, rotation_from_euler
 from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS
 
@@ -188,6 +188,12 @@ def _parse(path: Path) -> CommentedMap:
         raise DescriptionError("expected YAML, found nesting that is too deep", file=path) from None
     except DescriptionError as error:
         raise error.located(file=path) from None
+    except (ValueError, OverflowError) as error:  # a date or an integer that Python cannot hold
+        raise DescriptionError(
+            f"expected dates and numbers that can be read, found: {str(error).split(';')[0]}; "
+            "quote what is a text",
+            file=path,
+        ) from None
     if not isinstance(tree, CommentedMap):
         kind = {type(None): "nothing", CommentedSeq: "a list"}.get(type(tree), "a single value")
         raise DescriptionError(f"expected a mapping of fields, found {kind}", file=path)
@@ -197,7 +203,7 @@ def _parse(path: Path) -> CommentedMap:
 @lru_cache(maxsize=128)
 def _tree_of(text: str) -> Tree:
     """Parse YAML; equal texts share a tree, which must not be modified (a hand takes 50 ms)."""
-    check_brackets(text)
+    check_text(text)
     tree = YAML(typ="rt").load(text)
     check_tree(tree)
     return tree

@@ -36,6 +36,8 @@ from softgrasp.description.base import (
 from softgrasp.description.geometry import Pose
 from softgrasp.errors import DescriptionError
 
+MAX_FINGERS = 100
+"""Largest number of fingers of a gripper."""
 NORM_TOLERANCE = 1e-3
 """Largest deviation of a quaternion's norm from 1; more is an error, not rounding [–]."""
 RWS_PORT, UDP_PORT = 8610, 8611
@@ -266,8 +268,10 @@ class GripperMount(Description):
         Raises:
             DescriptionError: There is no finger, or a number is out of range.
         """
-        if count < 1:
-            raise DescriptionError(f"expected at least 1 finger, found {count}", field="count")
+        if not 1 <= count <= MAX_FINGERS:
+            raise DescriptionError(
+                f"expected 1 to {MAX_FINGERS} fingers, found {count}", field="count"
+            )
         angles = [math.tau * index / count for index in range(count)]
         fingers = tuple(
             MountedPose(position=_on_circle(angle, radius, height), quaternion=_facing(angle, tilt))

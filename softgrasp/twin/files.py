@@ -29,7 +29,7 @@ from softgrasp.io.arm import load_arm
 from softgrasp.io.camera import load_camera as load_camera
 from softgrasp.io.camera import save_camera as save_camera
 from softgrasp.io.files import write_text
-from softgrasp.io.input_limits import json_from, loader
+from softgrasp.io.input_limits import check_size, json_from, loader
 from softgrasp.io.tables import Column, read_table
 from softgrasp.io.yaml_files import (
     Tree,
@@ -129,6 +129,7 @@ def _suffix(path: Path) -> str:
 
 def _text(path: Path) -> str:
     try:
+        check_size(path)
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         message = f"expected flange poses, found: {reason(error)}"

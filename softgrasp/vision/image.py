@@ -21,6 +21,7 @@ from PIL import ImageDraw, ImageFont, ImageOps
 
 from softgrasp.errors import BackendUnavailable, DescriptionError
 from softgrasp.io.files import atomic_path
+from softgrasp.io.input_limits import MAX_ARRAYS, check_size
 from softgrasp.mechanics.transforms import Array
 
 DEGREE = 2
@@ -77,6 +78,7 @@ def read_photo(path: str | Path) -> Image:
     """
     file = Path(path)
     try:
+        check_size(file, MAX_ARRAYS)
         with Pillow.open(file) as opened:
             return np.asarray(ImageOps.exif_transpose(opened).convert("RGB"))
     except FileNotFoundError:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
+from ruamel.yaml import YAML
 
 import softgrasp as sg
 from softgrasp.backends.wbt import read_world
 from softgrasp.errors import DescriptionError, ResultError, SoftgraspWarning
 from softgrasp.io import input_limits, json_lines
+from softgrasp.io.grasp_files import read_grasps
 from softgrasp.io.input_limits import (
     check_size,
     check_tree,
@@ -25,8 +30,12 @@ from softgrasp.io.input_limits import (
 )
 from softgrasp.io.json_lines import JsonLines
 from softgrasp.io.mesh_files import read_triangles
+from softgrasp.io.result import load_joint_states
+from softgrasp.io.tables import read_table
 from softgrasp.io.urdf.xacro import XACRO_ACCESS
 from softgrasp.io.urdf.xml import expanded, parsed
+from softgrasp.twin.files import load_flange_samples
+from softgrasp.vision.image import read_photo
 
 HAND = '<mujoco><worldbody><body name="palm">{}<geom size=".03"/></body></worldbody></mujoco>'
 
@@ -48,6 +57,19 @@ def test_aliases_within_the_limit_are_read(tmp_path: Path) -> None:
     text = "name: ball\nshape: &s {type: sphere, radius: 0.03}\nmass: 0.1\n"
     (tmp_path / "ball.yaml").write_text(text)
     assert sg.load_object(tmp_path / "ball.yaml").mass == 0.1
+
+
+@pytest.mark.parametrize("row", ["k{0}: 1\n", "- &a{0} {0}\n", "{0}, "])
+def test_yaml_of_many_parts_is_refused_before_it_is_parsed(
+    row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(YAML, "load", lambda *_: pytest.fail("parsed"))
+    rows = "".join(row.format(number) for number in range(input_limits.MAX_PARTS + 1))
+    (tmp_path / "ball.yaml").write_text(f"name: [{rows}]" if row.endswith(", ") else rows)
+    with pytest.raises(
+        DescriptionError, match=r"expected at most 50000 lines and commas, found 50"
+    ):
+        sg.load_object(tmp_path / "ball.yaml")
 
 
 def test_an_alias_of_the_whole_file_is_refused(tmp_path: Path) -> None:
@@ -93,6 +115,58 @@ def test_a_large_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (tmp_path / name).write_text("x" * 2000)
         with pytest.raises(DescriptionError, match=rf"{name}: expected a file of at most"):
             sg.load_hand(tmp_path / name)
+
+
+@pytest.mark.parametrize("suffix", [".yaml", ".urdf", ".wbt", ".json"])
+@pytest.mark.parametrize("endless", ["pipe", "link to a device"])
+def test_only_regular_files_are_read(suffix: str, endless: str, tmp_path: Path) -> None:
+    file = tmp_path / f"endless{suffix}"
+    os.mkfifo(file) if endless == "pipe" else file.symlink_to("/dev/zero")
+    for limit in (1000, 10**12):
+        with pytest.raises(DescriptionError, match="expected a regular file, found a pipe"):
+            check_size(file, limit)
+    readers = {".wbt": (read_world, DescriptionError), ".json": (read_json, ValueError)}
+    read, error = readers.get(suffix, (sg.load_hand, DescriptionError))
+    with pytest.raises(error, match="expected a regular file"):
+        read(file)
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    ".png": read_photo,
+    ".csv": lambda path: read_table(path, []),
+    ".txt": load_joint_states,
+    ".jsonl": load_flange_samples,
+    ".npy": read_grasps,
+    ".stl": read_triangles,
+}
+
+
+@pytest.mark.parametrize("suffix", READERS)
+def test_no_reader_waits_for_a_pipe(suffix: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / f"endless{suffix}")
+    with pytest.raises(sg.SoftgraspError, match=r"expected a regular file|no such file"):
+        READERS[suffix](tmp_path / f"endless{suffix}")
+
+
+@pytest.mark.parametrize("value", ["9" * 10_000, "-" + "9" * 5_000, "9999-99-99", "2024-02-30"])
+def test_values_that_python_cannot_hold_are_refused(value: str, tmp_path: Path) -> None:
+    (tmp_path / "ball.yaml").write_text(f"name: ball\nmass: {value}\n")
+    with pytest.raises(DescriptionError, match=r"ball\.yaml: expected dates and numbers that can"):
+        sg.load_object(tmp_path / "ball.yaml")
+
+
+@pytest.mark.parametrize(("roots", "levels"), [(1, 9), (200, 4)])
+def test_a_world_that_grows_by_use_is_refused(roots: int, levels: int, tmp_path: Path) -> None:
+    def group(inner: str) -> str:
+        return f"Group {{ children [ {inner} ] }}"
+
+    lines = ["DEF A0 Group { }"]
+    lines += [f"DEF A{n} {group(f'USE A{n - 1} ' * 10)}" for n in range(1, levels + 1)]
+    lines += [group(f"USE A{levels}")] * roots
+    path = tmp_path / "world.wbt"
+    path.write_text("\n".join(["#VRML_SIM R2025a utf8", *lines]))
+    with pytest.raises(DescriptionError, match=r"world\.wbt:\d+: expected at most 500000 nodes"):
+        read_world(path)
 
 
 def test_a_large_world_is_not_read(tmp_path: Path) -> None:
@@ -187,6 +261,50 @@ def test_a_model_that_is_too_large_is_refused(content: str, sentence: str, tmp_p
 def test_a_height_field_that_is_too_large_is_refused() -> None:
     with pytest.raises(DescriptionError, match="at most 4000000 heights, found 1e\\+10"):
         parsed(b'<mujoco><asset><hfield nrow="100000" ncol="100000"/></asset></mujoco>')
+
+
+@pytest.mark.parametrize(
+    ("size", "sentence"),
+    [
+        ('memory="1000G"', r"size\.memory: expected at most 4 GB, found 1000G"),
+        ('memory="5000000000"', r"size\.memory: expected at most 4 GB"),
+        ('nstack="600m"', r"size\.nstack: expected at most 4 GB"),
+        ('nuserdata="2000000000"', r"size\.nuserdata: expected at most 100000"),
+        ('nkey="1M"', r"size\.nkey: expected at most 100000"),
+    ],
+)
+def test_a_model_that_reserves_too_much_is_refused(size: str, sentence: str) -> None:
+    with pytest.raises(DescriptionError, match=sentence):
+        parsed(f"<mujoco>\n<size {size}/></mujoco>".encode())
+
+
+def test_memory_that_public_models_reserve_is_accepted() -> None:
+    sizes = ('memory="100M"', 'memory="-1"', 'nstack="3000000"', 'njmax="8000" nconmax="500"')
+    for size in sizes:
+        parsed(f"<mujoco><size {size}/></mujoco>".encode())
+
+
+@pytest.mark.parametrize("name", ["hand.xml", "./hand.xml", "sub/../hand.xml"])
+def test_a_model_that_includes_itself_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "hand.xml").write_text(f'<mujoco>\n<include file="{name}"/>\n</mujoco>')
+    with pytest.raises(DescriptionError) as refused:
+        sg.load_hand(tmp_path / "hand.xml")
+    assert (refused.value.line, refused.value.field) == (2, "include.file")
+
+
+def test_a_file_that_is_included_twice_is_refused_as_by_mujoco(tmp_path: Path) -> None:
+    inner = '<mujocoinclude><option timestep="0.001"/></mujocoinclude>'
+    (tmp_path / "part.xml").write_text(inner)
+    (tmp_path / "hand.xml").write_text(
+        HAND.format("").replace(
+            "<worldbody>", '<include file="part.xml"/><include file="part.xml"/><worldbody>'
+        )
+    )
+    with pytest.raises(DescriptionError, match=r"part\.xml again"):
+        sg.load_hand(tmp_path / "hand.xml")
+    with pytest.raises(ValueError, match="already included"):
+        mujoco.MjModel.from_xml_path(str(tmp_path / "hand.xml"))
 
 
 def test_a_robot_of_many_links_is_refused(tmp_path: Path) -> None:

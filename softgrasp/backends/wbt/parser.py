@@ -38,7 +38,7 @@ from softgrasp.backends.wbt.tokens import (
 )
 from softgrasp.description.base import either
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.io.input_limits import MAX_LENGTH, MAX_WORLD, check_size, loader
+from softgrasp.io.input_limits import MAX_LENGTH, MAX_NODES, MAX_WORLD, check_size, loader
 
 MAX_INSTANCES, MAX_PROTO_BYTES = 10_000, 4_000_000
 """Largest number of instances of PROTO files that are expanded, and largest size of such a file."""
@@ -97,8 +97,8 @@ def read_world(path: str | Path) -> World:
     """Read a world from a file.
 
     Raises:
-        DescriptionError: It cannot be read, is too large, its lengths are, or as ``parse_world``
-            raises it.
+        DescriptionError: It cannot be read, is too large, its lengths or its nodes with each USE
+            counted are, or as ``parse_world`` raises it.
     """
     path = Path(path)
     try:
@@ -108,6 +108,7 @@ def read_world(path: str | Path) -> World:
         reason = getattr(error, "strerror", None) or error
         raise DescriptionError(f"expected a readable world, found: {reason}", file=path) from error
     world = parse_world(text, path)
+    _check_nodes(world)
     _check_lengths(world)
     return world
 
@@ -133,6 +134,32 @@ def parse_world(text: str, file: str | Path = "world.wbt") -> World:
     nodes = reader.nodes()
     notes = [*library.notes, *reader.cursor.notes]
     return World(version, nodes, Path(file), reader.declared, notes)
+
+
+def _check_nodes(world: World) -> None:
+    """Refuse a world that is too large when each USE is replaced by its node.
+
+    A node holds itself nowhere, as USE follows its DEF; deep trees need a loop.
+    """
+    counts: dict[int, int] = {}
+    waiting = world.nodes[::-1]
+    while waiting:
+        node = waiting[-1]
+        parts = [inner for _, inner in held_nodes(node)]
+        if missing := [inner for inner in parts if id(inner) not in counts]:
+            waiting.extend(missing)
+            continue
+        waiting.pop()
+        total = 1 + sum(counts[id(inner)] for inner in parts)
+        counts[id(node)] = min(total, MAX_NODES + 1)
+    total = 0
+    for node in world.nodes:
+        if (total := total + counts[id(node)]) > MAX_NODES:
+            raise DescriptionError(
+                f"expected at most {MAX_NODES} nodes, each USE counted, found more",
+                file=world.file,
+                line=node.line,
+            )
 
 
 def _check_lengths(world: World) -> None:
@@ -570,8 +597,7 @@ def read_proto(path: Path, library: Library) -> Proto | None:
         DescriptionError: It cannot be read, or is no PROTO file.
     """
     try:
-        if path.stat().st_size > MAX_PROTO_BYTES:
-            raise DescriptionError(f"expected at most {MAX_PROTO_BYTES} bytes", file=path)
+        check_size(path, MAX_PROTO_BYTES)
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DescriptionError(f"expected a readable PROTO, found: {error}", file=path) from error

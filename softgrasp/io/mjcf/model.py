@@ -230,7 +230,8 @@ def _documents(path: Path) -> dict[Path, Element]:
 def _including(path: Path) -> str:
     """Name the models beside a part of a model that include it."""
     pattern = re.compile(rf"<include\s[^>]*file\s*=\s*[\"']([^\"']*/)?{re.escape(path.name)}[\"']")
-    others = sorted(other for other in path.parent.glob("*.xml") if other != path)
+    beside = path.parent.glob("*.xml")
+    others = sorted(other for other in beside if other != path and other.is_file())
     names = [one.name for one in others if pattern.search(one.read_text(errors="replace"))]
     return f"; load one that includes it: {', '.join(names[:4])}" if names else ""
 
@@ -285,8 +286,6 @@ def sha256_of(files: list[Path]) -> str:
 
 def _read_document(path: Path, directory: Path, documents: dict[Path, Element]) -> None:
     """Read a document and the documents it includes."""
-    if path in documents:
-        return
     documents[path] = root = _parsed(path)
     if root.tag not in (ROOT, "mujocoinclude"):
         raise DescriptionError(
@@ -296,13 +295,14 @@ def _read_document(path: Path, directory: Path, documents: dict[Path, Element]) 
         )
     for include in root.iter("include"):
         included = directory / str(include.get("file", ""))
+        known = {document.resolve() for document in documents}
+        expected = ""
         if not included.is_file():
-            raise DescriptionError(
-                f"expected the file to include, found none at {included}",
-                file=path,
-                line=line_of(include),
-                field="include.file",
-            )
+            expected = f"expected the file to include, found none at {included}"
+        elif included.resolve() in known:  # MuJoCo's rule, which also excludes loops
+            expected = f"expected each file to be included once, found {included.name} again"
+        if expected:
+            raise DescriptionError(expected, file=path, line=line_of(include), field="include.file")
         _read_document(included, directory, documents)
 
 
