@@ -127,6 +127,41 @@ class BackendUnavailable(SoftgraspError):
     """A requested engine or optional library is not installed."""
 
 
+EXTRAS = {
+    "coacd": "mesh",
+    "cv2": "calibrate",
+    "distributed": "cluster",
+    "dm_control": "dm",
+    "dm_env": "dm",
+    "fast_simplification": "mesh",
+    "gymnasium": "gym",
+    "mujoco_warp": "gpu",
+    "pandas": "sweep",
+    "pyarrow": "sweep",
+    "pymodbus": "twin",
+    "stable_baselines3": "learn",
+    "tornado": "twin",
+    "viser": "view",
+    "warp": "gpu",
+    "xacro": "xacro",
+}
+"""The extra that installs each optional module."""
+
+
+def missing_library(error: ModuleNotFoundError) -> BackendUnavailable:
+    """Convert the failed import of an optional module to an error that says what installs it.
+
+    Raises:
+        ModuleNotFoundError: ``error``, where the module is not an optional one.
+    """
+    module = str(error.name).partition(".")[0]
+    if module not in EXTRAS:
+        raise error
+    return BackendUnavailable(
+        f"expected the package {module}, found none; pip install 'softgrasp[{EXTRAS[module]}]'"
+    )
+
+
 class SimulationError(SoftgraspError):
     """A simulation that cannot continue."""
 

@@ -25,6 +25,7 @@ from softgrasp.errors import (
     DivergedError,
     SoftgraspError,
     SoftgraspWarning,
+    missing_library,
 )
 from softgrasp.units import LengthUnit
 
@@ -444,6 +445,9 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
             except SoftgraspError as error:
                 terminal.show_message("error", str(error))
                 raise typer.Exit(_exit_code(error)) from None
+            except ModuleNotFoundError as error:
+                terminal.show_message("error", str(missing_library(error)))
+                raise typer.Exit(MISSING) from None
             except MemoryError as error:
                 terminal.show_message("error", f"expected enough memory, found too little: {error}")
                 raise typer.Exit(WRONG_INPUT) from None

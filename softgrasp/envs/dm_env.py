@@ -13,11 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import dm_env
 import mujoco
 import numpy as np
-from dm_control import composer
-from dm_control.composer.observation import observable
 from numpy.typing import NDArray
 
 from softgrasp.description.geometry import Pose
@@ -25,7 +22,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.envs.episode import EnvSettings, Episode, grasp_task, with_goal
 from softgrasp.envs.observations import Observation, Observations, in_palm_frame
 from softgrasp.envs.simulation import Offset, clear_offset, moved_pose, touches_nothing
-from softgrasp.errors import BackendUnavailable, BuildError, SoftgraspWarning
+from softgrasp.errors import BackendUnavailable, BuildError, SoftgraspWarning, missing_library
 from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.contact_sensors import contact_layout
@@ -37,6 +34,13 @@ from softgrasp.model.scene import BuiltScene, build
 from softgrasp.model.soft_finger import damp_as_described
 from softgrasp.sim.step_refinement import lagging_as_described
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
+
+try:
+    import dm_env
+    from dm_control import composer
+    from dm_control.composer.observation import observable
+except ModuleNotFoundError as error:
+    raise missing_library(error) from None
 
 HAND, OBJECT_NAME = "hand/", f"{OBJECT}/{OBJECT}"
 """Prefix of the hand's parts, and name of the object's body, in a composed model."""

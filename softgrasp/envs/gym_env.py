@@ -10,17 +10,21 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import mujoco
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import NDArray
 
 from softgrasp.description.scene import GraspScene
 from softgrasp.envs.episode import EnvSettings, Episode, GraspTask, grasp_task, with_goal
 from softgrasp.envs.observations import Bound, Observation
 from softgrasp.envs.simulation import EnvSimulation
-from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
+from softgrasp.errors import (
+    DescriptionError,
+    SimulationError,
+    SoftgraspWarning,
+    did_you_mean,
+    missing_library,
+)
 from softgrasp.io.scene import load_scene
 from softgrasp.model import names
 from softgrasp.model.scene import build
@@ -28,6 +32,12 @@ from softgrasp.model.visual import IN_CONTACT_RGBA
 from softgrasp.rendering.camera import geom_corner_points
 from softgrasp.rendering.keyframes import best_camera
 from softgrasp.rendering.renderer import open_renderer
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+except ModuleNotFoundError as error:
+    raise missing_library(error) from None
 
 ENV_ID = "softgrasp/Grasp-v0"
 RENDER_MODES = ("rgb_array",)

@@ -10,12 +10,8 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
-import gymnasium
 import mujoco
 import numpy as np
-from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
 from mujoco.rollout import Rollout
 from numpy.typing import NDArray
 
@@ -28,12 +24,20 @@ from softgrasp.envs.task_model import (
 )
 from softgrasp.envs.task_scenes import ARM_LENGTH, SECOND
 from softgrasp.envs.tasks import MAX_SLIP, TASKS, TOUCH, Features, Task, progress
-from softgrasp.errors import DescriptionError, SimulationError, did_you_mean
+from softgrasp.errors import DescriptionError, SimulationError, did_you_mean, missing_library
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.rendering.camera import Camera
 from softgrasp.rendering.renderer import open_renderer
 from softgrasp.sim.engine import caught_warnings
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+    from gymnasium.vector import AutoresetMode, VectorEnv
+    from gymnasium.vector.utils import batch_space
+except ModuleNotFoundError as error:
+    raise missing_library(error) from None
 
 PERIOD = 0.02
 """Time between two decisions [s]."""
