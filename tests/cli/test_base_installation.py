@@ -50,7 +50,7 @@ def test_the_base_installation_needs_no_extra(words: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("module", ["task_env", "gym_env", "dm_env"])
-def test_a_module_of_environments_says_what_to_install(module: str, tmp_path: Path) -> None:
+def test_a_module_of_environments_names_the_extra(module: str, tmp_path: Path) -> None:
     code = BASE.splitlines()[0] + f"\nimport softgrasp.envs.{module}"
     done = subprocess.run(
         [sys.executable, "-c", code],
