@@ -24,7 +24,13 @@ NEEDS = {
     "sweep two_finger_planar sphere --density 100,200": "sweep",
     "plan two_finger_planar sphere": "sweep",
 }
-WORKS = ("list hands", "check demo", "doctor", "schema hand", "grasp two_finger_planar sphere --no-video")
+WORKS = (
+    "list hands",
+    "check demo",
+    "doctor",
+    "schema hand",
+    "grasp two_finger_planar sphere --no-video",
+)
 
 
 def run(words: str, directory: Path) -> subprocess.CompletedProcess[str]:
