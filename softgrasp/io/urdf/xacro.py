@@ -30,14 +30,15 @@ from typing import Any, NamedTuple
 
 from softgrasp.description.base import short
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning, did_you_mean
-from softgrasp.io.input_limits import MAX_NODES, check_size
+from softgrasp.io.input_limits import MAX_NODES, MAX_TEXT, check_size
 
 XACRO_ACCESS = "SOFTGRASP_XACRO"
 """Environment variable that permits xacro's own evaluator where it is ``trusted``."""
 MAX_EXPRESSION, MAX_PARTS = 4_000, 500
 """Largest length of an expression, and number of nodes of its syntax tree."""
-MAX_BITS, MAX_ITEMS = 1_024, 100_000
-"""Largest size of a whole number [bits], and length of a text or list."""
+MAX_BITS, MAX_ITEMS, MAX_VALUES = 1_024, 100_000, 1_000
+"""Largest size of a whole number [bits], length of a text, and number of values in a list, those of
+inner lists included."""
 Value = bool | int | float | str | list[Any] | tuple[Any, ...] | dict[Any, Any]
 _LOCK = threading.Lock()
 """The package xacro keeps its state in globals."""
@@ -260,8 +261,15 @@ def _bounded(value: Any) -> Any:
     """Return a value unless it is too large."""
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise _Refused(f"a number of at most {MAX_BITS} bits", "a larger one")
-    if isinstance(value, str | list | tuple) and len(value) > MAX_ITEMS:
-        raise _Refused(f"at most {MAX_ITEMS} characters or items", f"{len(value)}")
+    waiting, values, characters = [value], 0, 0
+    while waiting:  # a list may hold another one many times over
+        one = waiting.pop()
+        if isinstance(one, list | tuple):
+            if (values := values + len(one)) > MAX_VALUES:
+                raise _Refused(f"at most {MAX_VALUES} values", "more of them")
+            waiting.extend(one)
+        elif isinstance(one, str) and (characters := characters + len(one)) > MAX_ITEMS:
+            raise _Refused(f"at most {MAX_ITEMS} characters", f"{characters}")
     return value
 
 
@@ -300,7 +308,7 @@ def expand(path: Path, content: bytes, find: Callable[[str, Path], Path | None])
     others = xacro.eval_extension if settings.trusted else None
     replaced["eval_extension"] = _Substitutions(xacro, find, others)
     if not settings.trusted:
-        replaced["safe_eval"] = lambda text, symbols, _=None: evaluate(text, symbols)
+        replaced["safe_eval"] = budget.evaluate
     with _LOCK, _replacing(xacro, replaced):
         xacro.init_stacks(str(path))
         try:
@@ -357,18 +365,32 @@ def _line_of(text: str, message: str, path: Path) -> int | None:
 
 
 class _Budget:
-    """Counts the elements of an expansion, and checks files before they are read."""
+    """Counts elements and text of an expansion, and checks files before they are read."""
 
     def __init__(self, xacro: Any) -> None:
-        self._eval_all, self._parse, self._elements = xacro.eval_all, xacro.parse, 0
-        self._root = xacro
+        self._eval_all, self._parse, self._root = xacro.eval_all, xacro.parse, xacro
+        self._elements = self._characters = 0
 
     def eval_all(self, node: Any, macros: Any, symbols: Any) -> Any:
         """Expand an element; refuse too many of them."""
         self._elements += 1
         if self._elements > MAX_NODES:
             raise DescriptionError(f"expected macros that make at most {MAX_NODES} elements")
+        self._spend(sum(len(value) for _, value in node.attributes.items()))
         return self._eval_all(node, macros, symbols)
+
+    def evaluate(self, text: str, symbols: Mapping[str, Any], _: Any = None) -> Value:
+        """Evaluate an expression; refuse too much text of them together."""
+        value = evaluate(text, symbols)
+        self._spend(len(value) if isinstance(value, str) else 0)
+        return value
+
+    def _spend(self, characters: int) -> None:
+        self._characters += characters
+        if self._characters > MAX_TEXT:
+            raise DescriptionError(
+                f"expected macros that make at most {MAX_TEXT / 1e6:g} MB of text, found more"
+            )
 
     def parse(self, text: Any, filename: str | None = None) -> Any:
         """Read an included file, if it is one that can be read at once."""
@@ -401,7 +423,9 @@ class _Substitutions(NamedTuple):
         if word == "arg" and len(rest) == 1:
             known: dict[str, Any] = self.xacro.substitution_args_context["arg"]
             if rest[0] in known:
-                return str(known[rest[0]])
+                if len(value := str(known[rest[0]])) > MAX_ITEMS:  # of defaults made of defaults
+                    raise DescriptionError(f"{text}: expected at most {MAX_ITEMS} characters")
+                return value
             raise DescriptionError(
                 f"{text}: expected an argument with a value; --arg {rest[0]}=VALUE sets it"
             )

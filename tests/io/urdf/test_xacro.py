@@ -57,6 +57,41 @@ def test_everything_else_is_refused(text: str) -> None:
         evaluate(text, SYMBOLS)
 
 
+PROPERTY = '<xacro:property name="x{}" value="{}"/>'
+ARGUMENT = '<xacro:arg name="x{}" default="{}"/>'
+GROWTH = {
+    "lists of lists": (PROPERTY, "${{[x{0}, x{0}]}}", "${len(x40)}"),
+    "texts": (PROPERTY, "${{x{0}}}${{x{0}}}", "${x40}"),
+    "sums": (PROPERTY, "${{str(x{0}) + str(x{0})}}", "${x40}"),
+    "arguments": (ARGUMENT, "$(arg x{0})$(arg x{0})", "$(arg x40)"),
+}
+
+
+@pytest.mark.parametrize("kind", GROWTH)
+def test_values_that_double_are_refused(kind: str, tmp_path: Path) -> None:
+    pytest.importorskip("xacro")
+    element, twice, last = GROWTH[kind]
+    lines = [element.format(0, "ab")]
+    lines += [element.format(n, twice.format(n - 1)) for n in range(1, 41)]
+    path = tmp_path / "growing.urdf.xacro"
+    path.write_text(FILE.format("\n".join([*lines, f'<link name="{last}"/>'])))
+    with pytest.raises(DescriptionError, match=r"at most (1000 values|100000 characters)"):
+        expanded(path)
+
+
+def test_text_that_macros_copy_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("xacro")
+    content = '<xacro:macro name="m"><link name="{}"/></xacro:macro>' + "<xacro:m/>" * 20
+    path = tmp_path / "long.urdf.xacro"
+    for text in ("b" * 100, "${'b' * 100}"):
+        path.write_text(FILE.format(content.format(text)))
+        monkeypatch.setattr(xacro, "MAX_TEXT", 10_000)
+        expanded(path)
+        monkeypatch.setattr(xacro, "MAX_TEXT", 1_500)
+        with pytest.raises(DescriptionError, match="expected macros that make at most"):
+            expanded(path)
+
+
 NAMES = [*dir(builtins), *FUNCTIONS, "r", "name", "sizes", "open", "math", "os", "__class__"]
 ATOMS = st.one_of(
     st.integers(-9, 9).map(str), st.floats(0, 9).map(repr), st.sampled_from(NAMES),
