@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from softgrasp.cli.doctor import OPTIONAL
 from softgrasp.errors import EXTRAS, BackendUnavailable, missing_library
 
 BASE = (
@@ -76,3 +77,10 @@ def test_a_module_that_is_no_extra_stays_an_error_of_python() -> None:
     with pytest.raises(ModuleNotFoundError) as raised:
         missing_library(error)
     assert raised.value is error
+
+
+def test_doctor_and_errors_name_the_same_extras() -> None:
+    modules = {"dm-control": "dm_control", "opencv-python-headless": "cv2", "dartpy": None}
+    for name, (extra, _) in OPTIONAL.items():
+        module = modules.get(name, name.replace("-", "_"))
+        assert module is None or EXTRAS[module] == extra

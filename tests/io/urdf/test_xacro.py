@@ -71,7 +71,7 @@ GROWTH = {
 def test_values_that_double_are_refused(kind: str, tmp_path: Path) -> None:
     pytest.importorskip("xacro")
     element, twice, last = GROWTH[kind]
-    lines = [element.format(0, "ab")]
+    lines = [element.format(0, "${[1, 2]}" if kind == "lists of lists" else "ab")]
     lines += [element.format(n, twice.format(n - 1)) for n in range(1, 41)]
     path = tmp_path / "growing.urdf.xacro"
     path.write_text(FILE.format("\n".join([*lines, f'<link name="{last}"/>'])))
