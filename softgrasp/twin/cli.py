@@ -197,6 +197,10 @@ def run(
     if not no_report:
         written += write_twin_report(record, directory, renderer=renderer)
     print_record(record, written, json=json)
+    if described.safe_stop == "hold":
+        terminal.show_message(
+            "warning", "the twin is set to hold: the gripper may be under pressure"
+        )
     if failure is not None:
         raise failure
 
@@ -242,7 +246,7 @@ def _open_viewer(
     terminal.note(f"{page.words}; the key for its commands is {key}")
 
     def watching(box: CommandBox, loop: TwinLoop) -> RowCallback:
-        queue = CommandQueue(box, lambda: loop.watchdog.may_command)
+        queue = CommandQueue(box, lambda: loop.watchdog.refusal)
         shown.append(TwinView(page, twin, queue, lambda: loop.watchdog.state, key))
         return shown[0]
 
@@ -383,7 +387,7 @@ def _stop_on_signals() -> asyncio.Event:
     """Return an event that is set on Ctrl-C, termination and the end of the terminal."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK"):
         if (number := getattr(signal, name, None)) is None:
             continue  # each system has its own
         try:

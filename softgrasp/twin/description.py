@@ -594,9 +594,18 @@ class Twin(Description):
     """Action at the end and when a lost connection returns: ``vent`` switches both triggers off,
     ``hold`` leaves the controller unchanged, for grippers that must not release."""
     stop_within: Positive = 5.0
-    """Duration of the attempts to vent at the end of a run [s]."""
+    """Time within which the pressure of a gripper that is vented has to become ambient [s]."""
     ambient_within: NonNegative = 2e3
     """Largest gauge pressure of a vented gripper, for sensors with an offset [Pa]."""
+    confirm_for: Positive = 1.0
+    """Time for which it has to stay ambient, read without interruption [s]."""
+    agree_within: Positive = 0.5
+    """Time after which triggers, targets or a pressure other than commanded are a fault [s]."""
+    settle_within: Positive = 5.0
+    """Time that the pressure may take from its value at a command to the target [s]."""
+    pressure_tolerance: NonNegative = 5e3
+    """Largest difference of the pressure from the target after that, and beyond the range from
+    its value at the command to the target before [Pa]."""
     dynamics: TwinDynamics | None = None
     """Also simulate the fingers in MuJoCo."""
     margin: NonNegative = 500.0

@@ -2,8 +2,8 @@
 
 ``run_twin`` opens everything that a twin needs, runs the ``TwinLoop`` at a fixed rate and closes
 it again. Every cycle leaves a row in the record, whether the controller answered or not. The
-``Watchdog`` stops all commands while the connection is lost; after it returns, and at the end,
-the controller is stopped safely.
+``Watchdog`` decides what may be sent; while it says so, and at the end, both triggers are switched
+off every cycle, before anything is read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from softgrasp.errors import DescriptionError, DeviceError, SafeStopError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.twin.commands import VENT, Command, CommandBox, Watchdog, stop_safely, vented
+from softgrasp.twin.commands import VENT, Command, CommandBox
 from softgrasp.twin.description import FlangeSample, Twin
 from softgrasp.twin.finger_pieces import TwinShape, arm_joints, twin_shape
 from softgrasp.twin.flange_server import open_flange
@@ -31,6 +31,7 @@ from softgrasp.twin.piecewise_bending import KPA
 from softgrasp.twin.pneumatic_controller import ControllerReading, connect_controller
 from softgrasp.twin.record import TwinRecorder, TwinRow
 from softgrasp.twin.soft_fingers import TwinFingers
+from softgrasp.twin.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from softgrasp.twin.pneumatic_controller import ControllerClient
@@ -40,6 +41,8 @@ T = TypeVar("T")
 RowCallback = Callable[[TwinRow], None]
 """Called with every row."""
 
+RETRY = 0.1
+"""Pause between two attempts of the stop at the end [s]."""
 SEARCH_PAUSE = 0.25
 """Time without a search for joints after a pose out of reach, as a search takes long [s]."""
 
@@ -79,13 +82,14 @@ class TwinLoop:
         self._keep: tuple[RowCallback, ...] = ()
         self.box = box or CommandBox()
         self._settling, self._clock = settling, clock or SystemClock()
-        self.watchdog = Watchdog(twin.stale_after)
         self._events: list[str] = []
+        self.watchdog = Watchdog(twin, report=self._note)
         self._reported: dict[str, str] = {}
         self._joints: Array | None = None
         self._search_from = -math.inf
         self._begin = 0.0
-        self._vent_waits = False
+        self._waiting: list[Command] = []
+        self._opened: Command | None = None
 
     def keep(self, *keepers: RowCallback) -> None:
         """Add callbacks that receive every recorded row in order."""
@@ -104,10 +108,8 @@ class TwinLoop:
         self._begin = self._clock.now()
         period = 1.0 / self.twin.rate
         last = None if cycles is None else self._begin + (cycles - 0.5) * period
-        self.watchdog = Watchdog(self.twin.stale_after, self._begin)
-        cycle_stream = poll(
-            self._client.read, period, clock=self._clock.now, sleep=self._clock.sleep
-        )
+        self.watchdog = Watchdog(self.twin, self._begin, self._note)
+        cycle_stream = poll(self._exchange, period, clock=self._clock.now, sleep=self._clock.sleep)
         number = -1
         try:
             async for cycle in cycle_stream:
@@ -122,36 +124,33 @@ class TwinLoop:
             await cycle_stream.aclose()
             await self._finish(number + 1)
 
+    async def _exchange(self) -> ControllerReading:
+        """Vent first where that is due, whatever the readings are; then read."""
+        self._take()
+        if self.watchdog.vents:
+            try:
+                await VENT.send(self._client)
+            except DeviceError as error:
+                self._report("vent", f"Vent failed: {error}.")
+            else:
+                self._report("vent", "")
+        return await self._client.read()
+
     async def _watch(self, cycle: Cycle[ControllerReading]) -> None:
-        """Monitor the connection, and send confirmed commands."""
+        """Tell the watchdog the reading, and send commands and the heartbeat."""
         if cycle.value is None:
             self._report("controller", f"No reading: {cycle.error}.")
-            if self.watchdog.missed(cycle.ended):
-                self._events.append("The connection is lost: commands are not sent.")
+            self.watchdog.missed(cycle.ended, str(cycle.error))
         else:
             self._report("controller", "")
-            if self.watchdog.heard(cycle.ended):
-                await self._come_back()
+            self.watchdog.heard(cycle.ended, cycle.value)
+        self._take()
+        if not self.watchdog.may_command:
+            self._drop()
+        elif cycle.value is not None:
+            await self._send(cycle.ended, cycle.value)
+        if self.watchdog.master:
             await self._beat()
-        if not self.watchdog.may_command or cycle.value is None:
-            if self.watchdog.state != "running":
-                self._drop(self.box.take())
-            return
-        commands = self.box.take()
-        while commands:
-            command = commands.pop(0)
-            self._events.append(f"Command: {command.words}.")
-            try:
-                await command.send(self._client)
-            except DescriptionError as error:
-                self._events.append(f"It was not accepted: {error}.")
-            except DeviceError as error:
-                self._events.append(f"It may have been accepted in part: {error}.")
-                self._vent_waits = self._vent_waits or command.vents
-                self._drop(commands)
-                self.watchdog.must_stop()
-                await self._come_back()
-                break
 
     async def _beat(self) -> None:
         """Change the heartbeat of the controller, where its map has one."""
@@ -162,35 +161,49 @@ class TwinLoop:
         else:
             self._report("heartbeat", "")
 
-    async def _come_back(self) -> None:
-        """After a lost connection, stop the controller safely before other commands; retry."""
-        self._drop(self.box.take())
-        self._report("return", "The connection is back.")
-        if await self._vent():
-            self.watchdog.stopped()
-            self._reported.pop("return", None)
+    def _take(self) -> None:
+        """Take confirmed commands; one that vents comes before all others and replaces them."""
+        taken = self.box.take()
+        if VENT in taken:
+            self._waiting += [one for one in taken if not one.vents]
+            self._drop()
+            self._events.append(f"Command: {VENT.words}.")
+            self.watchdog.stop(self._clock.now(), "it was commanded", asked=True)
+        else:
+            self._waiting += taken
 
-    def _drop(self, commands: list[Command]) -> None:
-        """Record commands as not sent; one that vents is sent after the connection is back."""
-        for command in commands:
-            if command.vents:
-                self._vent_waits = True
-                self._events.append(f"Waits for the connection: {command.words}.")
-            else:
-                self._events.append(f"Not sent: {command.words}.")
+    def _drop(self) -> None:
+        """Record commands as not sent."""
+        waiting = [*filter(None, [self._opened]), *self._waiting]
+        self._events += [f"Not sent: {command.words}." for command in waiting]
+        self._waiting, self._opened = [], None
 
-    async def _vent(self) -> bool:
-        """Vent the gripper once, unless the twin is set to hold; return whether it succeeded."""
-        if self.twin.safe_stop == "hold" and not self._vent_waits:
-            return True
+    async def _send(self, time: float, reading: ControllerReading) -> None:
+        """Send what waits: the targets of a command, and its triggers once these are read back."""
         try:
-            await vented(self._client)
+            if self._opened is not None and self.watchdog.has_targets(reading):
+                opened, self._opened = self._opened, None
+                await opened.switch_on(self._client)
+                self.watchdog.expect(time, reading, **opened.triggers_on)
+            while self._waiting and self._opened is None:
+                command = self._waiting.pop(0)
+                self._events.append(f"Command: {command.words}.")
+                await self._open(time, reading, command)
         except DeviceError as error:
-            self._events.append(f"Safe stop failed: {error}.")
-            return False
-        self._events.append(f"Safe stop: {VENT.words}.")
-        self._vent_waits = False
-        return True
+            self._events.append(f"It may have been accepted in part: {error}.")
+            self._drop()
+            self.watchdog.stop(time, "a command was interrupted")
+
+    async def _open(self, time: float, reading: ControllerReading, command: Command) -> None:
+        """Send the first half of a command: triggers off, and targets."""
+        try:
+            await command.send(self._client)
+        except DescriptionError as error:
+            self._events.append(f"It was not accepted: {error}.")
+            return
+        self.watchdog.expect(time, reading, **command.written)
+        if command.switches_on:
+            self._opened = command
 
     def _row(self, cycle: Cycle[ControllerReading]) -> TwinRow:
         flange = self._fresh_pose()
@@ -246,6 +259,9 @@ class TwinLoop:
         self._report("flange", f"No new pose: {self._pose.problem}." if self._pose.problem else "")
         return self._pose.sample
 
+    def _note(self, sentence: str) -> None:
+        self._events.append(sentence)
+
     def _report(self, about: str, sentence: str) -> None:
         """Add a sentence to the recorded events if it differs from the last one."""
         if self._reported.get(about, "") != sentence:
@@ -268,7 +284,7 @@ class TwinLoop:
             await self._stop()
         except SafeStopError as error:
             failure = error
-            self._events.append(f"Safe stop failed: {error}.")
+            self._events.append(f"{str(error)[0].upper()}{str(error)[1:]}.")
         try:
             if number > 0:
                 now = self._clock.now()
@@ -279,23 +295,58 @@ class TwinLoop:
                 raise failure
 
     async def _stop(self) -> None:
-        self._drop(self.box.take())
-        if not self.watchdog.ever_heard:
-            if self._vent_waits:
-                self._events.append(f"Not sent: {VENT.words}.")
-            self._events.append("No safe stop: the controller has never answered.")
-        elif self.twin.safe_stop == "hold" and not self._vent_waits:
+        """Vent until that is confirmed.
+
+        Raises:
+            SafeStopError: It was not, or there was a fault before.
+        """
+        self._take()
+        self._drop()
+        dog = self.watchdog
+        if dog.holds:
             self._events.append("No safe stop: the twin is set to hold.")
-        else:
-            reading = await stop_safely(
-                self._client,
-                within=self.twin.stop_within,
-                ambient=self.twin.ambient_within,
-                clock=self._clock,
+            if dog.fault:
+                raise SafeStopError(f"the twin is set to hold, after a fault: {dog.fault}")
+            return
+        problem = await self._vent_until_confirmed()
+        if problem:
+            raise SafeStopError(
+                "safe stop failed: expected both triggers off and an ambient pressure within "
+                f"{self.twin.stop_within:g} s, found {problem}; the gripper may be under "
+                "pressure: vent it at the controller"
             )
-            self._events.append(
-                f"Safe stop: {VENT.words}. Confirmed at {KPA * reading.pressure:.4g} kPa."
+        if dog.fault:
+            raise SafeStopError(
+                f"the gripper is vented, after a fault: {dog.fault}; look after the controller"
             )
+
+    async def _vent_until_confirmed(self) -> str:
+        """Vent at the end of the run; return why that is not confirmed, empty where it is."""
+        dog, attempts = self.watchdog, 0
+        dog.end(self._clock.now())
+        while True:
+            attempts += 1
+            refused = ""
+            try:
+                await VENT.send(self._client)
+            except DeviceError as error:
+                refused = str(error)
+            try:
+                reading = await self._client.read()
+            except DeviceError as error:
+                dog.confirmation.interrupt(refused or str(error))
+            else:
+                if dog.confirm(self._clock.now(), reading):
+                    self._events.append(
+                        f"Safe stop: {VENT.words}. Confirmed at {KPA * reading.pressure:.4g} kPa."
+                    )
+                    return ""
+            unreachable = not (dog.ever_heard or self._client.counts.connections)
+            late = self._clock.now() >= dog.ends and not dog.confirmation.begun
+            if late or unreachable:
+                dog.give_up(refused or dog.confirmation.problem)
+                return f"after {attempts} attempts: {refused or dog.confirmation.problem}"
+            await self._clock.sleep(RETRY)
 
 
 # Polling

@@ -59,6 +59,7 @@ BEAT_PERIOD = 0.1
 ATMOSPHERE = 0.0
 """All pressures are gauge pressures [Pa]."""
 TRIGGERS = ("positive_on", "negative_on")
+TARGETS = ("positive_target", "negative_target")
 
 
 class ControllerState(NamedTuple):

@@ -46,10 +46,12 @@ BESIDE_DEG, ABOVE_DEG = 70.0, 12.0
 EVENTS = 12
 """Number of shown events, the newest first."""
 STATES = {
-    "running": "connected",
-    "waiting": "waiting for the controller",
-    "lost": "connection lost, commands are not sent",
-    "stopping": "connection back, stopping safely",
+    "connecting": "not connected, commands are not sent",
+    "idle": "connected, both triggers off",
+    "pressurised": "connected, a trigger is on",
+    "stopping": "venting, until that is confirmed",
+    "stopped": "vented",
+    "fault": "fault, commands are not sent",
 }
 EXPIRES = 10.0
 """Time after which an unconfirmed command is discarded [s]."""

@@ -23,6 +23,7 @@ class MemoryLink:
         if self._greet is not None:
             greet, self._greet = self._greet, None
             await greet(self._session.answer)
+        self.counts.connections = 1
         self.counts.requests += 1
         answer = take(await self._session.answer(unit, pdu))
         self.counts.answers += 1

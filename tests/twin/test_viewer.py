@@ -26,7 +26,7 @@ def rig() -> Bench:
 @pytest.fixture
 def view(rig: Bench) -> Iterator[TwinView]:
     with Page("twin", port=0) as page:
-        queue = CommandQueue(rig.loop.box, lambda: rig.loop.watchdog.may_command)
+        queue = CommandQueue(rig.loop.box, lambda: rig.loop.watchdog.refusal)
         shown = TwinView(page, rig.twin, queue, lambda: rig.loop.watchdog.state)
         yield shown
         shown.close()
@@ -44,7 +44,7 @@ def test_the_page_shows_the_row(view: TwinView, rig: Bench) -> None:
     assert row.reading is not None
     assert f"{1e-3 * row.reading.pressure:.1f} kPa" in view._words.content
     assert f"bent by {np.degrees(row.shape.bend):.1f}°" in view._words.content
-    assert "connected" in view._words.content
+    assert "vented" in view._words.content
     assert "Command: positive target 80 kPa" in view._events.content
     time, measured, *_ = view._pressure._handle.data
     assert time[-1] == pytest.approx(row.time)
