@@ -44,7 +44,7 @@ TRANSITIONS: dict[State, frozenset[State]] = {
     State.IDLE: frozenset([State.PRESSURISED, State.STOPPING, State.CONNECTING, State.FAULT]),
     State.PRESSURISED: frozenset([State.IDLE, State.STOPPING, State.CONNECTING, State.FAULT]),
     State.STOPPING: frozenset([State.STOPPED, State.CONNECTING, State.FAULT]),
-    State.STOPPED: frozenset([State.IDLE, State.STOPPING, State.CONNECTING, State.FAULT]),
+    State.STOPPED: frozenset([State.IDLE, State.STOPPING, State.CONNECTING]),
     State.FAULT: frozenset(),
 }
 """Possible next states."""
@@ -286,13 +286,13 @@ class Watchdog:
         if self.commanded is None:
             self._observe(reading)
             return
-        found = {
+        problems = {
             "triggers": self._wrong_triggers(reading),
             "targets": self._wrong_targets(reading),
             "pressure": self._wrong_pressure(time, reading),
         }
         fresh = time - self.commanded.time <= self._twin.agree_within
-        for about, problem in found.items():
+        for about, problem in problems.items():
             if not problem:
                 self._differs.pop(about, None)
                 continue
@@ -331,10 +331,10 @@ class Watchdog:
     def _wrong_targets(self, reading: ControllerReading) -> str:
         wrong = []
         for name in TARGETS:
-            expected, found = getattr(self.commanded, name), getattr(reading, name)
-            if expected is not None and abs(expected - found) > self._count(name):
+            expected, actual = getattr(self.commanded, name), getattr(reading, name)
+            if expected is not None and abs(expected - actual) > self._count(name):
                 about = name.replace("_", " ")
-                wrong.append(f"expected a {about} of {_kpa(expected)}, found {_kpa(found)}")
+                wrong.append(f"expected a {about} of {_kpa(expected)}, found {_kpa(actual)}")
         return ", ".join(wrong)
 
     def _count(self, name: str) -> float:
