@@ -332,16 +332,9 @@ def serve(
         str, typer.Option("--map", metavar="NAME|FILE", help="Register map: a name, or a file.")
     ] = "softgrasp_default",
     host: Annotated[
-        str, typer.Option(help="Address to listen on; one that others reach needs --token.")
+        str, typer.Option(help="Address to listen on, of this machine only.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: a free one.")] = 5020,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            envvar="SOFTGRASP_TWIN_TOKEN",
-            help="Token that permits writing; better in the environment.",
-        ),
-    ] = None,
     time_constant: Annotated[float, typer.Option(help="Time constant of the valve [s].")] = 0.15,
     noise: Annotated[float, typer.Option(help="Standard deviation of the sensor [Pa].")] = 0.0,
     seed: Annotated[int, typer.Option(help="Seed of the sensor's noise.")] = 0,
@@ -356,8 +349,7 @@ def serve(
     """Run a simulated pneumatic controller until it is interrupted.
 
     Two triggers select a positive or a negative target pressure, and a first-order valve
-    approaches it; without a trigger, and with both, it approaches ambient pressure. Modbus is
-    not encrypted: a token prevents writing, not reading.
+    approaches it; without a trigger, and with both, it approaches ambient pressure.
     """
     from softgrasp.twin.files import load_register_map
     from softgrasp.twin.modbus_server import controller_server
@@ -367,7 +359,7 @@ def serve(
 
     registers = load_register_map(map_)
     valve = Valve(time_constant=time_constant, noise=noise, seed=seed)
-    server = controller_server(registers, valve, token=token, watchdog=watchdog or None)
+    server = controller_server(registers, valve, watchdog=watchdog or None)
     asyncio.run(_serve(server, host, port, registers, json=json))
     counts = ", ".join(f"{count} {name}" for name, count in asdict(server.counts).items() if count)
     terminal.note(f"stopped; {counts or 'no connections'}")
@@ -401,8 +393,7 @@ def _print_summary(document: dict[str, Any]) -> None:
     registers = document["map"]
     terminal.put(
         f"listening on {document['host']}:{document['port']}, Modbus TCP, unit "
-        f"{registers['device_id']}; "
-        + ("writing needs the token" if document["token"] else "no token")
+        f"{registers['device_id']}"
     )
     terminal.put(f"map {registers['name']}: {registers['source']}")
     rows = [
@@ -438,7 +429,6 @@ def _document(server: ControllerServer, registers: RegisterMap) -> dict[str, Any
     return {
         "host": host,
         "port": port,
-        "token": server.needs_token,
         "map": registers.model_dump(mode="json"),
     }
 

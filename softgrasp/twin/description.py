@@ -58,8 +58,6 @@ RANGES: dict[str, tuple[float, float]] = {
     "float32": (-3.4e38, 3.4e38),
 }
 """Smallest and largest count of a type."""
-CHALLENGE_WORDS, ANSWER_WORDS = 8, 16
-"""Registers of a handshake: the server's challenge, followed by the client's answer."""
 SLACK = 1e-9
 """Fraction of a count by which a limit may miss an integer count through rounding [–]."""
 SLOWEST, FASTEST = 1.0, 1000.0
@@ -486,18 +484,9 @@ class RegisterMap(Description):
     """Unit identifier in Modbus frames."""
     reads: Readings
     writes: Commands
-    handshake: Address = 0xF000
-    """First holding register of the token handshake of softgrasp's own server; other devices do not
-    have it, and a client without a token never accesses it."""
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
-        if self.handshake + CHALLENGE_WORDS + ANSWER_WORDS > 0x10000:
-            raise FieldError(
-                f"expected {CHALLENGE_WORDS + ANSWER_WORDS} registers below 65536, found the "
-                f"first at {self.handshake}",
-                "handshake",
-            )
         for one, other in combinations(self._entries(), 2):
             if _overlap(one, other) and not _same_value(one, other):
                 raise FieldError(
@@ -512,8 +501,6 @@ class RegisterMap(Description):
             for name, register in getattr(self, part):
                 if register is not None:
                     yield _Entry((part, name), register)
-        for offset in range(CHALLENGE_WORDS + ANSWER_WORDS):
-            yield _Entry(("handshake",), Register(address=self.handshake + offset))
 
 
 def _overlap(one: _Entry, other: _Entry) -> bool:
@@ -545,8 +532,6 @@ class ControllerAddress(Description):
     map: RegisterMap
     timeout: Positive = 0.2
     """Longest wait for an answer [s]."""
-    token_variable: str = ""
-    """Environment variable with the token for writing; tokens are not stored in files."""
 
 
 class TwinDynamics(Description):

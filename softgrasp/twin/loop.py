@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -442,7 +441,6 @@ async def run_twin(
 
     Raises:
         BackendUnavailable: pymodbus, pandas or pyarrow is not installed.
-        DescriptionError: A token is missing in the environment.
         ResultError: The directory contains a record already, or cannot be written.
         SafeStopError: The controller could not be stopped safely at the end; the record is
             complete.
@@ -452,7 +450,6 @@ async def run_twin(
         address.host,
         address.port,
         address.map,
-        token=_token(address.token_variable),
         timeout=address.timeout,
         attempts=1,
         backoff=Backoff(0.25 / twin.rate, 1.0 / twin.rate),  # a retry does not outlast a cycle
@@ -470,15 +467,3 @@ async def run_twin(
         loop.keep(recorder.add, *shown)
         await loop.run(cycles, stop)
     return recorder.close()
-
-
-def _token(variable: str) -> str | None:
-    if not variable:
-        return None
-    token = os.environ.get(variable)
-    if not token:
-        raise DescriptionError(
-            f"expected a token in the environment variable {variable}, found none",
-            field="controller.token_variable",
-        )
-    return token

@@ -12,7 +12,6 @@ duplicate answers are counted and discarded.
 from __future__ import annotations
 
 import asyncio
-import hmac
 import math
 import struct
 from collections import deque
@@ -23,18 +22,12 @@ from typing import NamedTuple, Protocol, Self, TypeVar, cast
 from softgrasp.errors import (
     BackendUnavailable,
     ConnectionLostError,
-    DescriptionError,
-    DeviceError,
-    RequestRefusedError,
 )
 from softgrasp.twin.description import (
-    ANSWER_WORDS,
-    CHALLENGE_WORDS,
     CountRegister,
     Kind,
     PressureRegister,
     Register,
-    RegisterMap,
 )
 
 try:
@@ -52,10 +45,6 @@ MAX_WIDTH = 100
 """Largest number of words in one request; the standard permits 123 written and 125 read."""
 ROUNDING = 1e-6
 """Tolerance of a float32 at a limit, over the larger limit [–]."""
-WRONG_TOKEN = 3
-"""Exception code for a wrong token: illegal value."""
-SHORTEST_TOKEN = 8
-"""Smallest number of characters of a token."""
 READS: dict[str, tuple[type[ModbusPDU], type[ModbusPDU]]] = {
     "holding": (
         register_message.ReadHoldingRegistersRequest,
@@ -98,10 +87,6 @@ MAX_SILENT = 2
 """Consecutive requests without an answer after which a connection is given up."""
 Take = Callable[[bytes], T]
 """Decode an answer, or raise ``FrameError``."""
-Ask = Callable[[int, bytes], Awaitable[bytes]]
-"""Send a request to a unit and return its answer."""
-Greet = Callable[[Ask], Awaitable[None]]
-"""Called first on every new connection."""
 
 # Register values
 
@@ -317,64 +302,6 @@ class FrameReader:
         return Frame(transaction, unit, pdu)
 
 
-# Token, the side of the client
-
-
-def require_token(token: str) -> str:
-    """Refuse a token that is too short or has spaces around it; else return it.
-
-    Raises:
-        DescriptionError: It is too short, or has spaces around it.
-    """
-    if len(token) < SHORTEST_TOKEN or token != token.strip():
-        raise DescriptionError(
-            f"expected a token of {SHORTEST_TOKEN} letters or more without spaces around it, "
-            f"found one of {len(token)}",
-            field="token",
-        )
-    return token
-
-
-def answer_to(challenge: Sequence[int], token: str) -> list[int]:
-    """Compute the answer of a client that knows the token to a challenge.
-
-    Args:
-        challenge: Eight words from the server.
-        token: Token.
-    """
-    message = struct.pack(f">{CHALLENGE_WORDS}H", *challenge)
-    digest = hmac.digest(token.encode(), message, "sha256")
-    return list(struct.unpack(f">{ANSWER_WORDS}H", digest))
-
-
-def token_greeting(registers: RegisterMap, token: str) -> Greet:
-    """Return the client's side of the token handshake.
-
-    Args:
-        registers: Register map with the address of the handshake.
-        token: Token.
-
-    Returns:
-        Coroutine function that requests the challenge and answers it; it raises
-        ``RequestRefusedError`` where the answer is refused.
-    """
-
-    async def greet(ask: Ask) -> None:
-        unit, address = registers.device_id, registers.handshake
-        try:
-            answer = await ask(unit, read_request("holding", address, CHALLENGE_WORDS))
-            words = answer_to(words_in(answer, "holding", CHALLENGE_WORDS), token)
-            request = write_request("holding", address + CHALLENGE_WORDS, words)
-            check_written(await ask(unit, request), request)
-        except Refusal as refusal:
-            why = "it is wrong" if refusal.code == WRONG_TOKEN else str(refusal)
-            raise RequestRefusedError(
-                f"token (holding {address}): expected acceptance by the controller, found: {why}"
-            ) from None
-
-    return greet
-
-
 # Connection
 
 
@@ -406,9 +333,6 @@ class Link(Protocol):
 
     async def ask(self, unit: int, pdu: bytes, take: Take[T]) -> T:
         """Send a request and decode the answer."""
-
-    def on_connect(self, greet: Greet) -> None:
-        """Set what is sent first on every new connection."""
 
     async def close(self) -> None:
         """Close the link."""
@@ -442,13 +366,8 @@ class TcpLink:
         self._timeout, self._attempts = timeout, attempts
         self._backoff, self._sleep = backoff or Backoff(), sleep
         self._connection: Connection | None = None
-        self._greet: Greet | None = None
         self._failures = self._silent = 0
         self._lock = asyncio.Lock()
-
-    def on_connect(self, greet: Greet) -> None:
-        """Set what is sent first on every new connection."""
-        self._greet = greet
 
     async def ask(self, unit: int, pdu: bytes, take: Take[T]) -> T:
         """Send a request and decode the answer; repeat it where the connection fails.
@@ -464,9 +383,6 @@ class TcpLink:
                     return await self._try(unit, pdu, take)
                 except (OSError, EOFError, FrameError) as error:
                     why = self._failed(error)
-                except DeviceError:  # the handshake was refused
-                    self._failures += 1
-                    raise
         raise ConnectionLostError(
             f"{self._host}:{self._port}: expected an answer in one of {self._attempts} attempts, "
             f"found: {why}"
@@ -499,16 +415,11 @@ class TcpLink:
         if self._connection is not None:
             return self._connection
         await self._sleep(self._backoff.delay(self._failures))
-        connection = None
         try:
             async with asyncio.timeout(self._timeout):
                 connection = await Connection.open(self._host, self._port, self.counts)
-                if self._greet is not None:
-                    await self._greet(connection.ask)
-        except BaseException as error:
-            self.counts.failed_connects += not isinstance(error, DeviceError)
-            if connection is not None:
-                connection.close()
+        except BaseException:
+            self.counts.failed_connects += 1
             raise
         self.counts.connections += 1
         self._connection = connection

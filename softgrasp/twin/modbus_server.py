@@ -6,20 +6,14 @@ Requests are decoded by pymodbus, but its server was not used (3.16.1, measured)
 the first of several requests in one packet, does not answer on a connection after one wrong
 header, and limits neither idle time nor the number of connections.
 
-Modbus has no users and passwords. Every connection may read. It may write after it has proved
-that it knows the token: the server keeps a random challenge per connection in eight holding
-registers, and the client writes HMAC-SHA256(token, challenge) into the sixteen following ones
-(RFC 2104). The token itself is never transmitted, and a recorded exchange is useless on the next
-connection. Nothing is encrypted and later frames are not signed: whoever can modify frames can
-still send commands, so an untrusted network needs a tunnel.
+Modbus has no users, no passwords and no encryption: whoever reaches the port may write. So the
+server listens on this machine only; a tunnel leads to it from others.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hmac
 import logging
-import secrets
 import socket
 import struct
 from collections.abc import Sequence
@@ -34,14 +28,12 @@ from pymodbus.pdu import ExceptionResponse, ModbusPDU, bit_message, register_mes
 from softgrasp.description.base import is_loopback
 from softgrasp.errors import DescriptionError, DeviceError
 from softgrasp.twin.connections import ConnectionLimits
-from softgrasp.twin.description import ANSWER_WORDS, CHALLENGE_WORDS, Kind, RegisterMap
+from softgrasp.twin.description import Kind, RegisterMap
 from softgrasp.twin.modbus import (
     BUFFER,
     FrameError,
     FrameReader,
-    answer_to,
     pdu_bytes,
-    require_token,
 )
 from softgrasp.twin.pneumatic_controller import CommandCallback, SimulatedController, Valve
 
@@ -82,8 +74,6 @@ LONG_WRITES = (15, 16)
 SHORT_LENGTH = 5
 """Length of all other requests [bytes]."""
 SINGLE_COIL, COIL_VALUES = 5, (b"\x00\x00", b"\xff\x00")
-MAX_WRONG = 3
-"""Number of wrong answers to the challenge after which a connection is closed."""
 
 
 # Server
@@ -101,8 +91,6 @@ class ServerCounts:
     """Connections closed because they were idle."""
     displaced: int = 0
     """Connections closed in favour of newer ones."""
-    locked_out: int = 0
-    """Connections closed after too many wrong answers to the token's challenge."""
 
 
 class ControllerServer:
@@ -110,25 +98,19 @@ class ControllerServer:
 
     Args:
         controller: Simulated controller.
-        token: Token for writing; None: writing is open to all.
         limits: Limits of connections; by default 128, and 64 of one address.
         idle_timeout: Time without a complete request after which a connection is closed [s].
-
-    Raises:
-        DescriptionError: The token is too short.
     """
 
     def __init__(
         self,
         controller: SimulatedController,
         *,
-        token: str | None = None,
         limits: ConnectionLimits | None = None,
         idle_timeout: float = 60.0,
     ) -> None:
         self.controller = controller
         self.counts = ServerCounts()
-        self._token = None if token is None else require_token(token)
         self._limits = ConnectionLimits() if limits is None else limits
         self._idle = idle_timeout
         self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
@@ -147,11 +129,6 @@ class ControllerServer:
         return str(host), int(port)
 
     @property
-    def needs_token(self) -> bool:
-        """Whether writing needs a token."""
-        return self._token is not None
-
-    @property
     def open_connections(self) -> int:
         """Number of open connections."""
         return len(self._limits)
@@ -160,14 +137,14 @@ class ControllerServer:
         """Start to listen.
 
         Args:
-            host: Address of this machine; any but loopback needs a token.
+            host: Loopback address.
             port: Port; 0: any free one, see ``address``.
 
         Raises:
-            DescriptionError: The host can be reached from outside, and there is no token.
+            DescriptionError: Other machines can reach the host.
             DeviceError: Listening on the address failed.
         """
-        require_safe(host, self._token)
+        require_loopback(host)
         try:
             self._server = await asyncio.start_server(
                 self._accept, host, port, limit=BUFFER, backlog=BACKLOG
@@ -228,8 +205,8 @@ class ControllerServer:
     async def _converse(
         self, task: asyncio.Task[None], frames: FrameReader, writer: asyncio.StreamWriter
     ) -> None:
-        session = Session(self.controller, Access(self._token))
-        while not session.access.exhausted:
+        session = Session(self.controller)
+        while True:
             async with asyncio.timeout(self._idle):
                 frame = await frames.read()
             if not self._limits.heard(task):
@@ -239,17 +216,12 @@ class ControllerServer:
             writer.write(frame._replace(pdu=answer).encoded())
             async with asyncio.timeout(self._idle):
                 await writer.drain()
-        self.counts.locked_out += 1
-        writer.close()  # after the last answer is out
-        async with asyncio.timeout(self._idle):
-            await writer.wait_closed()
 
 
 def controller_server(
     registers: RegisterMap,
     valve: Valve | None = None,
     *,
-    token: str | None = None,
     watchdog: float | None = None,
     heard: CommandCallback | None = None,
 ) -> ControllerServer:
@@ -258,28 +230,26 @@ def controller_server(
     Args:
         registers: Register map.
         valve: Valve and sensor.
-        token: Token for writing; None: writing is open to all.
         watchdog: Time without a request after which both triggers go off [s]; None: never.
         heard: Called after every command, with the new state.
 
     Raises:
         BackendUnavailable: pymodbus is not installed.
-        DescriptionError: The token is too short.
     """
     controller = SimulatedController(registers, valve, watchdog=watchdog, heard=heard)
-    return ControllerServer(controller, token=token)
+    return ControllerServer(controller)
 
 
-def require_safe(host: str, token: str | None) -> None:
-    """Refuse an address that other machines can reach without a token.
+def require_loopback(host: str) -> None:
+    """Refuse an address that other machines can reach.
 
     Raises:
-        DescriptionError: The host is not a loopback address, and there is no token.
+        DescriptionError: The host is not a loopback address.
     """
-    if token is None and not is_loopback(host):
+    if not is_loopback(host):
         raise DescriptionError(
-            f"expected a token (--token) with an address that other machines can reach, found "
-            f"'{host}' without one; without a token the server listens on {LOOPBACK} only",
+            f"expected an address of this machine such as {LOOPBACK}, found '{host}': Modbus has "
+            "no passwords; reach it from elsewhere through a tunnel (ssh -L 5020:127.0.0.1:5020)",
             field="host",
         )
 
@@ -292,12 +262,10 @@ class Session:
 
     Args:
         controller: Simulated controller behind the registers.
-        access: Write permission of this connection.
     """
 
-    def __init__(self, controller: SimulatedController, access: Access | None = None) -> None:
+    def __init__(self, controller: SimulatedController) -> None:
         self.controller = controller
-        self.access = access or Access(None)
 
     async def answer(self, unit: int, pdu: bytes) -> bytes:
         """Answer one request, valid or not.
@@ -325,26 +293,13 @@ class Session:
         self, _device_id: int, func_code: int, address: int, count: int = 1
     ) -> list[int] | ExcCodes:
         """Return words, or bits; called by pymodbus."""
-        if KINDS[func_code] == "holding" and self._challenge_at(address):
-            if not self.access.asks or func_code != 3 or count != CHALLENGE_WORDS:
-                return ExcCodes.ILLEGAL_ADDRESS
-            return self.access.challenge
         return self.controller.words(KINDS[func_code], address, count)
 
     async def async_setValues(
         self, _device_id: int, func_code: int, address: int, values: Sequence[int]
     ) -> ExcCodes | None:
         """Write words, or bits; called by pymodbus."""
-        if KINDS[func_code] == "holding" and self._challenge_at(address - CHALLENGE_WORDS):
-            if not self.access.asks or len(values) != ANSWER_WORDS:
-                return ExcCodes.ILLEGAL_ADDRESS
-            return None if self.access.offer(values) else ExcCodes.ILLEGAL_VALUE
-        if not self.access.granted:
-            return ExcCodes.ILLEGAL_FUNCTION  # the standard: "not allowed in this state"
         return self.controller.write(KINDS[func_code], address, [int(value) for value in values])
-
-    def _challenge_at(self, address: int) -> bool:
-        return address == self.controller.registers.handshake
 
 
 def _refused(function: int, why: ExcCodes) -> bytes:
@@ -364,49 +319,3 @@ def _request(pdu: bytes) -> ModbusPDU | None:
     except (ModbusException, ValueError, IndexError, struct.error):
         return None
     return request
-
-
-# Token, the side of the server
-
-
-class Access:
-    """Write permission of one connection, obtained by answering a challenge.
-
-    Args:
-        token: Token of the server; None: writing is open to all.
-    """
-
-    def __init__(self, token: str | None) -> None:
-        self._token = token
-        self.granted = token is None
-        self.wrong = 0
-        self.challenge = _challenge()
-
-    @property
-    def asks(self) -> bool:
-        """Return whether clients need a token to write."""
-        return self._token is not None
-
-    @property
-    def exhausted(self) -> bool:
-        """Return whether there were more wrong answers than allowed."""
-        return self.wrong >= MAX_WRONG
-
-    def offer(self, answer: Sequence[int]) -> bool:
-        """Check an answer to the challenge; a wrong one makes a new challenge."""
-        if self._token is None:
-            return True
-        response = struct.pack(f">{len(answer)}H", *answer)
-        expected = struct.pack(f">{ANSWER_WORDS}H", *answer_to(self.challenge, self._token))
-        right = hmac.compare_digest(response, expected)
-        self.challenge = _challenge()
-        if not right:
-            self.wrong += 1
-            self.granted = False
-        else:
-            self.granted = True
-        return right
-
-
-def _challenge() -> list[int]:
-    return list(struct.unpack(f">{CHALLENGE_WORDS}H", secrets.token_bytes(2 * CHALLENGE_WORDS)))

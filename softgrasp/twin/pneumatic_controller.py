@@ -41,10 +41,8 @@ from softgrasp.twin.modbus import (
     check_written,
     from_words,
     read_request,
-    require_token,
     spans,
     to_words,
-    token_greeting,
     words_in,
     words_of,
     write_request,
@@ -106,12 +104,8 @@ class ControllerClient:
     Args:
         registers: Register map of the controller.
         link: Link to it; see ``connect_controller``.
-        token: Token for writing, for softgrasp's own server.
         stale_after: Age at which a reading is too old [s].
         clock: Clock [s].
-
-    Raises:
-        DescriptionError: The token is too short.
     """
 
     def __init__(
@@ -119,7 +113,6 @@ class ControllerClient:
         registers: RegisterMap,
         link: Link,
         *,
-        token: str | None = None,
         stale_after: float = 0.5,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -134,8 +127,6 @@ class ControllerClient:
         self._counter: float | None = None
         self._counted_at = self._begin
         self._beats, self._beaten_at = 0, -math.inf
-        if token is not None:
-            link.on_connect(token_greeting(registers, require_token(token)))
 
     @property
     def counts(self) -> LinkCounts:
@@ -313,7 +304,6 @@ def connect_controller(
     port: int,
     registers: RegisterMap,
     *,
-    token: str | None = None,
     timeout: float = 1.0,
     attempts: int = 3,
     backoff: Backoff | None = None,
@@ -325,7 +315,6 @@ def connect_controller(
         host: Name or address of the controller.
         port: Port.
         registers: Register map.
-        token: Token for writing, for softgrasp's own server.
         timeout: Longest wait for a connection, and for each answer [s].
         attempts: Number of attempts per request; with the delays between them this limits the
             duration of a call.
@@ -334,10 +323,9 @@ def connect_controller(
 
     Raises:
         BackendUnavailable: pymodbus is not installed.
-        DescriptionError: The token is too short.
     """
     link = TcpLink(host, port, timeout=timeout, attempts=attempts, backoff=backoff)
-    return ControllerClient(registers, link, token=token, stale_after=stale_after)
+    return ControllerClient(registers, link, stale_after=stale_after)
 
 
 # Simulated controller

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softgrasp.twin.modbus import Greet, LinkCounts, T, Take
+from softgrasp.twin.modbus import LinkCounts, T, Take
 from softgrasp.twin.modbus_server import Session
 
 
@@ -16,22 +16,14 @@ class MemoryLink:
     def __init__(self, session: Session) -> None:
         self.counts = LinkCounts()
         self._session = session
-        self._greet: Greet | None = None
 
     async def ask(self, unit: int, pdu: bytes, take: Take[T]) -> T:
         """Ask, and make something of the answer."""
-        if self._greet is not None:
-            greet, self._greet = self._greet, None
-            await greet(self._session.answer)
         self.counts.connections = 1
         self.counts.requests += 1
         answer = take(await self._session.answer(unit, pdu))
         self.counts.answers += 1
         return answer
-
-    def on_connect(self, greet: Greet) -> None:
-        """Say something before the first request."""
-        self._greet = greet
 
     async def close(self) -> None:
         """There is nothing to close."""

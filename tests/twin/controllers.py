@@ -73,9 +73,7 @@ class Bench:
 
     def client(self, *, port: int | None = None, **options: Any) -> ControllerClient:
         host, own = self.server.address
-        kept = {
-            name: options.pop(name) for name in ("token", "stale_after", "clock") if name in options
-        }
+        kept = {name: options.pop(name) for name in ("stale_after", "clock") if name in options}
         link = TcpLink(host, own if port is None else port, **{"timeout": PATIENCE} | options)
         return ControllerClient(self.server.controller.registers, link, **kept)
 

@@ -130,9 +130,6 @@ class MemoryWire:
         self.counts.connections = 1
         return take(answer)
 
-    def on_connect(self, greet: object) -> None:
-        """Nothing is sent first."""
-
     async def close(self) -> None:
         """There is nothing to close."""
 

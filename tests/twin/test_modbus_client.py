@@ -104,8 +104,6 @@ TRIGGER = "positive_on: {kind: holding, address: 0, type: int16}"
          "no such field; did you mean 'positive_target'? known: "),
         ("unit: kPa", "unit: kpa", "yaml:4: unit: no unit of pressure 'kpa'; did you mean 'kPa'?"),
         ("device_id: 1", "device_id: 300", "device_id: expected a number at most 255, found 300"),
-        ("device_id: 1", "handshake: 2", "handshake: expected a separate address"),
-        ("device_id: 1", "handshake: 65530", "handshake: expected 24 registers below 65536"),
     ],
 )  # fmt: skip
 def test_errors_of_a_map_name_the_field(old: str, new: str, message: str, tmp_path: Path) -> None:

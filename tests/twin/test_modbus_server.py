@@ -263,6 +263,17 @@ def test_a_port_in_use_is_reported() -> None:
     asyncio.run(talk())
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "controller.example"])
+def test_the_server_listens_on_this_machine_only(host: str) -> None:
+    async def talk() -> None:
+        async with rig() as there:
+            await there.server.start(host, 0)
+
+    with pytest.raises(DescriptionError, match="expected an address of this machine") as caught:
+        asyncio.run(talk())
+    assert caught.value.field == "host"
+
+
 def test_a_reading_becomes_stale() -> None:
     async def talk() -> None:
         clock = Clock()
