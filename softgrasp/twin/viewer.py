@@ -33,7 +33,7 @@ from softgrasp.twin.model import TwinModel
 from softgrasp.twin.piecewise_bending import KPA
 from softgrasp.viewer.page import Page, set_camera
 from softgrasp.viewer.scene_markers import DrawnModel
-from softgrasp.viewer.widgets import RunningChart
+from softgrasp.viewer.widgets import RunningChart, plain
 
 REFRESH = 15.0
 """Updates per second."""
@@ -186,7 +186,7 @@ class TwinView:
             for chart in (self._pressure, self._curvature, self._tip):
                 chart.draw()
             self._words.content = self._status_text(row)
-            self._events.content = "\n\n".join(log) or "none yet"
+            self._events.content = "\n\n".join(map(plain, log)) or "none yet"
 
     def _aim(self, points: Array) -> None:
         """Aim the cameras of new browsers so that points on robot and gripper are visible."""
@@ -245,7 +245,7 @@ class VentButton:
     def send(self) -> None:
         """Send the command; show the reason where it is refused."""
         refused = self._queue.send({"positive_on": False, "negative_on": False})
-        self.message.content = f"**not vented: {refused}**"
+        self.message.content = f"**not vented: {plain(refused)}**"
         self.message.visible = bool(refused)
 
 
@@ -308,7 +308,7 @@ class CommandPanel:
             self.message.content = f"not sent: it was not confirmed within {EXPIRES:g} s"
         else:
             refused = self._queue.send(pending[1])
-            self.message.content = f"not sent: {refused}" if refused else NOTHING
+            self.message.content = f"not sent: {plain(refused)}" if refused else NOTHING
 
     def forget(self) -> None:
         """Discard the proposed command."""

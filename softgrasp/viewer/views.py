@@ -36,7 +36,7 @@ from softgrasp.viewer.scene_markers import (
     seen_points,
     targets_between,
 )
-from softgrasp.viewer.widgets import ActuatorSliders, GraspForm, TimeChart
+from softgrasp.viewer.widgets import ActuatorSliders, GraspForm, TimeChart, plain
 
 MAX_CLOSURE_TIME = 2.0
 """Assumed maximum duration of a closure, for the progress bar [s]."""
@@ -101,7 +101,7 @@ class Workbench:
     def show_message(self, message: str) -> None:
         """Show a message at the top of the panel; an empty one is hidden."""
         if self._message is not None:
-            self._message.content, self._message.visible = message, bool(message)
+            self._message.content, self._message.visible = plain(message), bool(message)
 
     def show_hand(self, choices: Choices) -> None:
         """Show the selected hand with its object, or an error message."""
@@ -181,7 +181,7 @@ class Workbench:
             back = gui.add_button("Back to the hand")
             back.on_click(lambda _: self.show_hand(choices))
             warnings = [f"⚠ {message}" for message in result.warnings]
-            command = f"Equivalent command: `{choices.command}`"
+            command = f"Equivalent command: {choices.command}"
             words = "\n\n".join([self._words(result), *warnings, command])
             self.result = ResultView(self._page, result, words)
             aim(self._page, self.result.camera)
@@ -381,7 +381,7 @@ class ResultView:
             np.isin(self._playback.model.geom_bodyid, body_ids)
         ).tolist()
         self._charts: list[TimeChart] = []
-        page.server.gui.add_markdown(words)
+        page.server.gui.add_markdown("\n\n".join(map(plain, words.split("\n\n"))))
         self._add_timeline()
         self._add_choices()
         self._charts = self._add_charts()

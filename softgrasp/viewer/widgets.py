@@ -36,6 +36,8 @@ SHOWN_IN = {"rad": ("°", 180.0 / np.pi), "m": ("mm", 1e3), "Pa": ("kPa", 1e-3)}
 """Displayed units and conversion factors of actuator units."""
 STEPS, DIGITS = 500, 1
 """Steps of a slider, and decimals of values with a unit."""
+MARKUP = str.maketrans({mark: f"\\{mark}" for mark in "\\`*[]<>&{}|~"} | {"\n": " ", "\r": " "})
+"""Characters that begin markup or HTML in the texts of a page."""
 MAX_EXPANDED = 12
 """Slider groups are collapsed for hands with more actuators."""
 LOCKED = 1e-6
@@ -44,6 +46,14 @@ LOCKED = 1e-6
 AS_DESCRIBED, NONE = "as described", "none"
 """Form values for settings of the description, and for no object."""
 GRASPS = ("power", "precision")
+
+
+def plain(text: str) -> str:
+    """Return one line of Markdown that shows a text as it is.
+
+    Texts of files, of devices and of servers could have HTML in them, which a page would run.
+    """
+    return text.translate(MARKUP)
 
 
 class ActuatorSliders:

@@ -120,3 +120,10 @@ def test_the_vent_button_is_the_first_element_of_the_page(view: TwinView) -> Non
     assert min(root, key=lambda handle: handle.order) is button
     assert len(root) > 3
     assert not button.disabled
+
+
+def test_texts_of_devices_are_shown_as_they_are(view: TwinView, rig: Bench) -> None:
+    view.show(rig.rows[59], ["<img src=x onerror=alert(1)> [a](javascript:1)\n\n`b` {c} 1 & 2"])
+    assert view._events.content == (
+        r"\<img src=x onerror=alert(1)\> \[a\](javascript:1)  \`b\` \{c\} 1 \& 2"
+    )

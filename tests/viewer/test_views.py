@@ -279,7 +279,7 @@ def test_a_grasp_is_started_and_its_result_shown_with_its_words(page: Page, rig:
         if hasattr(handle, "content")
     ]
     assert any(summary(rig.result._result) in text for text in message)
-    assert any(f"`softgrasp grasp {HAND} sphere --hold`" in text for text in message)
+    assert any(f"softgrasp grasp {HAND} sphere --hold" in text for text in message)
     rig.step(0.1)
     rig.show_hand(rig.choices)
     assert rig.result is None
