@@ -5,7 +5,6 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
-    "twin.accuracy": ("accuracy_study",),
     "twin.commands": ("Command", "VENT"),
     "twin.description": (
         "CartesianFields",
@@ -31,10 +30,8 @@ NAMES = {
     ),
     "twin.finger_pieces": (
         "TwinShape",
-        "chord_pieces",
         "flange_transform",
-        "mounted_fingers",
-        "rigid_pieces",
+        "roots_in_flange",
         "twin_shape",
     ),
     "twin.flange_server": ("SimulatedRobot", "open_flange"),

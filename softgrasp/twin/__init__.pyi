@@ -1,4 +1,3 @@
-from softgrasp.twin.accuracy import accuracy_study as accuracy_study
 from softgrasp.twin.commands import Command as Command
 from softgrasp.twin.commands import VENT as VENT
 from softgrasp.twin.description import CartesianFields as CartesianFields
@@ -20,10 +19,8 @@ from softgrasp.twin.files import save_camera as save_camera
 from softgrasp.twin.files import save_flange_samples as save_flange_samples
 from softgrasp.twin.files import save_pressure_fit as save_pressure_fit
 from softgrasp.twin.finger_pieces import TwinShape as TwinShape
-from softgrasp.twin.finger_pieces import chord_pieces as chord_pieces
 from softgrasp.twin.finger_pieces import flange_transform as flange_transform
-from softgrasp.twin.finger_pieces import mounted_fingers as mounted_fingers
-from softgrasp.twin.finger_pieces import rigid_pieces as rigid_pieces
+from softgrasp.twin.finger_pieces import roots_in_flange as roots_in_flange
 from softgrasp.twin.finger_pieces import twin_shape as twin_shape
 from softgrasp.twin.flange_server import SimulatedRobot as SimulatedRobot
 from softgrasp.twin.flange_server import open_flange as open_flange

@@ -1,8 +1,8 @@
 """Verbs of ``softgrasp twin``: serve, run, replay and robot; and ``softgrasp demo twin``.
 
 ``serve`` simulates a pneumatic controller on Modbus TCP, ``robot`` a robot that reports its
-flange pose, ``run`` runs the loop of a twin, ``replay`` shows a record again. The tools ``fit``,
-``poses``, ``pick`` and ``accuracy`` are in ``cli_tools``.
+flange pose, ``run`` runs the loop of a twin, ``replay`` shows a record again. The tools ``fit`` and
+``pick`` are in ``cli_tools``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from softgrasp.cli.options import (
     guarded,
 )
 from softgrasp.cli.terminal import output_directory, require_writable
-from softgrasp.twin.cli_tools import accuracy, fit, pick, poses
+from softgrasp.twin.cli_tools import fit, pick
 
 if TYPE_CHECKING:
     from softgrasp.twin.commands import Command, CommandBox
@@ -522,17 +522,11 @@ VERBS: dict[str, tuple[Callable[..., None], str, str]] = {
         "Fit bends of a finger's pieces against pressure.",
         "fit four_piece --sigma-deg 0.3",
     ),
-    "poses": (poses, "Compare a finger's arcs with rigid pieces.", "poses --out out/poses"),
     "pick": (
         pick,
         "Measure bending angles from points picked in an image.",
         'pick finger.png --camera cam.yaml --line "57,413 319,413" '
         '--points "351,414 567,438 766,525 902,658 1000,874"',
-    ),
-    "accuracy": (
-        accuracy,
-        "Measure the error of the twin's tip against a simulated finger.",
-        "accuracy --quick --out out/accuracy",
     ),
 }
 twin = typer.Typer(

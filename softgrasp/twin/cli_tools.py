@@ -1,15 +1,11 @@
-"""Tools of ``softgrasp twin``: fit, pick, poses and accuracy; and twins in ``softgrasp list``.
+"""Tools of ``softgrasp twin``: fit and pick; and twins in ``softgrasp list``.
 
-``fit`` fits measured bending angles over pressure, ``pick`` measures them in an image, ``poses``
-compares arcs with rigid pieces, ``accuracy`` measures the tip error of the model on a simulated
-finger.
+``fit`` fits measured bending angles over pressure, ``pick`` measures them in an image.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
-from math import radians
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,18 +13,16 @@ import typer
 
 from softgrasp import assets
 from softgrasp.cli import terminal
-from softgrasp.cli.options import Force, Json, NoReport, Out
+from softgrasp.cli.options import Force, Json, Out
 from softgrasp.errors import DescriptionError
 
 if TYPE_CHECKING:
     from softgrasp.mechanics.transforms import Array
-    from softgrasp.twin.accuracy import AccuracyStudy
     from softgrasp.twin.piecewise_bending import FitReport
     from softgrasp.twin.point_picking import PickMeasurement, Picks
     from softgrasp.vision.image import Image
 
 
-THETAS, PHIS, LENGTHS = "10,15,20,25", "12,8.8,6,3.3", "14,14,12.32,15.39"
 Measure = Callable[["Picks"], "PickMeasurement"]
 Row = dict[str, Any]
 
@@ -58,19 +52,21 @@ def fit(
     ] = False,
     name: Annotated[str, typer.Option(help="Name of the fit; default: that of the table.")] = "",
     source: Annotated[str, typer.Option(help="Source of the angles, in words.")] = "",
-    no_report: NoReport = False,
     out: Out = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
     """Fit a cubic polynomial of pressure to the bending angle of each piece of a finger.
 
-    Writes the fit as YAML, its figure, and result.json with all residuals. With --sigma-deg it
-    is accepted when its curves are expected within 0.4 sigma of the true ones.
+    Writes pressure_fit.yaml, and result.json with all residuals. With --sigma-deg the fit is
+    accepted when its curves are expected within 0.4 sigma of the true ones.
     """
+    from json import dumps
+    from math import radians
+
     from softgrasp.cli.terminal import output_directory, require_writable
-    from softgrasp.twin.files import load_piece_angles
-    from softgrasp.twin.fit_report import fit_document, write_fit_report
+    from softgrasp.io.files import RESULT_FILE, write_text
+    from softgrasp.twin.files import load_piece_angles, save_pressure_fit
     from softgrasp.twin.piecewise_bending import fit_pressures
 
     table = load_piece_angles(angles)
@@ -87,24 +83,28 @@ def fit(
         name=title,
         source=source or f"fitted to {Path(angles).name}",
     )
-    files = write_fit_report(report, directory, figure=not no_report)
+    comment = "SI: m, rad, Pa; angle = sum of c_k (pressure / scale)^k, one row per piece."
+    document = _fit_document(report)
+    text = dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    files = [
+        save_pressure_fit(report.fit, directory / "pressure_fit.yaml", comment=comment),
+        write_text(directory / RESULT_FILE, text + "\n"),
+    ]
     if json:
-        terminal.put_json(fit_document(report) | {"files": [str(file) for file in files]})
+        terminal.put_json(document | {"files": [str(file) for file in files]})
         return
-    _print_summary(report)
+    _print_fit(report, document["pieces"])
     terminal.put("files      " + "\n           ".join(map(str, files)))
 
 
 def _lengths(lengths_mm: str, table: str, pieces: int) -> list[float]:
     """Return the lengths of the finger pieces [m], specified or of the shipped fit of that name."""
-    from softgrasp import assets as library
     from softgrasp.cli.options import lengths_from_mm
-    from softgrasp.errors import DescriptionError
     from softgrasp.twin.files import load_pressure_fit
 
     if lengths_mm:
         lengths = lengths_from_mm("--lengths-mm", lengths_mm)
-    elif table in library.names("pressure_fits"):
+    elif table in assets.names("pressure_fits"):
         lengths = list(load_pressure_fit(table).lengths)
     else:
         lengths = []
@@ -116,22 +116,72 @@ def _lengths(lengths_mm: str, table: str, pieces: int) -> list[float]:
     return lengths
 
 
-def _print_summary(report: FitReport) -> None:
-    from softgrasp.twin.fit_report import (
-        condition_clause,
-        piece_rows,
-        range_clause,
-        reversal_words,
-        verdict_clause,
-    )
+def _fit_document(report: FitReport) -> Row:
+    """Return the content of ``result.json``, in SI except for ``pieces``."""
+    import numpy as np
 
-    terminal.put(f"fit        {report.fit.name}: {range_clause(report)}")
-    terminal.put(f"condition  {condition_clause(report)}")
-    terminal.put(f"monotonic  {reversal_words(report)}")
-    terminal.put(f"curves     {verdict_clause(report)}")
+    from softgrasp._version import __version__
+
+    columns = {
+        "piece": range(1, len(report.fit.lengths) + 1),
+        "length_mm": [round(1e3 * length, 9) for length in report.fit.lengths],
+        "rms_deg": np.degrees(report.rms).tolist(),
+        "max_deg": np.degrees(report.largest).tolist(),
+        "sigma_deg": np.degrees(report.scatter).tolist(),
+        "r_squared": report.r_squared.tolist(),
+    }
+    return {
+        "schema_version": 2,
+        "softgrasp_version": __version__,
+        "kind": "pressure_fit",
+        "fit": report.fit.model_dump(mode="json"),
+        "condition_scaled": report.condition,
+        "condition_kpa": report.condition_kpa,
+        "sigma_rad": report.sigma,
+        "accepted": report.accepted,
+        "pieces": [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ],
+        "reversals": [one._asdict() for one in report.reversals],
+        "pressures_Pa": report.pressures.tolist(),
+        "angles_rad": report.angles.tolist(),
+        "residuals_rad": report.residuals.tolist(),
+    }
+
+
+def _print_fit(report: FitReport, pieces: list[Row]) -> None:
+    from softgrasp.twin.piecewise_bending import reversal_clause
+
+    fit, back = report.fit, [reversal_clause(report.fit, one) for one in report.reversals]
+    low, high, scale = (1e-3 * pressure for pressure in (*fit.pressures, fit.scale))
+    terminal.put(
+        f"fit        {fit.name}: {len(report.pressures)} samples of {len(pieces)} pieces, valid "
+        f"from {low:g} to {high:g} kPa"
+    )
+    terminal.put(
+        f"condition  {report.condition:.2g} with pressures over {scale:g} kPa, "
+        f"{report.condition_kpa:.2g} with them in kPa"
+    )
+    terminal.put(f"monotonic  {'no: ' + '; '.join(back) if back else 'yes'}")
+    terminal.put(f"curves     {_verdict(report)}")
     heads = ["piece", "length [mm]", "rms [°]", "max [°]", "sigma [°]", "R²"]
     keys = ("piece", "length_mm", "rms_deg", "max_deg", "sigma_deg", "r_squared")
-    terminal.put_table(heads, [[f"{row[key]:.4g}" for key in keys] for row in piece_rows(report)])
+    terminal.put_table(heads, [[f"{row[key]:.4g}" for key in keys] for row in pieces])
+
+
+def _verdict(report: FitReport) -> str:
+    from math import degrees
+
+    from softgrasp.twin.piecewise_bending import MAX_CURVE_ERROR
+
+    if report.curve_errors is None or report.sigma is None:
+        return "not assessed: the sigma of a measurement is unknown (--sigma-deg)"
+    worst = float(report.curve_errors.max())
+    return (
+        f"{'accepted' if report.accepted else 'not accepted'}: expected {degrees(worst):.3g}° from "
+        f"the truth at worst, {worst / report.sigma:.3g} sigma; the limit is "
+        f"{MAX_CURVE_ERROR:g} sigma"
+    )
 
 
 # softgrasp twin pick
@@ -320,179 +370,6 @@ def _print_picks(result: PickMeasurement, written: list[Path], json: bool) -> No
     terminal.put(_angles_text(result))
     for file in written:
         terminal.put(f"wrote {file}")
-
-
-# softgrasp twin poses
-
-
-def poses(
-    fit: Annotated[
-        str, typer.Option(metavar="NAME|FILE", help="Bending angles of a fit, at --pressure-kpa.")
-    ] = "",
-    pressure_kpa: Annotated[
-        float | None, typer.Option(help="Pressure at which a fit is evaluated.")
-    ] = None,
-    theta_deg: Annotated[
-        str, typer.Option(metavar="T1,T2,…", help="Bending angles of the pieces, base first.")
-    ] = "",
-    phi_deg: Annotated[
-        str, typer.Option(metavar="P1,P2,…", help="Angles of the bending planes.")
-    ] = PHIS,
-    lengths_mm: Annotated[
-        str, typer.Option(metavar="L1,L2,…", help="Lengths of the pieces, base first.")
-    ] = "",
-    measured: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="TIPS.csv", help="Measured tips, time_s, x_m, y_m, z_m, in the base frame."
-        ),
-    ] = None,
-    out: Out = None,
-    force: Force = False,
-    json: Json = False,
-) -> None:
-    """Compare tip positions of arcs and of rigid pieces.
-
-    Without --fit and --theta-deg the pieces bend by 10, 15, 20 and 25 degrees. Measured tips are
-    compared with each model at their mean.
-    """
-    from softgrasp.cli.terminal import output_directory, require_writable
-    from softgrasp.twin.files import load_tip_points
-    from softgrasp.twin.fit_report import write_poses_report
-
-    thetas, phis, lengths = _finger(fit, pressure_kpa, theta_deg, phi_deg, lengths_mm)
-    tips = None if measured is None else load_tip_points(measured)
-    directory = output_directory("poses", out, force=force)
-    require_writable(directory)
-    document, files = write_poses_report(thetas, phis, lengths, directory, tips)
-    if json:
-        terminal.put_json(document | {"files": [str(file) for file in files]})
-        return
-    _print_poses(document, measured is not None)
-    terminal.put("files  " + "\n       ".join(map(str, files)))
-
-
-def _finger(
-    fit: str, pressure_kpa: float | None, theta_deg: str, phi_deg: str, lengths_mm: str
-) -> tuple[list[float], list[float], list[float]]:
-    """Return bending angles and plane angles [rad] and lengths [m] of the finger pieces."""
-    from math import radians
-
-    from softgrasp.cli.options import lengths_from_mm, number_list
-    from softgrasp.errors import DescriptionError
-    from softgrasp.twin.files import load_pressure_fit
-    from softgrasp.twin.piecewise_bending import angles_at
-
-    if bool(fit) != (pressure_kpa is not None):
-        raise DescriptionError("--fit and --pressure-kpa: expected both or none, found one")
-    if fit and (theta_deg or lengths_mm):
-        other = "--theta-deg" if theta_deg else "--lengths-mm"
-        raise DescriptionError(f"{other}: expected it or --fit, found both")
-    if fit and pressure_kpa is not None:
-        pressure_fit = load_pressure_fit(fit)
-        lengths = list(pressure_fit.lengths)
-        thetas = angles_at(pressure_fit, 1e3 * pressure_kpa).tolist()
-    else:
-        lengths = lengths_from_mm("--lengths-mm", lengths_mm or LENGTHS)
-        thetas = [radians(one) for one in number_list("--theta-deg", theta_deg or THETAS)]
-    phis = [radians(one) for one in number_list("--phi-deg", phi_deg)]
-    for option, angles in (("--theta-deg", thetas), ("--phi-deg", phis)):
-        if len(angles) != len(lengths):
-            raise DescriptionError(
-                f"{option}: expected one for each of {len(lengths)} pieces, found {len(angles)}"
-            )
-    return thetas, phis, lengths
-
-
-def _print_poses(document: dict[str, Any], measured: bool) -> None:
-    heads = ["phi", "model", "tip [mm]", "from eq 5 [mm]", "of the finger [%]"]
-    heads += ["from measured [%]"] if measured else []
-    rows = []
-    for key, phi in (("flat", "0"), ("forced", "given")):
-        for row in document[key]:
-            tip = ", ".join(f"{1e3 * part + 0.0:.3f}" for part in row["tip_m"])
-            cells = [phi, row["label"], tip, f"{1e3 * row['from_arcs_m']:.3f}",
-                     f"{100.0 * row['from_arcs_fraction']:.2f}"]  # fmt: skip
-            if measured:
-                fraction = row.get("from_measured_fraction")
-                cells.append("" if fraction is None else f"{100.0 * fraction:.2f}")
-            rows.append(cells)
-    terminal.put_table(heads, rows)
-
-
-# softgrasp twin accuracy
-
-
-class Picking(StrEnum):
-    """Options of picking points at the cuts between the finger pieces."""
-
-    EDGES = "edges"
-    CHORDS = "chords"
-
-
-def accuracy(
-    picks: Annotated[
-        Picking, typer.Option(help="Two picks per cut at the edges, or one on the middle line.")
-    ] = Picking.EDGES,
-    step_kpa: Annotated[
-        float, typer.Option(min=1.0, max=50.0, metavar="P", help="Step of the pressures.")
-    ] = 5.0,
-    quick: Annotated[
-        bool,
-        typer.Option("--quick", help="Render images at the paper's four pressures only."),
-    ] = False,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the noise.")] = 0,
-    no_report: NoReport = False,
-    out: Out = None,
-    force: Force = False,
-    json: Json = False,
-) -> None:
-    """Measure the error of the twin's tip against a simulated finger.
-
-    The finger is a chain in MuJoCo, photographed from −90 to 120 kPa with 1 px of noise on picks
-    and 2 mm on depths; no real finger was measured.
-    """
-    from softgrasp.cli.terminal import output_directory, require_writable
-    from softgrasp.twin.accuracy import PAPER, accuracy_study, protocol_pressures
-    from softgrasp.twin.report import write_accuracy
-
-    directory = output_directory("twin_accuracy", out, force=force)
-    require_writable(directory)
-    shown = [] if no_report else list(PAPER)
-    with terminal.progress_bar() as update:
-        study = accuracy_study(
-            protocol_pressures(1e3 * step_kpa),
-            protocol=picks.value,
-            image_pressures=shown if quick else None,
-            seed=seed,
-            progress=update,
-        )
-        update("writing", None)
-        files = write_accuracy(study, directory, report=not no_report)
-    if json:
-        terminal.put_json(_document(study) | {"files": [str(file) for file in files]})
-        return
-    _print_accuracy(study, files)
-
-
-def _document(study: AccuracyStudy) -> dict[str, Any]:
-    return {
-        "reference": "simulated",
-        "protocol": study.protocol,
-        "seed": study.seed,
-        "pressures_kpa": (1e-3 * study.pressures).tolist(),
-        "errors_percent": (100.0 * study.errors).tolist(),
-        "largest_percent": 100.0 * float(study.errors.max()),
-    }
-
-
-def _print_accuracy(study: AccuracyStudy, files: list[Path]) -> None:
-    from softgrasp.twin.report import angle_clause, summary, table_rows
-
-    terminal.put_table(["pressure [kPa]", "E here [%]", "E Xiang et al. [%]"], table_rows(study))
-    terminal.put(summary(study))
-    terminal.put(angle_clause(study))
-    terminal.put("files     " + "\n          ".join(map(str, files)))
 
 
 # softgrasp list

@@ -4,8 +4,7 @@ Cameras, twins, pressure fits, register maps and robot programs are YAML files; 
 names. Flange poses are CSV tables or JSON Lines with the columns ``time_s, x_mm, y_mm, z_mm, qw,
 qx, qy, qz``; measured bending angles of a finger's pieces are CSV tables with ``pressure_kpa``
 and ``angle_1_deg``, ``angle_2_deg``, … from the base outwards, where lines that begin with # are
-comments; measured tips are CSV tables with ``time_s, x_m, y_m, z_m``. Numbers are written with
-all digits.
+comments. Numbers are written with all digits.
 """
 
 from __future__ import annotations
@@ -59,7 +58,6 @@ ANGLE_COLUMNS = (
     Column("pressure", {"kpa": KPA}),
     Column("angle_", {"deg": ANGLE_UNITS["deg"]}, numbered=True),
 )
-TIP_COLUMNS = ["time_s", "x_m", "y_m", "z_m"]
 TWIN_KIND, DEFAULT_TWIN = "twins", "three_fingers"
 CIRCLE = ("count", "radius", "height", "tilt")
 """Fields of fingers arranged on a circle."""
@@ -304,35 +302,6 @@ def append_piece_angles(path: str | Path, pressure: float, angles: Array) -> Pat
     text = file.read_text(encoding="utf-8-sig")
     cells = ",".join(f"{number:.15g}" for number in [pressure / KPA, *np.degrees(row).tolist()])
     return write_text(file, text + ("" if text.endswith("\n") else "\n") + cells + "\n")
-
-
-# Tips
-
-
-@dataclass(frozen=True, eq=False)
-class TipPoints:
-    """Position of a tip over time, in the frame of the finger's base; m samples."""
-
-    time: Array
-    """Increasing times [s], (m,)."""
-    position: Array
-    """Positions [m], (m, 3)."""
-
-
-@loader
-def load_tip_points(path: str | Path) -> TipPoints:
-    """Load measured tip positions over time from a CSV file.
-
-    Raises:
-        DescriptionError: The file cannot be read, has other columns, a cell is not a number, or
-            times do not increase; names file, line and column.
-    """
-    path = Path(path)
-    table = read_table(
-        path, [Column("time", {"s": 1.0}), *(Column(axis, {"m": 1.0}) for axis in "xyz")],
-        rising="time",
-    )  # fmt: skip
-    return TipPoints(table["time"], np.stack([table["x"], table["y"], table["z"]], -1))
 
 
 # Twins

@@ -39,7 +39,6 @@ __all__ = [
     "Reversal",
     "angles_at",
     "bend_range",
-    "curve_errors",
     "fit_pressures",
     "pressure_for",
     "pressures_for",
@@ -308,21 +307,6 @@ def _check(x: Array, y: Array, arcs: Array, sigma: float | None, scale: float) -
     for field, value in (("sigma", sigma), ("scale", scale)):
         if value is not None and not 0.0 < value < np.inf:
             raise DescriptionError(f"expected a number above 0, found {value:g}", field=field)
-
-
-def curve_errors(fit: PressureFit, pressures: ArrayLike, truth: ArrayLike) -> Array:
-    """Compute the root mean square distance of the curves from known true angles [rad], (n,).
-
-    Args:
-        fit: Fit of n pieces.
-        pressures: Pressures [Pa], (m,).
-        truth: True angles there [rad], (m, n).
-
-    Raises:
-        DescriptionError: A pressure is outside the measured range.
-    """
-    apart = angles_at(fit, pressures) - np.asarray(truth, dtype=float)
-    return np.asarray(np.sqrt(np.mean(apart**2, axis=0)))
 
 
 # Evaluation and inversion

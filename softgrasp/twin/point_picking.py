@@ -19,7 +19,7 @@ import json
 import secrets
 import socket
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -39,8 +39,7 @@ from softgrasp.mechanics.camera import undistort
 from softgrasp.mechanics.transforms import Array
 from softgrasp.twin.connections import TOTAL, ConnectionLimits
 from softgrasp.twin.piecewise_bending import AngleEstimate, direction_rows, directions, solve_angles
-from softgrasp.vision.image import SHEET, Color, Image, degrees, draw_dot, draw_line, opencv, write
-from softgrasp.vision.segmentation import Hsv, hsv_of
+from softgrasp.vision.image import SHEET, Color, Image, degrees, draw_dot, draw_line, write
 
 DEPTH_NOISE = 2e-3
 """Default standard deviation of the depth of one pixel [m]."""
@@ -58,11 +57,6 @@ PATIENCE = 10.0
 """Timeout of a browser in the middle of a request [s]."""
 POLL = 0.05
 """Period at which the server checks for shutdown [s]."""
-HUE_REACH_DEG = 20.0
-"""Largest difference of the hue of a mark [deg]."""
-MIN_SATURATION = 0.30
-MIN_AREA = 12
-"""Smallest area of a mark [pixels]."""
 MILLIMETRE = 1e-3
 SUFFIXES = (".npy", ".png")
 WINDOW = 5
@@ -363,61 +357,6 @@ def depths_at(depth: Array, pixels: Array) -> Array:
             )
         depths.append(float(np.median(seen)))
     return np.array(depths)
-
-
-# Coloured marks
-
-
-def find_marks(image: Image, colours: Mapping[str, Sequence[float]]) -> dict[str, Array]:
-    """Find the centres of all coloured marks on a finger, the largest first, (k, 2) [pixels].
-
-    Args:
-        image: RGB image, (height, width, 3).
-        colours: Name and colour (red, green, blue from 0 to 1) of each kind of mark.
-    """
-    hsv = hsv_of(image.astype(np.float32) / np.float32(255.0))
-    return {name: _spots(hsv, mark_hue_deg(rgba)) for name, rgba in colours.items()}
-
-
-def _spots(hsv: Hsv, hue_deg: float) -> Array:
-    away = np.abs((hsv[..., 0] - hue_deg + 180.0) % 360.0 - 180.0)
-    mask = ((away < HUE_REACH_DEG) & (hsv[..., 1] > MIN_SATURATION)).astype(np.uint8)
-    count, labels, statistics, _ = opencv().connectedComponentsWithStats(mask)
-    spots = []
-    for label in range(1, count):
-        left, top, width, height, area = statistics[label].tolist()
-        if area < MIN_AREA:
-            continue
-        part = slice(top, top + height), slice(left, left + width)
-        # saturation weights the pixels at the rim by their fraction of the mark
-        weight = np.where(labels[part] == label, hsv[part][..., 1], 0.0)
-        rows, columns = np.mgrid[part] + 0.5
-        middle = [(columns * weight).sum(), (rows * weight).sum()] / weight.sum()
-        spots.append((area, middle))
-    spots.sort(key=lambda spot: -spot[0])
-    return np.array([middle for _, middle in spots]).reshape(-1, 2)
-
-
-def in_order(spots: Array, count: int, start: Array) -> Array:
-    """Order marks as a chain of nearest neighbours from a start point, (count, 2) [pixels].
-
-    Raises:
-        DescriptionError: The number of marks differs.
-    """
-    if len(spots) != count:
-        raise DescriptionError(f"expected {count} marks of one colour, found {len(spots)}")
-    left, here, ordered = list(spots), start, []
-    while left:
-        nearest = int(np.argmin([np.hypot(*(spot - here)) for spot in left]))
-        here = left.pop(nearest)
-        ordered.append(here)
-    return np.array(ordered)
-
-
-def mark_hue_deg(rgba: Sequence[float]) -> float:
-    """Return the hue of a colour on the colour circle [deg]."""
-    pixel = np.array(rgba[:3], dtype=np.float32).reshape(1, 1, 3)
-    return float(hsv_of(pixel)[0, 0, 0])
 
 
 # Overlay

@@ -1,41 +1,25 @@
-"""HTML reports and figures of a twin's record, and of the twin's accuracy.
-
-``write_twin_report`` shows pressure, curvature, tips and the timing of the loop of a record.
-``write_accuracy`` shows the tip error of an ``AccuracyStudy``: tables, the fit, and images with
-picks.
-"""
+"""HTML report and figures of a twin's record: pressure, curvature, tips, timing of the loop."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Sequence
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from softgrasp._version import __version__
-from softgrasp.continuum.statics import joint_positions
 from softgrasp.errors import ResultError
 from softgrasp.io.files import write_text
-from softgrasp.io.tables import with_numbers
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.formatting import signed
 from softgrasp.report.grasp_report import NO_IMAGES, embedded, embedded_image, templates
-from softgrasp.twin.accuracy import LIMIT, PAPER, AccuracyStudy, Sample
-from softgrasp.twin.files import PieceAngles, save_piece_angles, save_pressure_fit
 from softgrasp.twin.finger_pieces import TwinShape
-from softgrasp.twin.piecewise_bending import KPA, angles_at
-from softgrasp.twin.point_picking import pick_overlay
+from softgrasp.twin.piecewise_bending import KPA
 from softgrasp.twin.record import TwinRecord, replayed
 from softgrasp.twin.viewer import FPS, SIZE, TwinCamera, record_twin_video
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 REPORT, IMAGE, VIDEO, PRESSURE, TIPS, TIMING = (
     "report.html", "twin.png", "twin.mp4", "pressure.png", "tips.png", "timing.png",
@@ -46,26 +30,6 @@ HEIGHT = 2.8
 MARGINS, GAPS = (0.75, 0.2, 0.5, 0.3), (0.7, 0.4)
 SHORTEST = 0.01
 """Smallest time on a logarithmic axis [ms]."""
-TABLE, ANGLES, FIT, FIGURE, CURVES, ACCURACY_REPORT = (
-    "accuracy.csv", "angles.csv", "fit.yaml", "shapes.png", "fit.png", "report.html",
-)  # fmt: skip
-WRITTEN = (TABLE, ANGLES, FIT, FIGURE, "shapes.csv", CURVES, "fit.csv", ACCURACY_REPORT)
-"""All written files, in this order."""
-MILLIMETRES = 1e3
-LETTERS = 0.046
-"""Height of letters in small images over their width [–]."""
-CURVE = 200
-"""Points of a fitted curve."""
-SIMULATED = (
-    "The finger is simulated, not measured: a chain of {links} links in MuJoCo whose stiffness "
-    "varies within every piece, which sags under its weight and whose moment is not a polynomial "
-    "of the pressure. The paper's numbers are of a real finger and motion capture, so they are "
-    "shown for orientation only."
-)
-
-# Record of a twin
-
-
 Rows = Sequence[dict[str, Any]]
 
 
@@ -332,252 +296,3 @@ def draw_timing(rows: Rows, path: Path) -> Path:
         style.time_limits(left, time)
         left.legend(loc="upper right", markerscale=4.0, framealpha=0.9)
     return path
-
-
-# Accuracy of a twin
-
-
-def write_accuracy(
-    study: AccuracyStudy, directory: str | Path, *, report: bool = True
-) -> list[Path]:
-    """Write the tables and the fit, and optionally figures and HTML report; return the paths.
-
-    Raises:
-        ResultError: The directory cannot be written.
-    """
-    target_directory = Path(directory)
-    picked = np.array([sample.measured.angles for sample in study.samples])
-    files = [
-        write_text(target_directory / TABLE, accuracy_table(study)),
-        save_piece_angles(
-            PieceAngles(study.pressures, picked),
-            target_directory / ANGLES,
-            remarks="Picked in synthetic images of a simulated finger.",
-        ),
-        save_pressure_fit(study.report.fit, target_directory / FIT),
-    ]
-    if not report:
-        return files
-    figure = draw_accuracy(study, target_directory / FIGURE)
-    curves = draw_fit(study, target_directory / CURVES)
-    report_file = write_text(target_directory / ACCURACY_REPORT, _html(study, figure, curves))
-    return [*files, *with_numbers([figure, curves]), report_file]
-
-
-def _html(study: AccuracyStudy, figure: Path, curves: Path) -> str:
-    shown = [
-        ("Images and shapes", embedded_image(figure), error_clause(study),
-         "Above: synthetic images with the picks, reference line blue, chords green, angles "
-         "in degrees. Below: the constant-curvature model over the true axis."),
-        ("Angles, fit and error", embedded_image(curves), angle_clause(study),
-         "Angles of each piece against pressure; below, the error at every pressure. Dotted: the "
-         "upper bound of 4 % stated in the paper."),
-    ]  # fmt: skip
-    return templates().get_template("accuracy.html.j2").render(
-        version=__version__,
-        title="Accuracy of the twin's tip",
-        summary=summary(study),
-        rows=table_rows(study),
-        shown=shown,
-        properties=_rows(study),
-    )  # fmt: skip
-
-
-def _rows(study: AccuracyStudy) -> list[tuple[str, str]]:
-    low, high = (1e-3 * float(end(study.pressures)) for end in (np.min, np.max))
-    drawn = sum(sample.image is not None for sample in study.samples)
-    how = "two picks per cut, at both edges" if study.protocol == "edges" else "one pick per cut"
-    lengths = ", ".join(f"{1e3 * length:g}" for length in study.reference.lengths)
-    return [
-        ("Finger", f"simulated, {len(study.reference.finger.links)} links"),
-        ("Pieces", f"{lengths} mm"),
-        ("Samples", f"{len(study.samples)}, from {signed(low, 0)} to {signed(high, 0)} kPa"),
-        ("Images drawn", str(drawn)),
-        ("Picks", how),
-        ("Seed", str(study.seed)),
-    ]
-
-
-def accuracy_table(study: AccuracyStudy) -> str:
-    """Format E and both tips at every pressure as CSV, with E of Xiang et al.'s table."""
-    stream = io.StringIO()
-    stream.writelines(f"# {line}\n" for line in _remarks(study))
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(
-        ["pressure_kpa", "error_percent", "paper_error_percent",
-         "model_x_mm", "model_z_mm", "true_x_mm", "true_z_mm"]
-    )  # fmt: skip
-    rows = zip(
-        study.pressures.tolist(),
-        study.errors.tolist(),
-        (1e3 * study.model_tips[:, ::2]).tolist(),
-        (1e3 * study.true_tips[:, ::2]).tolist(),
-        strict=True,
-    )
-    for pressure, error, model, true in rows:
-        paper = f"{100 * PAPER[pressure]:g}" if pressure in PAPER else ""
-        numbers = [f"{value:.4f}" for value in (*model, *true)]
-        writer.writerow([f"{1e-3 * pressure:g}", f"{100 * error:.4f}", paper, *numbers])
-    return stream.getvalue()
-
-
-def _remarks(study: AccuracyStudy) -> list[str]:
-    return [
-        f"E of the tip against a SIMULATED finger; protocol {study.protocol}, seed {study.seed}.",
-        "paper_error_percent is of a real finger (Xiang et al., Table I).",
-    ]
-
-
-def shown_samples(study: AccuracyStudy) -> list[tuple[Sample, float]]:
-    """Return the samples at the pressures of Xiang et al.'s table, with E at each."""
-    pairs = zip(study.samples, study.errors.tolist(), strict=True)
-    return [(sample, error) for sample, error in pairs if sample.pressure in PAPER]
-
-
-def draw_accuracy(study: AccuracyStudy, path: str | Path) -> Path:
-    """Draw the images with their picks, and below the fitted shape over the true one."""
-    shown = shown_samples(study)
-    with style.figure(path, 5.35) as (figure, table):
-        grid = style.panels(figure, 2, len(shown), margins=(0.6, 0.1, 0.5, 0.6), gaps=(0.12, 0.32))
-        for column, (sample, error) in enumerate(shown):
-            axes = figure.add_subplot(grid[0, column])
-            if sample.image is not None:
-                drawn = pick_overlay(sample.image, sample.measured, letters=LETTERS, sigmas=False)
-                axes.imshow(drawn, aspect="equal")
-            else:
-                axes.text(0.5, 0.5, "no image drawn", ha="center", transform=axes.transAxes)
-            axes.axis("off")
-            axes.set_title(f"{_kpa(sample.pressure)} kPa", pad=6)
-            below = figure.add_subplot(grid[1, column])
-            true, model = _draw_shapes(below, study, sample)
-            for kind, points in (("true", true), ("model", model)):
-                table.add_points(f"{_kpa(sample.pressure)} kPa {kind}", "xz", "mm", points)
-            paper = 100.0 * PAPER[sample.pressure]
-            below.set_title(f"E {100.0 * error:.2f} %  (paper {paper:.1f} %)")
-            if column:
-                below.tick_params(labelleft=False)
-        handles, _ = figure.axes[1].get_legend_handles_labels()
-        style.legend(figure, handles)
-        style.edge_labels(figure, x="along the straight finger [mm]")
-        height = figure.get_size_inches()[1]
-        figure.text(
-            0.08 / style.WIDTH,
-            1.45 / height,
-            "up [mm]",
-            ha="left",
-            va="center",
-            rotation="vertical",
-        )
-    return Path(path)
-
-
-def _kpa(pressure: float) -> str:
-    return signed(1e-3 * pressure, 0)
-
-
-def _draw_shapes(axes: Axes, study: AccuracyStudy, sample: Sample) -> tuple[Array, Array]:
-    """Draw the finger's true axis and the model's; return both, (n, 2) and (m, 2) [mm]."""
-    angles = sample.shape.joint_angles
-    points = joint_positions(study.reference.finger, angles)[:, ::2]
-    true = MILLIMETRES * np.vstack([[0.0, 0.0], points])
-    model = MILLIMETRES * study.model_shape(sample.pressure, points=12)[:, ::2]
-    axes.plot(*true.T, color=style.INK, lw=4.0, alpha=0.35, label="true: chain in MuJoCo")
-    axes.plot(*model.T, color=style.TARGET, lw=1.4, label="constant curvatures from the fit")
-    cuts = model[::12]
-    axes.plot(*cuts.T, "o", color=style.TARGET, ms=3.5)
-    axes.plot(*true[-1], "x", color=style.INK, ms=6, label="true tip")
-    axes.set_aspect("equal")
-    axes.set_xlim(-4.0, 62.0)
-    axes.set_ylim(-36.0, 24.0)
-    return true, model
-
-
-def draw_fit(study: AccuracyStudy, path: str | Path) -> Path:
-    """Draw picked angles, true ones and the fit, one panel per piece, and the error below."""
-    pressures = study.pressures
-    pieces, over = len(study.reference.lengths), "pressure [kPa]"
-    picked = np.degrees([sample.measured.angles for sample in study.samples])
-    sigmas = np.degrees([sample.measured.sigmas for sample in study.samples])
-    along = np.linspace(pressures.min(), pressures.max(), CURVE)
-    fitted, true = np.degrees(angles_at(study.report.fit, along)), np.degrees(study.true_angles)
-    with style.figure(path, 5.6) as (figure, table):
-        grid = style.panels(figure, 2, pieces, margins=(0.6, 0.1, 0.5, 0.6), gaps=(0.35, 0.6))
-        for piece in range(pieces):
-            axes = figure.add_subplot(grid[0, piece])
-            name = f"piece {piece + 1}"
-            table.add({over: 1e-3 * pressures, f"{name} picked [°]": picked[:, piece],
-                       f"{name} standard error [°]": sigmas[:, piece]})  # fmt: skip
-            axes.errorbar(
-                1e-3 * pressures, picked[:, piece], sigmas[:, piece], fmt=".", ms=3, lw=0.6,
-                color=style.SERIES[0], label="picked, ± 1 σ",
-            )  # fmt: skip
-            table.plot(axes, 1e-3 * pressures, true[:, piece], f"{name} true [°]", over,
-                       color=style.INK, lw=1.0, label="true")  # fmt: skip
-            table.plot(axes, 1e-3 * along, fitted[:, piece], f"{name} fit [°]",
-                       "pressure of the fit [kPa]", color=style.TARGET, ls="--",
-                       label="cubic fit")  # fmt: skip
-            axes.set_title(f"piece {piece + 1} [°]")
-        errors = figure.add_subplot(grid[1, :])
-        table.plot(errors, 1e-3 * pressures, 100.0 * study.errors, "E [%]", over, marker=".",
-                   color=style.POSITION, label="tip error E, simulated finger")  # fmt: skip
-        table.plot(
-            errors, [1e-3 * pressure for pressure in PAPER],
-            [100.0 * value for value in PAPER.values()], "E of Xiang et al. (2024) [%]",
-            "pressure of Xiang et al. (2024) [kPa]", ls="", marker="s", color=style.LOST, ms=5,
-            label="E of Xiang et al. (2024), real finger",
-        )  # fmt: skip
-        errors.axhline(100.0 * LIMIT, color=style.MUTED, lw=0.8, ls=":")
-        errors.set_ylim(0.0, 1.08 * 100.0 * LIMIT)
-        errors.set_title("E = distance of the tips over the finger's length [%]")
-        handles, _ = figure.axes[0].get_legend_handles_labels()
-        more, _ = errors.get_legend_handles_labels()
-        style.legend(figure, [*handles, *more])
-        style.edge_labels(figure, x=over)
-    return Path(path)
-
-
-def summary(study: AccuracyStudy) -> str:
-    """Summarise the result in two sentences."""
-    errors = 100.0 * study.errors
-    worst = int(np.argmax(errors))
-    where = signed(1e-3 * float(study.pressures[worst]), 0)
-    verdict = "below" if errors[worst] < 100.0 * LIMIT else "NOT below"
-    return (
-        f"Over {len(errors)} pressures the tip of the model is at most {errors[worst]:.2f} % of "
-        f"the finger's length from the true one (at {where} kPa), {verdict} the {100 * LIMIT:g} % "
-        "of the paper. " + simulated_clause(study)
-    )
-
-
-def simulated_clause(study: AccuracyStudy) -> str:
-    """State that the reference is simulated, and how."""
-    return SIMULATED.format(links=len(study.reference.finger.links))
-
-
-def error_clause(study: AccuracyStudy) -> str:
-    """Describe E at the pressures of Xiang et al.'s table."""
-    text = ", ".join(f"{error} % at {pressure} kPa" for pressure, error, _ in table_rows(study))
-    return f"E is {text}."
-
-
-def angle_clause(study: AccuracyStudy) -> str:
-    """State the errors of picked and fitted angles."""
-    picked = np.array([sample.measured.angles for sample in study.samples]) - study.true_angles
-    fitted = angles_at(study.report.fit, study.pressures) - study.true_angles
-    rms = np.degrees(np.sqrt((picked**2).mean()))
-    smooth = np.degrees(np.sqrt((fitted**2).mean()))
-    largest_error = np.degrees(np.abs(picked).max())
-    return (
-        f"Picked angles are off by {rms:.2f}° rms and {largest_error:.2f}° at most, fitted ones by "
-        f"{smooth:.2f}° rms."
-    )
-
-
-def table_rows(study: AccuracyStudy) -> list[list[str]]:
-    """Return pressure [kPa], E [%] and published E [%] at the pressures of the paper's table."""
-    rows = []
-    for pressure, error in zip(study.pressures.tolist(), study.errors.tolist(), strict=True):
-        if pressure in PAPER:
-            cells = [signed(1e-3 * pressure, 0), f"{100 * error:.2f}", f"{100 * PAPER[pressure]:g}"]
-            rows.append(cells)
-    return rows

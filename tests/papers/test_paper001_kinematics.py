@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
+from examples.paper001.pieces import chord_pieces, mirrored, rigid_pieces, tip_error
 from softgrasp.mechanics.transforms import Array
-from softgrasp.twin.finger_pieces import (
-    chord_pieces,
-    flange_transform,
-    mirrored,
-    rigid_pieces,
-    tip_error,
-)
+from softgrasp.twin.finger_pieces import flange_transform, roots_in_flange
 
 MM = 1e-3
 LENGTHS = np.array([14.0, 14.0, 12.32, 15.39]) * MM
@@ -77,7 +75,7 @@ def test_eq_5_is_right_but_for_the_straight_finger() -> None:
 
 def test_rigid_pieces_are_no_arcs() -> None:
     """Sec. III-C2: 8.0 mm of 55.7 mm, 14 %, against the claimed error of less than 4 %."""
-    tip = rigid_pieces(RISING, FLAT, LENGTHS).tip
+    tip = rigid_pieces(RISING, FLAT, LENGTHS)[-1, :3, 3]
     assert tip / MM == pytest.approx((31.521155126, 0.0, 40.450863108), abs=1e-8)
     arc = arcs(RISING, FLAT)[:3, 3]
     assert np.linalg.norm(tip - arc) / MM == pytest.approx(7.985513308, abs=1e-8)
@@ -87,9 +85,9 @@ def test_rigid_pieces_are_no_arcs() -> None:
 
 def test_leaning_by_half_the_angle_mends_them() -> None:
     exact = chord_pieces(RISING, FORCED, LENGTHS)
-    assert exact.tip == pytest.approx(arcs(RISING, FORCED)[:3, 3], abs=1e-16)
+    assert exact[-1, :3, 3] == pytest.approx(arcs(RISING, FORCED)[:3, 3], abs=1e-16)
     # with pieces that keep their length 0.4 % is left
-    whole = chord_pieces(RISING, FLAT, LENGTHS, shorten=False).tip
+    whole = chord_pieces(RISING, FLAT, LENGTHS, shorten=False)[-1, :3, 3]
     apart = np.linalg.norm(whole - arcs(RISING, FLAT)[:3, 3])
     assert apart / MM == pytest.approx(0.2299000762, abs=1e-8)
 
@@ -98,19 +96,86 @@ def test_in_unitys_order_phi_rotates_the_pieces_after_it() -> None:
     """Ry(θ)·Rz(φ) is the paper's chain with every φ one piece later."""
     unity = rigid_pieces(RISING, FORCED, LENGTHS)
     later = rigid_pieces(RISING, np.append(0.0, FORCED[:-1]), LENGTHS, order="plane")
-    assert unity.points == pytest.approx(later.points, abs=1e-16)
-    assert unity.tip / MM == pytest.approx((30.121205008, 7.842254118, 40.792398254), abs=1e-8)
-    plane = rigid_pieces(RISING, FORCED, LENGTHS, order="plane").tip
+    assert unity[:, :3, 3] == pytest.approx(later[:, :3, 3], abs=1e-16)
+    assert unity[-1, :3, 3] / MM == pytest.approx(
+        (30.121205008, 7.842254118, 40.792398254), abs=1e-8
+    )
+    plane = rigid_pieces(RISING, FORCED, LENGTHS, order="plane")[-1, :3, 3]
     assert plane / MM == pytest.approx((28.998311500, 11.869862500, 40.610575590), abs=1e-7)
-    apart = np.linalg.norm(unity.tip - arcs(RISING, FORCED)[:3, 3])
+    apart = np.linalg.norm(unity[-1, :3, 3] - arcs(RISING, FORCED)[:3, 3])
     assert apart / MM == pytest.approx(8.3036924, abs=1e-6)
 
 
 def test_left_handed_axes_mirror_the_rotations_about_z() -> None:
     unity = rigid_pieces(RISING, FORCED, LENGTHS)
     seen = rigid_pieces(RISING, -FORCED, LENGTHS)
-    assert mirrored(unity.tops, "y") == pytest.approx(seen.tops, abs=1e-16)
-    assert mirrored(unity.points, "y") == pytest.approx(seen.points, abs=1e-16)
+    assert mirrored(unity, "y") == pytest.approx(seen, abs=1e-16)
+
+
+three_angles = st.lists(st.floats(-2.0, 2.0), min_size=3, max_size=3).map(np.array)
+THREE_LENGTHS = np.array([0.014, 0.02, 0.01])
+
+
+@settings(max_examples=40)
+@given(thetas=three_angles, phis=three_angles)
+def test_chords_end_where_arcs_end(thetas: np.ndarray, phis: np.ndarray) -> None:
+    chords = chord_pieces(thetas, phis, THREE_LENGTHS)
+    chain = sg.pcc.chain_frames(thetas / THREE_LENGTHS, phis, THREE_LENGTHS, "webster")
+    assert chords == pytest.approx(chain, abs=1e-15)
+
+
+@settings(max_examples=40)
+@given(thetas=three_angles, phis=three_angles, order=st.sampled_from(["unity", "plane"]))
+def test_pieces_keep_their_length_and_run_along_z(
+    thetas: np.ndarray, phis: np.ndarray, order: str
+) -> None:
+    pieces = rigid_pieces(thetas, phis, THREE_LENGTHS, order)
+    steps = np.diff(pieces[:, :3, 3], axis=0)
+    assert np.linalg.norm(steps, axis=1) == pytest.approx(THREE_LENGTHS)
+    assert steps == pytest.approx(THREE_LENGTHS[:, None] * pieces[1:, :3, 2], abs=1e-16)
+
+
+def test_unity_rotates_about_z_then_about_y() -> None:
+    """Extrinsic z, x, y of scipy is Unity's order of Euler angles."""
+    rotated = rigid_pieces([0.4], [0.7], [1.0])[-1, :3, :3]
+    assert rotated == pytest.approx(Rotation.from_euler("zxy", [0.7, 0.0, 0.4]).as_matrix())
+
+
+@pytest.mark.parametrize("order", ["unity", "plane"])
+def test_the_difference_from_arcs_vanishes_with_the_length_of_the_pieces(order: str) -> None:
+    """Twice as many pieces, half the error: it is of first order."""
+    apart = []
+    for count in (8, 16, 32):
+        lengths = np.full(count, 0.05 / count)
+        bends = np.full(count, 1.2 / count)
+        arc = sg.pcc.chain_transform(bends / lengths, 0.0 * bends, lengths)[:3, 3]
+        tip = rigid_pieces(bends, 0 * bends, lengths, order)[-1, :3, 3]
+        apart.append(np.linalg.norm(tip - arc))
+    assert apart[0] / apart[1] == pytest.approx(2.0, rel=0.02)
+    assert apart[1] / apart[2] == pytest.approx(2.0, rel=0.02)
+
+
+def test_mirroring_twice_changes_nothing() -> None:
+    frames = rigid_pieces([0.1, 0.2, 0.3], [1.0, 2.0, 3.0], THREE_LENGTHS)
+    for axis in ("x", "y", "z"):
+        assert np.linalg.det(mirrored(frames, axis)[:, :3, :3]) == pytest.approx(np.ones(4))
+        assert mirrored(mirrored(frames, axis), axis) == pytest.approx(frames)
+
+
+def test_tip_error_is_the_distance_over_the_length() -> None:
+    assert tip_error((0.03, 0.0, 0.04), (0.0, 0.0, 0.0), LENGTHS) == pytest.approx(0.05 / 0.05571)
+    both = tip_error([[0.03, 0, 0.04], [0, 0, 0]], [0, 0, 0], LENGTHS)
+    assert both == pytest.approx([0.05 / 0.05571, 0.0])
+
+
+def test_tip_error_does_not_depend_on_frame_and_unit() -> None:
+    random = np.random.default_rng(0)
+    tip, reference = random.normal(size=(2, 20, 3))
+    rotation, shift = Rotation.random(rng=1).as_matrix(), random.normal(size=3)
+    moved = tip_error(tip @ rotation.T + shift, reference @ rotation.T + shift, LENGTHS)
+    assert moved == pytest.approx(tip_error(tip, reference, LENGTHS))
+    millimetres = tip_error(1e3 * tip, 1e3 * reference, 1e3 * LENGTHS)
+    assert millimetres == pytest.approx(tip_error(tip, reference, LENGTHS))
 
 
 def test_eq_4_wants_radians() -> None:
@@ -144,7 +209,7 @@ def test_eq_6_and_8_need_the_mount_that_is_not_specified() -> None:
     flange = flange_transform((0.4, 0.0, 0.5), (0.0, 1.0, 0.0, 0.0))
     mount = sg.twin.MountedPose(position=(0.0, 0.0, 0.06))
     gripper = sg.twin.GripperMount.around_axis(3, 0.03, mount=mount)
-    tips = sg.twin.mounted_fingers(flange, gripper, RISING, FLAT, LENGTHS)[:, -1, :3, 3]
+    tips = (flange @ roots_in_flange(gripper) @ arcs(RISING, FLAT))[:, :3, 3]
     without = (flange @ arcs(RISING, FLAT))[:3, 3]
     away = tip_error(tips, np.tile(without, (3, 1)), LENGTHS)
     assert (away > 1.0).all()

@@ -1,4 +1,4 @@
-"""Tools of softgrasp twin: fit, poses, pick and accuracy."""
+"""Tools of softgrasp twin: fit and pick."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
+from examples.paper001.accuracy import STATIONS, reference_finger, shape_at
+from examples.paper001.images import RgbdTestRig, rgbd_camera
 from softgrasp import assets
 from softgrasp.cli import terminal
-from softgrasp.twin.accuracy import reference_finger, shape_at
 from softgrasp.twin.files import (
     load_piece_angles,
     load_pressure_fit,
     save_camera,
 )
-from softgrasp.twin.report import WRITTEN
-from softgrasp.twin.synthetic_rgbd import RgbdTestRig, rgbd_camera
 from tests.conftest import Run, files_in
 
 LENGTHS = ("--lengths-mm", "14,14,12.32,15.39")
@@ -38,12 +37,7 @@ def table(tmp_path: Path) -> Path:
 def test_a_fit_with_its_files_and_summary(run: Run, table: Path, tmp_path: Path) -> None:
     ran = run("twin", "fit", table.name, *LENGTHS, "--sigma-deg", "0.3", "--out", "fit")
     assert ran.code == 0, ran.err
-    assert files_in(tmp_path / "fit") == [
-        "pressure_fit.csv",
-        "pressure_fit.png",
-        "pressure_fit.yaml",
-        "result.json",
-    ]
+    assert files_in(tmp_path / "fit") == ["pressure_fit.yaml", "result.json"]
     lines = ran.out.splitlines()
     assert lines[:4] == [
         "fit        angles: 43 samples of 4 pieces, valid from -90 to 120 kPa",
@@ -65,9 +59,9 @@ def test_a_fit_with_its_files_and_summary(run: Run, table: Path, tmp_path: Path)
     assert np.array(document["angles_rad"]) == pytest.approx(load_piece_angles(table).angles)
 
 
-def test_a_shipped_table_has_lengths_and_the_figure_is_optional(run: Run, tmp_path: Path) -> None:
+def test_a_shipped_table_has_lengths(run: Run, tmp_path: Path) -> None:
     assert run("twin", "fit", "four_piece").code == 0
-    ran = run("twin", "fit", "four_piece", "--no-report", "--json")
+    ran = run("twin", "fit", "four_piece", "--json")
     assert ran.code == 0
     assert files_in(tmp_path / "out/four_piece_2") == ["pressure_fit.yaml", "result.json"]
     assert ran.json["accepted"] is None
@@ -77,7 +71,7 @@ def test_a_shipped_table_has_lengths_and_the_figure_is_optional(run: Run, tmp_pa
 def test_curves_that_bend_back_are_reported_or_refused(run: Run, tmp_path: Path) -> None:
     rows = [f"{p},{4 * (p / 100) ** 2 + p / 100}" for p in range(-100, 101, 10)]
     Path("back.csv").write_text("\n".join(["pressure_kpa,angle_1_deg", *rows]), encoding="utf-8")
-    words = ("twin", "fit", "back.csv", "--lengths-mm", "10", "--no-report")
+    words = ("twin", "fit", "back.csv", "--lengths-mm", "10")
     message = "piece 1 bends back by 3.06° from -100 to -12.5 kPa"
     ran = run(*words)
     assert ran.code == 0
@@ -104,13 +98,6 @@ def test_curves_that_bend_back_are_reported_or_refused(run: Run, tmp_path: Path)
          "known: four_piece"),
         (("fit", "angles.csv", *LENGTHS, "--sigma-deg", "-1"), "sigma: expected a number above 0, "
          "found -0.0174533"),
-        (("poses", "--fit", "four_piece"), "--fit and --pressure-kpa: expected both or none, found "
-         "one"),
-        (("poses", "--fit", "four_piece", "--pressure-kpa", "125"), "pressure: expected measured "
-         "pressures from -90 to 120 kPa, found 125 kPa"),
-        (("poses", "--fit", "four_piece", "--pressure-kpa", "9", "--theta-deg", "1,1,1,1"),
-         "--theta-deg: expected it or --fit, found both"),
-        (("poses", "--phi-deg", "1,2"), "--phi-deg: expected one for each of 4 pieces, found 2"),
     ],
 )  # fmt: skip
 def test_invalid_options_are_reported(
@@ -120,35 +107,6 @@ def test_invalid_options_are_reported(
     assert ran.code == 2
     assert ran.err == f"softgrasp: error: {sentence}\n"
     assert files_in(tmp_path) == ["angles.csv"]
-
-
-def test_poses_of_both_models(run: Run, tmp_path: Path) -> None:
-    tip = np.array([[0.0235, 0.0091, 0.0456], [0.0235, 0.0091, 0.0458]])
-    rows = np.column_stack([[0.0, 1.0], tip])
-    np.savetxt(tmp_path / "tips.csv", rows, delimiter=",", header="time_s,x_m,y_m,z_m", comments="")
-    ran = run("twin", "poses", "--measured", "tips.csv", "--out", "poses", "--json")
-    assert ran.code == 0, ran.err
-    assert files_in(tmp_path / "poses") == ["poses.csv", "poses.png", "result.json"]
-    flat = {row["model"]: row for row in ran.json["flat"]}
-    assert flat["rigid_unity"]["from_arcs_m"] == pytest.approx(7.985513e-3, abs=1e-9)
-    assert flat["rigid_unity"]["from_arcs_fraction"] == pytest.approx(0.14334, abs=1e-5)
-    forced = {row["model"]: row for row in ran.json["forced"]}
-    assert forced["arcs_webster"]["tip_m"] == pytest.approx(
-        (23.467175592e-3, 9.11339472e-3, 45.594418849e-3), abs=1e-11
-    )
-    assert forced["arcs_bishop"]["tip_m"] == pytest.approx(
-        (25.036400161e-3, 3.607157974e-3, 45.509720538e-3), abs=1e-11
-    )
-    apart = np.linalg.norm(np.array(forced["arcs_webster"]["tip_m"]) - tip.mean(axis=0))
-    assert forced["arcs_webster"]["from_measured_fraction"] == pytest.approx(apart / 0.05571)
-    assert forced["rigid_unity"]["from_measured_fraction"] > 0.14
-
-
-def test_poses_of_a_fit(run: Run) -> None:
-    ran = run("twin", "poses", "--fit", "four_piece", "--pressure-kpa", "-90")
-    assert ran.code == 0, ran.err
-    assert "0      rigid pieces, Unity's order (III-C2)  -" in ran.out  # bent outwards
-    assert ran.out.splitlines()[-2].startswith("files  out/poses/result.json")
 
 
 def test_shipped_twins_are_listed(run: Run) -> None:
@@ -162,7 +120,7 @@ def test_the_verbs_of_the_twin_have_help(run: Run) -> None:
     ran = run("twin")
     assert ran.code == 2
     assert "fit " in ran.err
-    assert "poses " in ran.err
+    assert "pick " in ran.err
     help_ = " ".join(run("twin", "fit", "--help").out.split())
     assert "Example: softgrasp twin fit four_piece --sigma-deg 0.3" in help_
 
@@ -180,7 +138,7 @@ class Case:
     def __init__(self, directory: Path) -> None:
         reference = reference_finger()
         self.truth = np.degrees(shape_at(reference, 100e3).piece_angles)
-        rig = RgbdTestRig(reference.finger, reference.stations, rgbd_camera(640))
+        rig = RgbdTestRig(reference, STATIONS, rgbd_camera(640))
         marks = rig.marks(shape_at(reference, 100e3).joint_angles)
         self.line, self.middle = words(marks.pixels["line"]), words(marks.pixels["middle"])
         pairs = np.stack([marks.pixels["upper"], marks.pixels["lower"]], axis=1)
@@ -267,29 +225,3 @@ def test_invalid_input_is_reported(run: Run, case: Case, options: tuple[str, ...
     assert ran.code == 2
     assert sentence in ran.err
     assert len(ran.err.splitlines()) == 1
-
-
-def test_accuracy_without_a_report(run: Run, tmp_path: Path) -> None:
-    ran = run(
-        "twin", "accuracy", "--quick", "--step-kpa", "50", "--no-report", "--out", "a", "--json"
-    )
-    assert ran.code == 0, ran.err
-    assert files_in(tmp_path / "a") == ["accuracy.csv", "angles.csv", "fit.yaml"]
-    assert ran.json["reference"] == "simulated"
-    assert ran.json["largest_percent"] < 4.0
-    assert len(load_pressure_fit(tmp_path / "a" / "fit.yaml").lengths) == 4
-    text = (tmp_path / "a" / "accuracy.csv").read_text("utf-8")
-    assert "SIMULATED" in text.splitlines()[0]
-
-
-@pytest.mark.slow
-def test_accuracy_with_images_and_page(run: Run, tmp_path: Path) -> None:
-    ran = run("twin", "accuracy", "--quick", "--step-kpa", "30", "--out", "a")
-    assert ran.code == 0, ran.err
-    assert files_in(tmp_path / "a") == sorted(WRITTEN)
-    text = (tmp_path / "a" / "accuracy.csv").read_text("utf-8")
-    assert "SIMULATED" in text.splitlines()[0]  # not replaced by the numbers of a figure
-    page = (tmp_path / "a" / "report.html").read_text("utf-8")
-    assert page.count('<img src="data:image/') == 2
-    assert "simulated, not measured" in page
-    assert "simulated, not measured" in ran.out

@@ -1,4 +1,4 @@
-"""Files of twins: cameras, twins, fits, angles, tips, flange poses; round trips and errors."""
+"""Files of twins: cameras, twins, fits, angles, flange poses; round trips and errors."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ from softgrasp.twin.description import GripperMount, Twin
 from softgrasp.twin.files import (
     COLUMNS,
     PieceAngles,
-    TipPoints,
     json_object,
     load_camera,
     load_piece_angles,
     load_pressure_fit,
-    load_tip_points,
     load_twin,
     row_of,
     sample_from,
@@ -33,7 +31,7 @@ from softgrasp.twin.files import (
     save_piece_angles,
     save_pressure_fit,
 )
-from softgrasp.twin.piecewise_bending import angles_at, curve_errors, fit_pressures, reversals
+from softgrasp.twin.piecewise_bending import angles_at, fit_pressures, reversals
 from tests.twin.robots import apart, robot
 
 CAMERA = PinholeCamera(
@@ -233,36 +231,6 @@ def test_invalid_tables_of_angles_are_refused(
     assert str(refused.value) == sentence
 
 
-def test_measured_tips_are_read_exactly(tmp_path: Path) -> None:
-    random = np.random.default_rng(1)
-    points = TipPoints(np.cumsum(random.uniform(0.01, 0.02, 9)), random.normal(size=(9, 3)))
-    rows = np.column_stack([points.time, points.position])
-    path = tmp_path / "tips.csv"
-    np.savetxt(path, rows, "%.17g", ",", header="time_s,x_m,y_m,z_m", comments="")
-    again = load_tip_points(path)
-    assert (again.time == points.time).all()
-    assert (again.position == points.position).all()
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("time_s,x_m,y_m\n0,0,0", "t.csv:1: expected the columns time_s, x_m, y_m, z_m, found "
-         "time_s, x_m, y_m"),
-        ("time_s,x_m,y_m,z_m\n1,0,0,0\n0.5,0,0,0", "t.csv:3: time_s: expected a time after 1 s, "
-         "found 0.5 s"),
-    ],
-)  # fmt: skip
-def test_invalid_tips_are_refused(
-    text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("t.csv").write_text(text, encoding="utf-8")
-    with pytest.raises(DescriptionError) as refused:
-        load_tip_points("t.csv")
-    assert str(refused.value) == sentence
-
-
 @pytest.mark.skipif(not MAKER.exists(), reason="the scripts of assets are not in a wheel")
 def test_the_shipped_fit_is_made_by_its_script(tmp_path: Path) -> None:
     """And its curves are nearer than 0.4 σ to the finger without noise."""
@@ -280,7 +248,8 @@ def test_the_shipped_fit_is_made_by_its_script(tmp_path: Path) -> None:
     assert report.accepted
     some = table.pressures[::3]
     truth = np.array([made["true_angles"](pressure) for pressure in some])
-    assert (curve_errors(fit, some, truth) < 0.4 * made["NOISE"]).all()
+    errors = np.sqrt(((angles_at(fit, some) - truth) ** 2).mean(axis=0))
+    assert (errors < 0.4 * made["NOISE"]).all()
     # of the order of the paper's finger, and bent back by suction
     assert ((np.degrees(angles_at(fit, 1e5)) > 10) & (np.degrees(angles_at(fit, 1e5)) < 25)).all()
     assert (np.degrees(angles_at(fit, -9e4)) < -5).all()

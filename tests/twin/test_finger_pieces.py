@@ -1,4 +1,4 @@
-"""Shapes of fingers on a flange, kinematic models and tip errors, against known laws."""
+"""Shapes of fingers on a flange, against known laws."""
 
 from __future__ import annotations
 
@@ -18,13 +18,8 @@ from softgrasp.twin.description import GripperMount, MountedPose
 from softgrasp.twin.files import load_twin
 from softgrasp.twin.finger_pieces import (
     arm_joints,
-    chord_pieces,
     flange_transform,
-    mirrored,
-    mounted_fingers,
-    rigid_pieces,
     roots_in_flange,
-    tip_error,
     twin_shape,
 )
 from softgrasp.twin.flange_server import SimulatedRobot
@@ -38,6 +33,12 @@ FLAT = np.zeros(4)
 MOUNT = MountedPose(position=(0.0, 0.0, 0.05), quaternion=(np.cos(0.2), 0.0, 0.0, np.sin(0.2)))
 THREE = GripperMount.around_axis(3, 0.03, height=0.02, mount=MOUNT)
 parts = st.floats(-1.0, 1.0)
+
+
+def mounted_fingers(flange: np.ndarray) -> np.ndarray:
+    """Frames along the three fingers in the robot's base frame, root to tip, (3, 5, 4, 4)."""
+    finger = pcc.chain_frames(BENDS / LENGTHS, FLAT, LENGTHS, "webster")
+    return flange @ roots_in_flange(THREE)[:, None] @ finger
 
 
 @settings(max_examples=50)
@@ -55,7 +56,7 @@ def test_the_flange_rotation_agrees_with_scipy(rotation: tuple, position: tuple)
 
 def test_fingers_are_the_product_of_all_frames() -> None:
     flange = flange_transform((0.4, -0.1, 0.5), (0.5, 0.5, -0.5, 0.5))
-    result = mounted_fingers(flange, THREE, BENDS, FLAT, LENGTHS)
+    result = mounted_fingers(flange)
     assert result.shape == (3, 5, 4, 4)
     own = pcc.chain_frames(BENDS / LENGTHS, FLAT, LENGTHS, "webster")
     mount = translate(z=0.05) @ rotate_about("z", 0.4)
@@ -66,7 +67,7 @@ def test_fingers_are_the_product_of_all_frames() -> None:
 
 
 def test_the_fingers_stay_alike_around_the_axis() -> None:
-    tips = mounted_fingers(np.eye(4), THREE, BENDS, FLAT, LENGTHS)[:, -1, :3, 3]
+    tips = mounted_fingers(np.eye(4))[:, -1, :3, 3]
     axis = rotate_about("z", 2.0 * np.pi / 3)[:3, :3]
     assert tips[[1, 2, 0]] == pytest.approx(tips @ axis.T, abs=1e-15)
     # they bend towards the axis, by as much as one finger alone
@@ -76,20 +77,12 @@ def test_the_fingers_stay_alike_around_the_axis() -> None:
 
 
 def test_moving_the_robot_moves_all_and_bends_nothing() -> None:
-    still = mounted_fingers(np.eye(4), THREE, BENDS, FLAT, LENGTHS)
+    still = mounted_fingers(np.eye(4))
     flange = flange_transform((1.0, 2.0, 3.0), (0.1, 0.7, 0.1, 0.7))
-    moved = mounted_fingers(flange, THREE, BENDS, FLAT, LENGTHS)
+    moved = mounted_fingers(flange)
     assert np.linalg.inv(flange) @ moved == pytest.approx(still, abs=1e-15)
     spans = [np.linalg.norm(np.diff(one[..., :3, 3], axis=1), axis=-1) for one in (still, moved)]
     assert spans[0] == pytest.approx(spans[1])
-
-
-def test_each_finger_may_bend_independently() -> None:
-    bends = np.array([BENDS, 0.5 * BENDS, 0.0 * BENDS])
-    result = mounted_fingers(np.eye(4), THREE, bends, FLAT, LENGTHS)
-    same = mounted_fingers(np.eye(4), THREE, 0.5 * BENDS, FLAT, LENGTHS)
-    assert result[1] == pytest.approx(same[1])
-    assert result[2, -1, 2, 3] == pytest.approx(0.05 + 0.02 + LENGTHS.sum())
 
 
 def test_tilted_fingers_lean_outwards() -> None:
@@ -116,129 +109,11 @@ def test_a_quaternion_near_one_is_normalised_another_refused() -> None:
             MountedPose(quaternion=wrong)
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"flange": np.eye(3)}, "flange: expected (4, 4), found shape (3, 3)"),
-        ({"thetas": np.zeros(3)}, "thetas: expected angles of shape (4,) or (3, 4), found (3,)"),
-        ({"phis": np.zeros((2, 4))}, "phis: expected angles of shape (4,) or (3, 4), found (2, 4)"),
-    ],
-)
-def test_inconsistent_shapes_are_refused(change: dict, sentence: str) -> None:
-    given_ = {"flange": np.eye(4), "thetas": BENDS, "phis": FLAT} | change
-    with pytest.raises(DescriptionError) as refused:
-        mounted_fingers(gripper=THREE, lengths=LENGTHS, **given_)
-    assert str(refused.value) == sentence
-
-
 def test_a_flange_without_numbers_is_refused() -> None:
     with pytest.raises(DescriptionError, match="expected a position of 3 and a quaternion of 4"):
         flange_transform((0, 0), (1, 0, 0, 0))
     with pytest.raises(DescriptionError, match="expected 1 to 100 fingers, found 0"):
         GripperMount.around_axis(0, 0.03)
-
-
-angles = st.lists(st.floats(-2.0, 2.0), min_size=3, max_size=3).map(np.array)
-RIGID_PIECES_LENGTHS = np.array([0.014, 0.02, 0.01])
-
-
-@settings(max_examples=40)
-@given(thetas=angles, phis=angles)
-def test_chords_end_where_arcs_end(thetas: np.ndarray, phis: np.ndarray) -> None:
-    chords = chord_pieces(thetas, phis, RIGID_PIECES_LENGTHS)
-    chain = pcc.chain_frames(thetas / RIGID_PIECES_LENGTHS, phis, RIGID_PIECES_LENGTHS, "webster")
-    assert chords.tops == pytest.approx(chain[1:], abs=1e-15)
-    assert chords.points == pytest.approx(chain[:, :3, 3], abs=1e-15)
-
-
-@settings(max_examples=40)
-@given(thetas=angles, phis=angles, order=st.sampled_from(["unity", "plane"]))
-def test_pieces_keep_their_length_and_run_along_z(
-    thetas: np.ndarray, phis: np.ndarray, order: str
-) -> None:
-    pieces = rigid_pieces(thetas, phis, RIGID_PIECES_LENGTHS, order)
-    ways = np.diff(pieces.points, axis=0)
-    assert np.linalg.norm(ways, axis=1) == pytest.approx(RIGID_PIECES_LENGTHS)
-    assert ways == pytest.approx(
-        RIGID_PIECES_LENGTHS[:, None] * pieces.bottoms[:, :3, 2], abs=1e-16
-    )
-    assert pieces.tip == pytest.approx(pieces.points[-1])
-
-
-def test_unity_rotates_about_z_then_about_y() -> None:
-    """Extrinsic z, x, y of scipy is Unity's order of Euler angles."""
-    rotated = rigid_pieces([0.4], [0.7], [1.0]).tops[0, :3, :3]
-    assert rotated == pytest.approx(Rotation.from_euler("zxy", [0.7, 0.0, 0.4]).as_matrix())
-
-
-@pytest.mark.parametrize("order", ["unity", "plane"])
-def test_the_difference_from_arcs_vanishes_with_the_length_of_the_pieces(order: str) -> None:
-    """Twice as many pieces, half the error: it is of first order."""
-    apart = []
-    for count in (8, 16, 32):
-        lengths = np.full(count, 0.05 / count)
-        bends = np.full(count, 1.2 / count)
-        arc = pcc.chain_transform(bends / lengths, 0.0 * bends, lengths)[:3, 3]
-        apart.append(np.linalg.norm(rigid_pieces(bends, 0 * bends, lengths, order).tip - arc))
-    assert apart[0] / apart[1] == pytest.approx(2.0, rel=0.02)
-    assert apart[1] / apart[2] == pytest.approx(2.0, rel=0.02)
-
-
-def test_mirroring_twice_changes_nothing() -> None:
-    frames = rigid_pieces([0.1, 0.2, 0.3], [1.0, 2.0, 3.0], RIGID_PIECES_LENGTHS).tops
-    for axis in ("x", "y", "z"):
-        assert np.linalg.det(mirrored(frames, axis)[:, :3, :3]) == pytest.approx(np.ones(3))
-        assert mirrored(mirrored(frames, axis), axis) == pytest.approx(frames)
-
-
-@pytest.mark.parametrize(
-    ("given_", "sentence"),
-    [
-        (([0.1], [0.1, 0.2], [1.0]), "expected one value per segment in each, found shapes "
-         "thetas (1,), phis (2,), lengths (1,)"),
-        (([0.1], [0.1], [0.0]), "expected finite angles and lengths above 0, found [0.1] "
-         "and [0.1], lengths [0.]"),
-        (([0.1], [0.1], [1.0], "unty"), "expected an order of rotations, found 'unty'; did you "
-         "mean 'unity'? known: plane, unity"),
-    ],
-)  # fmt: skip
-def test_invalid_pieces_are_refused(given_: tuple, sentence: str) -> None:
-    with pytest.raises(DescriptionError) as refused:
-        rigid_pieces(*given_)
-    assert str(refused.value) == sentence
-
-
-def test_tip_error_is_the_distance_over_the_length() -> None:
-    assert tip_error((0.03, 0.0, 0.04), (0.0, 0.0, 0.0), LENGTHS) == pytest.approx(0.05 / 0.05571)
-    both = tip_error([[0.03, 0, 0.04], [0, 0, 0]], [0, 0, 0], LENGTHS)
-    assert both == pytest.approx([0.05 / 0.05571, 0.0])
-
-
-def test_tip_error_does_not_depend_on_frame_and_unit() -> None:
-    random = np.random.default_rng(0)
-    tip, reference = random.normal(size=(2, 20, 3))
-    rotation, shift = Rotation.random(rng=1).as_matrix(), random.normal(size=3)
-    moved = tip_error(tip @ rotation.T + shift, reference @ rotation.T + shift, LENGTHS)
-    assert moved == pytest.approx(tip_error(tip, reference, LENGTHS))
-    millimetres = tip_error(1e3 * tip, 1e3 * reference, 1e3 * LENGTHS)
-    assert millimetres == pytest.approx(tip_error(tip, reference, LENGTHS))
-
-
-@pytest.mark.parametrize(
-    ("tip", "reference", "lengths", "sentence"),
-    [
-        ((0, 0), (0, 0, 0), LENGTHS, "tip: expected points (..., 3) of finite numbers, found shape "
-         "(2,)"),
-        ((0, 0, 0), (0, 0, np.nan), LENGTHS, "reference: expected points (..., 3) of finite "
-         "numbers, found shape (3,)"),
-        ((0, 0, 0), (0, 0, 0), [0.0], "lengths: expected lengths above 0, found [0.]"),
-    ],
-)  # fmt: skip
-def test_invalid_points_are_refused(tip: tuple, reference: tuple, lengths: object,
-                                     sentence: str) -> None:  # fmt: skip
-    with pytest.raises(DescriptionError) as refused:
-        tip_error(tip, reference, lengths)
-    assert str(refused.value) == sentence
 
 
 TWIN = load_twin()
@@ -250,14 +125,12 @@ def test_a_shape_is_that_of_the_mounted_fingers(pressure: float) -> None:
     flange = ROBOT.sample_at(3.3)
     twin = TWIN.replace(phis=(0.2, 0.1, 0.05, 0.0))
     shape = twin_shape(twin, pressure, flange)
-    target = mounted_fingers(
-        flange_transform(flange.position, flange.quaternion),
-        twin.gripper,
-        angles_at(twin.finger, pressure),
-        twin.phis,
-        twin.finger.lengths,
-        twin.frame,
+    lengths = np.array(twin.finger.lengths)
+    finger = pcc.chain_frames(
+        angles_at(twin.finger, pressure) / lengths, twin.phis, lengths, twin.frame
     )
+    base = flange_transform(flange.position, flange.quaternion)
+    target = base @ roots_in_flange(twin.gripper)[:, None] @ finger
     np.testing.assert_allclose(shape.roots[:, None] @ shape.frames, target, atol=1e-12)
     np.testing.assert_allclose(shape.tips, target[:, -1, :3, 3], atol=1e-12)
     assert shape.bend == pytest.approx(angles_at(twin.finger, pressure).sum())

@@ -16,7 +16,6 @@ from softgrasp.twin.piecewise_bending import (
     Reversal,
     angles_at,
     bend_range,
-    curve_errors,
     fit_pressures,
     pressure_for,
     pressures_for,
@@ -43,6 +42,11 @@ SIGMA = float(np.radians(0.3))
 def noisy(seed: int, sigma: float = SIGMA) -> FitReport:
     noise = np.random.default_rng(seed).normal(0.0, sigma, (len(PRESSURES), 4))
     return fit_pressures(PRESSURES, angles_at(TRUTH, PRESSURES) + noise, LENGTHS, sigma=sigma)
+
+
+def curve_errors(fit: PressureFit, pressures: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Root mean square distance of the curves from true angles [rad], (n,)."""
+    return np.sqrt(np.mean((angles_at(fit, pressures) - truth) ** 2, axis=0))
 
 
 def one_piece(*coefficients: float, pressures: tuple[float, float] = (-1e5, 1e5)) -> PressureFit:

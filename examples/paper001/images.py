@@ -1,15 +1,16 @@
 """Render synthetic RGB-D images of a finger with known angles, to test picking with.
 
 ``RgbdTestRig`` poses a finger with coloured marks at its cuts in MuJoCo, projects the marks, and
-renders colour and depth images with the distortion of the camera. ``softgrasp twin accuracy``
-uses it.
+renders colour and depth images with the distortion of the camera. ``find_marks`` and ``in_order``
+detect the marks in an image.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import atan, degrees
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -27,6 +28,7 @@ from softgrasp.model.visual import Rgba, add_plain_background
 from softgrasp.rendering import Camera, open_renderer
 from softgrasp.rendering.rays import Caster
 from softgrasp.vision.image import Image, opencv
+from softgrasp.vision.segmentation import hsv_of
 
 DISTANCE = 0.35
 """Distance of the camera from the visible side of the finger [m]."""
@@ -53,28 +55,33 @@ EDGE = 1.5e-3
 LINE = (-0.019, -0.002)
 """Positions of the marks of the reference line, along the finger from its base [m]."""
 CLAMP_LENGTH = 0.05
+HUE_REACH_DEG = 20.0
+"""Largest difference of the hue of a mark [deg]."""
+MIN_SATURATION = 0.30
+MIN_AREA = 12
+"""Smallest area of a mark [pixels]."""
+UNSEEN = {"contype": 0, "conaffinity": 0}
 
 
-@dataclass(frozen=True, eq=False)
-class SeenMarks:
-    """True positions of the marks in a rendered image of a finger."""
+class SeenMarks(NamedTuple):
+    """True positions of the marks in an image, by row of marks.
+
+    The rows are ``upper``, ``middle`` and ``lower`` with a mark per cut, and ``line`` with two.
+    """
 
     pixels: dict[str, Array]
-    """Pixels by row of marks: ``upper``, ``middle`` and ``lower`` at the cuts, (n + 1, 2), and
-    ``line``, (2, 2) [pixels]."""
+    """Columns and rows [pixels], (n + 1, 2) and (2, 2)."""
     depths: dict[str, Array]
     """Depths along the camera's axis [m], (n + 1,) and (2,)."""
 
 
-@dataclass(frozen=True, eq=False)
-class RgbdImage:
-    """A colour image with its depths and true marks."""
+class RgbdImage(NamedTuple):
+    """A colour image with its depths."""
 
     image: Image
     """RGB image, (height, width, 3)."""
     depth: Array
     """Depth along the camera's axis [m], (height, width); 0 for the background."""
-    marks: SeenMarks
 
 
 class RgbdTestRig:
@@ -84,115 +91,96 @@ class RgbdTestRig:
         finger: Planar finger.
         stations: Positions of the cuts along it, base and tip included [m], (n + 1,).
         camera: Camera; its distortion is applied to the images.
-        camera_angles: Rotation of the camera about the finger, sideways and upwards [rad].
-        distance: Distance of the camera from the finger's side [m].
     """
 
     def __init__(
-        self,
-        finger: SoftFinger,
-        stations: ArrayLike,
-        camera: PinholeCamera | None = None,
-        *,
-        camera_angles: tuple[float, float] = (0.0, 0.0),
-        distance: float = DISTANCE,
+        self, finger: SoftFinger, stations: ArrayLike, camera: PinholeCamera | None = None
     ) -> None:
         self.camera = camera or rgbd_camera()
         self.stations = np.asarray(stations, dtype=float)
         self._model = rgbd_model(finger, self.stations)
         self._data = mujoco.MjData(self._model)
-        lens = self.camera
-        fovy = 2.0 * degrees(atan(0.5 * MARGIN * lens.height / lens.fy))
+        fovy = 2.0 * degrees(atan(0.5 * MARGIN * self.camera.height / self.camera.fy))
         target = (CENTER[0], -0.5 * finger.links[0].size[1], CENTER[1])
-        self._view = Camera(
-            target, distance, 90.0 + degrees(camera_angles[0]), degrees(camera_angles[1]), fovy
-        )
+        self._view = Camera(target, DISTANCE, 90.0, 0.0, fovy)
 
     def marks(self, joint_angles: ArrayLike) -> SeenMarks:
         """Project the marks of the bent finger, without rendering.
 
         Args:
             joint_angles: Rotations of the hinges, positive downwards [rad], (m,).
+
+        Raises:
+            DescriptionError: Another number of angles.
         """
         self._pose(joint_angles)
-        counts = dict.fromkeys(MARKS, len(self.stations)) | {"line": 2}
-        points_of_row = {
-            row: self._in_camera(mark_positions(self._model, self._data, row, count))
-            for row, count in counts.items()
-        }
-        return SeenMarks(
-            {row: project(self.camera, points) for row, points in points_of_row.items()},
-            {row: points[:, 2] for row, points in points_of_row.items()},
-        )
+        right, up, forward = self._view.axes()
+        pixels, depths = {}, {}
+        for row in MARKS:
+            count = 2 if row == "line" else len(self.stations)
+            ids = [self._model.geom(f"{row}{index}").id for index in range(count)]
+            away = self._data.geom_xpos[ids] - self._view.position
+            points = away @ np.array([right, -up, forward]).T
+            pixels[row], depths[row] = project(self.camera, points), points[:, 2]
+        return SeenMarks(pixels, depths)
 
     def image(
-        self,
-        joint_angles: ArrayLike,
-        *,
-        depth_noise: float = 0.0,
-        seed: int = 0,
-        renderer: str = "raycast",
+        self, joint_angles: ArrayLike, *, depth_noise: float = 0.0, seed: int = 0
     ) -> RgbdImage:
-        """Render the bent finger.
+        """Render the bent finger with the ray caster, which gives the same image on every host.
 
         Args:
             joint_angles: Rotations of the hinges [rad], (m,).
             depth_noise: Standard deviation of the depth of a pixel [m].
             seed: Seed of the noise.
-            renderer: As for ``open_renderer``; the ray caster renders the same image on every
-                host.
+
+        Raises:
+            DescriptionError: Another number of angles.
         """
-        marks = self.marks(joint_angles)
-        plane = self._pixel_plane
-        depth = self._depths(plane)
+        self._pose(joint_angles)
+        depth = self._depths()
         noise = np.random.default_rng(seed).normal(0.0, depth_noise, depth.shape)
-        drawn = self._drawn(plane, renderer)
-        return RgbdImage(drawn, np.where(depth > 0.0, depth + noise, 0.0), marks)
+        return RgbdImage(self._drawn(), np.where(depth > 0.0, depth + noise, 0.0))
 
     def _pose(self, joint_angles: ArrayLike) -> None:
         angles = np.asarray(joint_angles, dtype=float)
-        if angles.shape != (self._model.nq,) or not np.isfinite(angles).all():
+        if angles.shape != (self._model.nq,):
             raise DescriptionError(
-                f"expected {self._model.nq} finite angles, found shape {angles.shape}",
+                f"expected {self._model.nq} angles, found shape {angles.shape}",
                 field="joint_angles",
             )
         self._data.qpos[:] = angles
         mujoco.mj_forward(self._model, self._data)
 
-    def _in_camera(self, points: Array) -> Array:
-        right, up, forward = self._view.axes()
-        return np.asarray((points - self._view.position) @ np.array([right, -up, forward]).T)
-
     @cached_property
-    def _pixel_plane(self) -> Array:
+    def _plane(self) -> Array:
         """Undistorted points at depth 1 of the middles of all pixels, (height, width, 2)."""
         columns, rows = np.meshgrid(
             np.arange(self.camera.width) + 0.5, np.arange(self.camera.height) + 0.5
         )
         return undistort(self.camera, np.stack([columns, rows], axis=-1))
 
-    def _drawn(self, plane: Array, renderer: str) -> Image:
+    def _drawn(self) -> Image:
         """Render the image without distortion and resample it with distortion."""
         cv2 = opencv()
-        lens, scale = self.camera, MARGIN
-        size = round(scale * lens.width), round(scale * lens.height)
-        with open_renderer(self._model, *size, renderer) as drawing:
+        size = round(MARGIN * self.camera.width), round(MARGIN * self.camera.height)
+        with open_renderer(self._model, *size, "raycast") as drawing:
             sharp = drawing.draw(self._data, self._view)
         focal = 0.5 * size[1] / np.tan(0.5 * np.radians(self._view.fovy_deg))
         # OpenCV counts from the middle of the first pixel
-        columns = focal * plane[..., 0] + 0.5 * size[0] - 0.5
-        rows = focal * plane[..., 1] + 0.5 * size[1] - 0.5
-        maps = columns.astype(np.float32), rows.astype(np.float32)
+        maps = [
+            (focal * self._plane[..., k] + 0.5 * size[k] - 0.5).astype(np.float32) for k in (0, 1)
+        ]
         return np.asarray(
             cv2.remap(sharp, *maps, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
         )
 
-    def _depths(self, plane: Array) -> Array:
+    def _depths(self) -> Array:
         right, up, forward = self._view.axes()
         caster = Caster(self._model, self._data)
-        depth = np.zeros(plane.shape[:2])
-        for start in range(0, len(plane), ROWS):
-            part = plane[start : start + ROWS]
+        depth = np.zeros(self._plane.shape[:2])
+        for start in range(0, len(depth), ROWS):
+            part = self._plane[start : start + ROWS]
             vectors = part[..., :1] * right - part[..., 1:] * up + forward
             hits = caster.hits(self._view.position, vectors.reshape(-1, 3))
             depths = np.where(hits.geom >= 0, hits.distance, 0.0)
@@ -233,9 +221,6 @@ def rgbd_model(finger: SoftFinger, stations: Array) -> mujoco.MjModel:
         finger: Planar finger whose links have one width and height.
         stations: Positions of the cuts along the straight finger, base and tip included [m], (n
             + 1,).
-
-    Raises:
-        BuildError: MuJoCo refuses it.
     """
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
@@ -243,57 +228,100 @@ def rgbd_model(finger: SoftFinger, stations: Array) -> mujoco.MjModel:
     joints = [f"joint{index}" for index in range(len(finger.freedoms))]
     add_soft_finger(spec.worldbody, finger, Pose(), bodies, joints, TIP, FINGER_RGBA)
     _, width, height = finger.links[0].size
+    edge = 0.5 * height - EDGE
     origins = np.array([0.0, *(joint.position[0] for joint in finger.joints)])
-    levels = dict(zip(("upper", "middle", "lower"), mark_levels(finger), strict=True))
     for cut, station in enumerate(stations.tolist()):
         # a link begins at its joint
         owner = int(np.searchsorted(origins[1:], station, side="right"))
-        body = spec.body(bodies[owner])
-        for row, level in levels.items():
-            _add_mark(body, f"{row}{cut}", row, station - origins[owner], level, width)
+        for row, level in (("upper", edge), ("middle", 0.0), ("lower", -edge)):
+            position = (station - origins[owner], -0.5 * width, level)
+            _add_mark(spec.body(bodies[owner]), row, cut, position)
     for end, station in enumerate(LINE):
-        _add_mark(spec.worldbody, f"line{end}", "line", station, 0.0, width)
-    _add_box(spec, (-0.5 * CLAMP_LENGTH, width, 1.5 * height), CLAMP_RGBA)
+        _add_mark(spec.worldbody, "line", end, (station, -0.5 * width, 0.0))
+    # the clamp ends at the base, flush with the finger's side
+    spec.worldbody.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_BOX,
+        pos=(-0.5 * CLAMP_LENGTH, 0.0, 0.0),
+        size=(0.5 * CLAMP_LENGTH, 0.5 * width, 0.75 * height),
+        rgba=CLAMP_RGBA,
+        **UNSEEN,
+    )
     add_plain_background(spec, WALL_RGB)
     return compiled(spec, finger.name)
 
 
 def _add_mark(
-    body: mujoco.MjsBody, name: str, row: str, along: float, level: float, width: float
+    body: mujoco.MjsBody, row: str, number: int, position: tuple[float, float, float]
 ) -> None:
-    position = np.array([along, -0.5 * width, level])
-    reach = [0.0, MARK_DEPTH, 0.0]
+    reach = np.array([0.0, MARK_DEPTH, 0.0])
     body.add_geom(
-        name=name,
+        name=f"{row}{number}",
         type=mujoco.mjtGeom.mjGEOM_CYLINDER,
         fromto=[*(position - reach), *(position + reach)],
         size=[MARK_RADIUS, 0.0, 0.0],
         rgba=MARKS[row],
-        contype=0,
-        conaffinity=0,
         mass=0,
+        **UNSEEN,
     )
 
 
-def _add_box(spec: mujoco.MjSpec, size: tuple[float, float, float], rgba: Rgba) -> None:
-    """Add the clamp, which ends at the base, flush with the finger's side."""
-    spec.worldbody.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_BOX,
-        pos=(size[0], 0.0, 0.0),
-        size=(abs(size[0]), 0.5 * size[1], 0.5 * size[2]),
-        rgba=rgba,
-        contype=0,
-        conaffinity=0,
-    )
+# Detection
 
 
-def mark_levels(finger: SoftFinger) -> tuple[float, float, float]:
-    """Return the heights of the upper, middle and lower marks above the finger's axis [m]."""
-    edge = 0.5 * finger.links[0].size[2] - EDGE
-    return edge, 0.0, -edge
+def find_marks(image: Image, colours: Mapping[str, Sequence[float]] = MARKS) -> dict[str, Array]:
+    """Find the centres of all coloured marks on a finger, by row of marks, (k, 2) [pixels].
+
+    Args:
+        image: RGB image, (height, width, 3).
+        colours: Name and colour (red, green, blue from 0 to 1) of each row of marks.
+    """
+    hsv = hsv_of(image.astype(np.float32) / np.float32(255.0))
+    sample = np.array([[rgba[:3] for rgba in colours.values()]], dtype=np.float32)
+    hues = hsv_of(sample)[0, :, 0].tolist()
+    return {name: _spots(hsv, hue) for name, hue in zip(colours, hues, strict=True)}
 
 
-def mark_positions(model: mujoco.MjModel, data: mujoco.MjData, row: str, count: int) -> Array:
-    """Return the positions of a row of marks in the world frame, (count, 3) [m]."""
-    ids = [model.geom(f"{row}{index}").id for index in range(count)]
-    return np.array(data.geom_xpos[ids])
+def _spots(hsv: Array, hue_deg: float) -> Array:
+    away = np.abs((hsv[..., 0] - hue_deg + 180.0) % 360.0 - 180.0)
+    mask = ((away < HUE_REACH_DEG) & (hsv[..., 1] > MIN_SATURATION)).astype(np.uint8)
+    count, labels, statistics, _ = opencv().connectedComponentsWithStats(mask)
+    spots = []
+    for label in range(1, count):
+        left, top, width, height, area = statistics[label].tolist()
+        if area < MIN_AREA:
+            continue
+        part = slice(top, top + height), slice(left, left + width)
+        # saturation weights the pixels at the rim by their fraction of the mark
+        weight = np.where(labels[part] == label, hsv[part][..., 1], 0.0)
+        rows, columns = np.mgrid[part] + 0.5
+        spots.append(
+            [(columns * weight).sum() / weight.sum(), (rows * weight).sum() / weight.sum()]
+        )
+    return np.array(spots).reshape(-1, 2)
+
+
+def in_order(spots: Array, count: int, start: Array) -> Array:
+    """Order marks as a chain of nearest neighbours from a start point, (count, 2) [pixels].
+
+    Raises:
+        DescriptionError: The number of marks differs.
+    """
+    if len(spots) != count:
+        raise DescriptionError(f"expected {count} marks of one colour, found {len(spots)}")
+    left, here, ordered = list(spots), start, []
+    while left:
+        here = left.pop(int(np.argmin([np.hypot(*(spot - here)) for spot in left])))
+        ordered.append(here)
+    return np.array(ordered)
+
+
+def detected_marks(image: Image, cuts: int) -> dict[str, Array]:
+    """Detect all marks in an image, in the order from the base, as ``SeenMarks.pixels``.
+
+    Raises:
+        DescriptionError: The number of marks of a row differs.
+    """
+    spots = find_marks(image)
+    line = in_order(spots["line"], 2, np.zeros(2))
+    rows = ("upper", "middle", "lower")
+    return {"line": line} | {row: in_order(spots[row], cuts, line[1]) for row in rows}
