@@ -200,7 +200,7 @@ def pick(
         str | None,
         typer.Option(
             metavar='"X,Y X,Y …"',
-            help="Cuts from the base to the tip [pixels]; default: click on a web page.",
+            help="Cuts from the base to the tip [pixels]; default: click in a window.",
         ),
     ] = None,
     line: Annotated[
@@ -211,7 +211,7 @@ def pick(
         bool, typer.Option("--edges", help="Two picks per cut, at both edges: far less noise.")
     ] = False,
     pieces: Annotated[
-        int, typer.Option(min=1, max=64, help="Pieces of the finger, on the web page.")
+        int, typer.Option(min=1, max=64, help="Pieces of the finger, in the window.")
     ] = 4,
     anticlockwise: Annotated[
         bool, typer.Option("--anticlockwise", help="Positive angles are anticlockwise.")
@@ -231,15 +231,13 @@ def pick(
     overlay: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Image with the picks and angles.")
     ] = None,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port of the web page; 0: any free one.")
-    ] = 0,
     json: Json = False,
 ) -> None:
     """Measure bending angles of a finger's pieces from points picked at the cuts between them.
 
-    Each angle has a standard deviation from the noise of the picks. The web page listens on this
-    machine only.
+    Each angle has a standard deviation from the noise of the picks. Without --points a window with
+    the image opens: the left button adds a point, the right button or Backspace removes the last
+    one, Enter finishes, Esc cancels.
     """
     from softgrasp.twin.files import load_camera
     from softgrasp.twin.point_picking import measure_picks, read_depth
@@ -265,9 +263,9 @@ def pick(
     if points is None:
         if line is not None:
             raise DescriptionError(
-                "--line: expected only with --points; on the web page the line is clicked"
+                "--line: expected only with --points; in the window the line is clicked"
             )
-        picks = _clicked(image_array, pieces, edges, measure, port)
+        picks = _clicked(image_array, pieces, edges, measure)
     else:
         picks = _scripted(points, line, edges)
     result = measure(picks)
@@ -281,27 +279,14 @@ def _check_table(pressure_kpa: float | None, append: Path | None) -> None:
         raise DescriptionError(f"expected --pressure-kpa and --append together, found no {missing}")
 
 
-def _clicked(image_array: Image, pieces: int, edges: bool, measure: Measure, port: int) -> Picks:
-    """Serve the browser page for picking points until the user finishes."""
-    from softgrasp.twin.point_picking import PickServer, PickTarget, pick_overlay
+def _clicked(image_array: Image, pieces: int, edges: bool, measure: Measure) -> Picks:
+    from softgrasp.twin.picking_window import pick_in_window
 
-    def preview(picks: Picks) -> tuple[str, Image]:
-        result = measure(picks)
-        return _angles_text(result), pick_overlay(image_array, result)
-
-    with PickServer(image_array, PickTarget(pieces, edges, line=True), preview, port) as page:
-        terminal.note(f"click on the image at {page.url} (Ctrl-C cancels)")
-        picks = page.wait()
-    assert picks is not None  # wait() without a timeout returns picks
+    terminal.note("click on the image in the window; Esc cancels")
+    picks = pick_in_window(image_array, pieces, edges, measure)
+    if picks is None:
+        raise KeyboardInterrupt
     return picks
-
-
-def _angles_text(result: PickMeasurement) -> str:
-    import numpy as np
-
-    pairs = zip(np.degrees(result.angles), np.degrees(result.sigmas), strict=True)
-    text = ", ".join(f"{angle:.2f}° ± {sigma:.2f}°" for angle, sigma in pairs)
-    return f"pieces bend, base first: {text}"
 
 
 def _scripted(points: str, line: str | None, edges: bool) -> Picks:
@@ -358,6 +343,8 @@ def _written(
 def _print_picks(result: PickMeasurement, written: list[Path], json: bool) -> None:
     import numpy as np
 
+    from softgrasp.twin.point_picking import angles_text
+
     if json:
         terminal.put_json(
             {
@@ -367,7 +354,7 @@ def _print_picks(result: PickMeasurement, written: list[Path], json: bool) -> No
             }
         )
         return
-    terminal.put(_angles_text(result))
+    terminal.put(angles_text(result))
     for file in written:
         terminal.put(f"wrote {file}")
 

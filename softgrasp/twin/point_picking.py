@@ -6,25 +6,15 @@ linear over the undistorted image), rays through the picks are intersected with 
 are measured in it. Picks with separate depths would be worse: 2 mm of noise at 0.35 m moves a
 point near the border of the image by some pixels.
 
-Points are picked by a user on a local web page (``PickServer``), or detected as coloured marks
-(``find_marks``). ``read_depth`` reads depth images of RGB-D cameras; ``pick_overlay`` draws the
-result.
+Points are picked by a user in a window (``picking_window``). ``read_depth`` reads depth images of
+RGB-D cameras; ``pick_overlay`` draws the result.
 """
 
 from __future__ import annotations
 
-import contextlib
-import io
-import json
-import secrets
-import socket
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,11 +23,9 @@ from PIL import Image as Pillow
 from PIL import ImageDraw
 
 from softgrasp.description.sensor import PinholeCamera
-from softgrasp.errors import DescriptionError, SoftgraspError
-from softgrasp.io.input_limits import json_from
+from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.camera import undistort
 from softgrasp.mechanics.transforms import Array
-from softgrasp.twin.connections import TOTAL, ConnectionLimits
 from softgrasp.twin.piecewise_bending import AngleEstimate, direction_rows, directions, solve_angles
 from softgrasp.vision.image import SHEET, Color, Image, degrees, draw_dot, draw_line, write
 
@@ -50,13 +38,6 @@ REACH = 1.6
 """Length of the reference line beyond the base, over its own length [–]."""
 LETTERS = 0.021
 """Height of letters over the width of the image [–]."""
-HOST = "127.0.0.1"
-MAX_BYTES = 64 * 1024
-"""Largest accepted list of picks."""
-PATIENCE = 10.0
-"""Timeout of a browser in the middle of a request [s]."""
-POLL = 0.05
-"""Period at which the server checks for shutdown [s]."""
 MILLIMETRE = 1e-3
 SUFFIXES = (".npy", ".png")
 WINDOW = 5
@@ -282,6 +263,13 @@ def plane_coefficients(plane: ArrayLike, depths: ArrayLike, noise: float) -> Arr
     return np.asarray(coefficients)
 
 
+def angles_text(measured: PickMeasurement) -> str:
+    """Describe the bending angles with their standard deviations, in degrees."""
+    pairs = zip(np.degrees(measured.angles), np.degrees(measured.sigmas), strict=True)
+    text = ", ".join(f"{angle:.2f}° ± {sigma:.2f}°" for angle, sigma in pairs)
+    return f"pieces bend, base first: {text}"
+
+
 # Depth images
 
 
@@ -432,225 +420,3 @@ def _margin(measured: PickMeasurement, letters: float) -> float:
         return 3.0 * letters
     half = 0.5 * np.linalg.norm(cuts[:, 1] - cuts[:, 0], axis=1).max()
     return float(half) + 1.6 * letters
-
-
-# Web page for picking
-
-
-PickResult = tuple[str, Image]
-"""Text and overlay image of a measurement."""
-
-
-class PickTarget(NamedTuple):
-    """Numbers of points that the user has to pick."""
-
-    pieces: int
-    edges: bool
-    line: bool
-
-    @property
-    def total(self) -> int:
-        """Total number of points to pick."""
-        return 2 * self.line + (self.pieces + 1) * (1 + self.edges)
-
-    def picks(self, points: Array) -> Picks:
-        """Convert points to ``Picks``: reference line first, then cuts from the base on.
-
-        Raises:
-            DescriptionError: Wrong number of points.
-        """
-        if points.shape != (self.total, 2):
-            raise DescriptionError(
-                f"expected {self.total} picks ({self._counts_text()}), found {len(points)}"
-            )
-        cuts = points[2 * self.line :]
-        return Picks(
-            cuts.reshape(self.pieces + 1, 2, 2) if self.edges else cuts,
-            points[:2] if self.line else None,
-        )
-
-    def _counts_text(self) -> str:
-        cuts = f"{self.pieces + 1} cuts" + (" at both edges" if self.edges else "")
-        return f"the reference line and {cuts}" if self.line else cuts
-
-
-class PickServer:
-    """Server of the browser page for picking, on this machine only, under a secret path.
-
-    Args:
-        image: Image, (height, width, 3).
-        target: Picks to make.
-        measure: Makes text and overlay from picks; its errors are shown on the page.
-        port: Port; 0 for any free one.
-
-    Raises:
-        DescriptionError: The port is in use.
-    """
-
-    def __init__(
-        self,
-        image: Image,
-        target: PickTarget,
-        measure: Callable[[Picks], PickResult],
-        port: int = 0,
-    ) -> None:
-        self.target, self.measure = target, measure
-        self.png = _png(image)
-        self.overlay = self.png
-        self.secret = secrets.token_urlsafe(16)
-        self.picks: Picks | None = None
-        self._done = threading.Event()
-        server = self
-
-        class Handler(_Handler):
-            owner = server
-
-        try:
-            self._server = _LimitedServer((HOST, port), Handler)
-        except (OSError, OverflowError) as error:
-            raise DescriptionError(
-                f"expected a free port, found {port}: {error}", field="port"
-            ) from None
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(POLL,), daemon=True
-        )
-
-    @property
-    def url(self) -> str:
-        """Address of the browser page."""
-        return f"http://{HOST}:{self._server.server_address[1]}/{self.secret}/"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    def wait(self, seconds: float | None = None) -> Picks | None:
-        """Wait until the user finishes; return the picked points, or None after a timeout."""
-        self._done.wait(seconds)
-        return self.picks
-
-    def take(self, action: str, body: bytes) -> str:
-        """Measure the angles from picked points and return the result as text.
-
-        Raises:
-            SoftgraspError: The picks are invalid.
-        """
-        picks = self.target.picks(_points(body))
-        text, overlay = self.measure(picks)
-        self.overlay = _png(overlay)
-        if action == "done":
-            self.picks = picks
-            self._done.set()
-        return text
-
-    @property
-    def html(self) -> bytes:
-        """Browser page with the numbers of points to pick filled in."""
-        counts = {
-            "line": 2 * self.target.line,
-            "cuts": self.target.pieces + 1,
-            "edges": 1 + self.target.edges,
-        }
-        text = Path(__file__).with_name("pick_page.html").read_text(encoding="utf-8")
-        return text.replace("/*COUNTS*/null", json.dumps(counts)).encode()
-
-
-def _png(image: Image) -> bytes:
-    stream = io.BytesIO()
-    Pillow.fromarray(image).save(stream, format="PNG")
-    return stream.getvalue()
-
-
-class _LimitedServer(ThreadingHTTPServer):
-    """A server whose connections are limited; those that send no request are closed first."""
-
-    # with the 5 of the base class, connections of a burst wait for a second each
-    request_queue_size = TOTAL
-
-    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
-        self.limits = ConnectionLimits()
-        super().__init__(address, handler)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a new connection in a thread."""
-
-        def drop() -> None:
-            with contextlib.suppress(OSError):
-                request.shutdown(socket.SHUT_RDWR)
-
-        self.limits.opened(request, str(client_address[0]), drop)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        """Close a connection."""
-        self.limits.closed(request)
-        super().shutdown_request(request)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    owner: PickServer
-    server: _LimitedServer
-    timeout = PATIENCE
-
-    def parse_request(self) -> bool:
-        """Register a request and parse it."""
-        self.server.limits.heard(self.request)
-        return super().parse_request()
-
-    def do_GET(self) -> None:
-        kinds = {"": "text/html; charset=utf-8", "image.png": "image/png"}
-        name = self._name()
-        if name == "overlay.png":
-            self._answer(HTTPStatus.OK, "image/png", self.owner.overlay)
-        elif name in kinds:
-            body = self.owner.html if name == "" else self.owner.png
-            self._answer(HTTPStatus.OK, kinds[name], body)
-        else:
-            self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"no such page")
-
-    def do_POST(self) -> None:
-        name, length = self._name(), self.headers.get("Content-Length", "")
-        if name not in ("measure", "done"):
-            self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"no such page")
-        elif not length.isdecimal() or int(length) > MAX_BYTES:
-            self._answer(HTTPStatus.BAD_REQUEST, "text/plain", b"expected a short list of picks")
-        else:
-            try:
-                text = self.owner.take(name, self.rfile.read(int(length)))
-            except SoftgraspError as error:
-                self._answer(HTTPStatus.BAD_REQUEST, "text/plain", str(error).encode())
-            else:
-                self._answer(HTTPStatus.OK, "text/plain; charset=utf-8", text.encode())
-
-    def _name(self) -> str | None:
-        """Return the requested path after the secret; None for a wrong secret."""
-        first, _, name = self.path.split("?")[0].removeprefix("/").partition("/")
-        known = secrets.compare_digest(first.encode(), self.owner.secret.encode())
-        return name if known else None
-
-    def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Cache-Control", "no-store")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Suppress logging."""
-
-
-def _points(body: bytes) -> Array:
-    try:
-        points = np.array(json_from(body), dtype=float)
-    except (ValueError, TypeError, RecursionError):
-        points = np.zeros(0)
-    if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
-        raise DescriptionError("expected a list of picks (column, row), found none")
-    return points

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
-import threading
-import urllib.request
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 from PIL import Image as Pillow
 
 from examples.paper001.accuracy import STATIONS, reference_finger, shape_at
 from examples.paper001.images import RgbdTestRig, rgbd_camera
 from softgrasp import assets
-from softgrasp.cli import terminal
+from softgrasp.twin import picking_window
 from softgrasp.twin.files import (
     load_piece_angles,
     load_pressure_fit,
     save_camera,
 )
+from softgrasp.twin.point_picking import Picks
 from tests.conftest import Run, files_in
 
 LENGTHS = ("--lengths-mm", "14,14,12.32,15.39")
@@ -190,18 +189,21 @@ def test_a_table_keeps_its_remarks(run: Run, case: Case, tmp_path: Path) -> None
     assert "expected angles of 1 pieces, as in the table, found 4" in ran.err
 
 
-def test_clicks_on_a_web_page(run: Run, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    def click(message: str) -> None:
-        url = re.search(r"http://127\.0\.0\.1:\d+/\S+/", message)
-        assert url is not None
-        body = json.dumps(case.clicks).encode()
-        sent = urllib.request.Request(f"{url.group()}done", data=body, method="POST")
-        threading.Thread(target=lambda: urllib.request.urlopen(sent, timeout=10).close()).start()
-
-    monkeypatch.setattr(terminal, "note", click)
+def test_clicks_in_a_window(run: Run, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    clicked = np.array(case.clicks)
+    picks = [Picks(clicked[2:], clicked[:2]), None]
+    monkeypatch.setattr(picking_window, "pick_in_window", lambda *_: picks.pop(0))
     ran = run(*case.words, "--json")
     assert ran.code == 0, ran.err
     np.testing.assert_allclose(ran.json["angles_deg"], case.truth, atol=0.6)
+    assert run(*case.words).code == 130  # cancelled
+
+
+def test_without_a_display_points_are_options(run: Run, case: Case) -> None:
+    plt.switch_backend("agg")
+    ran = run(*case.words)
+    assert ran.code == 3
+    assert "give the points by --points" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,8 @@
-"""Angles from picks, depth images, the overlay and the web page for picking."""
+"""Angles from picks, depth images and the overlay."""
 
 from __future__ import annotations
 
-import http.client
-import json
-import socket
-import time
-from contextlib import ExitStack
 from pathlib import Path
-from urllib.parse import urlsplit
-from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -19,16 +12,12 @@ from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.camera import project
 from softgrasp.mechanics.transforms import rotate_about
-from softgrasp.twin.connections import ConnectionLimits
 from softgrasp.twin.piecewise_bending import angle_between, direction_rows, directions, solve_angles
 from softgrasp.twin.point_picking import (
     CHORD,
     LINE,
-    MAX_BYTES,
     WINDOW,
     Picks,
-    PickServer,
-    PickTarget,
     depths_at,
     measure_picks,
     pick_overlay,
@@ -283,103 +272,3 @@ def test_the_overlay_is_blue_along_the_line_and_green_along_chords() -> None:
     np.testing.assert_allclose(drawn[115, 132], CHORD, atol=60)
     letters = (drawn.astype(int).sum(axis=2) < 200).sum()
     assert letters > 50
-
-
-def ask(page: PickServer, name: str, picks: object = None, secret: str | None = None):
-    """Answer of the page: status and body."""
-    position = urlsplit(page.url)
-    connection = http.client.HTTPConnection(position.hostname, position.port, timeout=10)
-    path = f"/{secret or page.secret}/{name}"
-    if picks is None:
-        connection.request("GET", path)
-    else:
-        connection.request("POST", path, body=json.dumps(picks))
-    answer = connection.getresponse()
-    result = answer.status, answer.read()
-    connection.close()
-    return result
-
-
-def measured(picks: Picks):
-    result = measure_picks(PICTURE, PICKING_CAMERA, picks)
-    return f"{np.degrees(result.angles[0]):.2f}°", pick_overlay(PICTURE, result)
-
-
-@pytest.fixture
-def page():
-    with PickServer(PICTURE, PickTarget(pieces=2, edges=False, line=True), measured) as opened:
-        yield opened
-
-
-def test_the_web_page_measures_and_ends(page: PickServer) -> None:
-    assert urlsplit(page.url).hostname == "127.0.0.1"
-    status, html = ask(page, "")
-    assert status == 200
-    assert b'{"line": 2, "cuts": 3, "edges": 1}' in html
-    assert b'load("image.png")' in html
-    plain = ask(page, "image.png")[1]
-    assert plain.startswith(b"\x89PNG")
-    points = [*LINE_PX.tolist(), *CUTS.tolist()]
-    status, message = ask(page, "measure", points)
-    assert (status, message.decode()) == (200, measured(PICKS)[0])
-    assert ask(page, "overlay.png")[1] != plain
-    assert page.wait(0.0) is None
-    assert ask(page, "done", points)[0] == 200
-    picks = page.wait(10.0)
-    assert picks is not None
-    np.testing.assert_array_equal(picks.cuts, CUTS)
-    np.testing.assert_array_equal(picks.line, LINE_PX)
-
-
-def test_the_web_page_reports_errors_and_keeps_serving(page: PickServer) -> None:
-    status, message = ask(page, "measure", LINE_PX.tolist())
-    assert status == 400
-    assert message.decode() == "expected 5 picks (the reference line and 3 cuts), found 2"
-    for nonsense in ("text", [[1]], {"a": 1}, [[1e999, 0.0]], []):
-        assert ask(page, "done", nonsense) == (
-            400,
-            b"expected a list of picks (column, row), found none",
-        )
-    assert ask(page, "measure", "x" * MAX_BYTES)[0] == 400
-    assert ask(page, "", secret="guessed")[0] == 404
-    assert ask(page, "done", [], secret="guessed")[0] == 404
-    assert ask(page, "../secret")[0] == 404
-    assert page.wait(0.0) is None
-    assert ask(page, "")[0] == 200
-
-
-def test_two_picks_per_cut() -> None:
-    target = PickTarget(pieces=2, edges=True, line=True)
-    picks = target.picks(np.arange(16.0).reshape(8, 2))
-    assert picks.cuts.shape == (3, 2, 2)
-    np.testing.assert_array_equal(picks.cuts[0], [[4.0, 5.0], [6.0, 7.0]])
-    with pytest.raises(DescriptionError, match="reference line and 3 cuts at both edges"):
-        target.picks(np.zeros((3, 2)))
-
-
-def test_silent_connections_do_not_keep_a_browser_out(page: PickServer) -> None:
-    limits = page._server.limits = ConnectionLimits(total=4, per_address=3)
-    with ExitStack() as stack:
-        for number in range(1, 6):
-            stack.enter_context(socket.create_connection(page._server.server_address))
-            deadline = time.monotonic() + 20
-            while len(limits) + limits.dropped < number and time.monotonic() < deadline:
-                time.sleep(0.005)
-        with urlopen(page.url, timeout=20) as answer:
-            assert answer.status == 200
-    assert limits.dropped == 3
-
-
-def test_a_burst_of_connections_is_queued() -> None:
-    page = PickServer(PICTURE, PickTarget(2, edges=False, line=True), measured)
-    with page._server, ExitStack() as stack:  # a server that does not accept connections yet
-        for _ in range(100):
-            address = page._server.server_address
-            stack.enter_context(socket.create_connection(address, timeout=5))
-
-
-def test_a_port_in_use(page: PickServer) -> None:
-    port = urlsplit(page.url).port
-    assert port is not None
-    with pytest.raises(DescriptionError, match=f"port: expected a free port, found {port}"):
-        PickServer(PICTURE, PickTarget(2, edges=False, line=True), measured, port)
