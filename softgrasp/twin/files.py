@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.twin.description import FlangeSample, GripperMount, PressureFit, RegisterMap, Twin
 from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS
 
+T = TypeVar("T")
 SUFFIXES = (".yaml", ".yml")
 FLANGE_SUFFIXES = (".csv", ".jsonl")
 MILLIMETRE = LENGTH_UNITS["mm"]
@@ -58,12 +59,11 @@ ANGLE_COLUMNS = (
     Column("pressure", {"kpa": KPA}),
     Column("angle_", {"deg": ANGLE_UNITS["deg"]}, numbered=True),
 )
-TWIN_KIND, DEFAULT_TWIN = "twins", "three_fingers"
+DEFAULT_TWIN = "three_fingers"
 CIRCLE = ("count", "radius", "height", "tilt")
 """Fields of fingers arranged on a circle."""
 DEFAULT = "softgrasp_default"
 JOINTS, MAX_JOINTS = "joints", 32
-KIND = "robot_programs"
 DEFAULT_PROGRAM = "pick_and_place"
 
 # Flange poses
@@ -319,22 +319,24 @@ def load_twin(name: str | Path = DEFAULT_TWIN) -> Twin:
         DescriptionError: There is no such twin, or its file is invalid; names file, line and
             field.
     """
-    path = Path(name)
-    if path.suffix.lower() not in SUFFIXES:
-        path = assets.find(TWIN_KIND, str(name))
-    return YamlFile(path).read(lambda data: twin_from({"name": path.stem} | data, path.parent))
+    return _described("twins", name, _twin_from)
 
 
-def twin_from(data: dict[str, Tree], directory: Path = Path()) -> Twin:
-    """Make a twin from a YAML tree.
+def _described(kind: str, name: str | Path, make: Callable[[dict[str, Tree], Path], T]) -> T:
+    """Make a description from a YAML file, or from a shipped one of a kind.
 
     Args:
-        data: YAML tree.
-        directory: Directory of the files that it names.
-
-    Raises:
-        DescriptionError: Something in the tree is invalid; with its location.
+        kind: Kind of the shipped ones.
+        name: Name of a shipped one, or a file.
+        make: Makes it from the YAML tree and the directory of the file.
     """
+    path = Path(name)
+    if path.suffix.lower() not in SUFFIXES:
+        path = assets.find(kind, str(name))
+    return YamlFile(path).read(lambda data: make({"name": path.stem} | data, path.parent))
+
+
+def _twin_from(data: dict[str, Tree], directory: Path) -> Twin:
     rest, length, angle = take_units(data)
     fields: dict[str, Any] = dict(rest)
     _put(fields, ("finger",), load_pressure_fit, directory)
@@ -352,7 +354,7 @@ def twin_from(data: dict[str, Tree], directory: Path = Path()) -> Twin:
 def _put(
     data: Tree, keys: tuple[str, ...], load: Callable[[Path | str], Any], directory: Path
 ) -> None:
-    """Replace the name of a part by its description."""
+    """Replace the name of a part, or a file beside the description, by what it describes."""
     *outer, last = keys
     for key in outer:
         if not isinstance(data, dict) or not isinstance(data.get(key), dict):
@@ -378,57 +380,49 @@ def _gripper(tree: Tree, length: float, angle: float) -> Tree | GripperMount:
     """Convert a gripper: fingers on a circle, or each with its pose."""
     if not isinstance(tree, dict):
         return tree
-    location = ("gripper",)
     data: dict[str, Any] = dict(tree)
     if "mount" in data:
-        data["mount"] = pose_tree(data["mount"], length, angle, (*location, "mount"), "gripper")
+        data["mount"] = pose_tree(data["mount"], length, angle, ("gripper", "mount"), "gripper")
     fingers = data.get("fingers")
     if isinstance(fingers, list):
-        poses = enumerate(fingers)
         data["fingers"] = [
-            pose_tree(pose, length, angle, (*location, "fingers", index), "gripper")
-            for index, pose in poses
+            pose_tree(pose, length, angle, ("gripper", "fingers", index), "gripper")
+            for index, pose in enumerate(fingers)
         ]
     if not isinstance(fingers, dict):
         return data
-    for key in fingers:
-        if key not in CIRCLE:
-            raise DescriptionError(
-                f"no such field; {did_you_mean(key, CIRCLE)}",
-                field=f"gripper.fingers.{key}",
-                location=(*location, "fingers", key),
-            )
     factors = {"radius": length, "height": length, "tilt": angle}
     circle = {key: scaled(value, factors.get(key, 1)) for key, value in fingers.items()}
-    circle |= {key: data[key] for key in ("name", "mount") if key in data}
-    if "mount" in circle:
-        circle["mount"] = GripperMount(mount=circle["mount"], fingers=[{}]).mount
-    return GripperMount.around_axis(**_numbers(circle))
+    _check_circle(circle)
+    if "mount" in data:
+        data["mount"] = GripperMount(mount=data["mount"], fingers=[{}]).mount
+    return GripperMount.around_axis(
+        **circle, **{key: data[key] for key in ("name", "mount") if key in data}
+    )
 
 
-def _numbers(circle: dict[str, Any]) -> dict[str, Any]:
-    """Check the dimensions of a circular arrangement of fingers.
+def _check_circle(circle: dict[str, Any]) -> None:
+    """Check the dimensions of fingers on a circle.
 
     Raises:
-        DescriptionError: One is missing or not a number.
+        DescriptionError: One is missing, unknown or not a number.
     """
-    for key in ("count", "radius"):
-        if key not in circle:
-            raise DescriptionError(
-                "expected a number, found no value",
-                field=f"gripper.fingers.{key}",
-                location=("gripper", "fingers"),
-            )
-    for key in CIRCLE:
-        value = circle.get(key, 0)
-        kind = int if key == "count" else int | float
-        if isinstance(value, bool) or not isinstance(value, kind) or not math.isfinite(value):
-            raise DescriptionError(
-                f"expected a number, found {value!r}",
-                field=f"gripper.fingers.{key}",
-                location=("gripper", "fingers", key),
-            )
-    return circle
+    location = ("gripper", "fingers")
+    for key in (*circle, "count", "radius"):
+        if key not in CIRCLE:
+            message = f"no such field; {did_you_mean(key, CIRCLE)}"
+        elif key not in circle:
+            message = "expected a number, found no value"
+        elif not _is_number(circle[key], int if key == "count" else int | float):
+            message = f"expected a number, found {circle[key]!r}"
+        else:
+            continue
+        where = (*location, key) if key in circle else location
+        raise DescriptionError(message, field=f"gripper.fingers.{key}", location=where)
+
+
+def _is_number(value: Any, kind: Any) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
 
 
 # Pressure fits
@@ -444,13 +438,10 @@ def load_pressure_fit(name: str | Path) -> PressureFit:
         DescriptionError: There is no such fit, or its file is invalid; names file, line and
             field.
     """
-    path = Path(name)
-    if path.suffix.lower() not in SUFFIXES:
-        path = assets.find("pressure_fits", str(name))
-    return YamlFile(path).read(lambda data: _fit_from({"name": path.stem} | data))
+    return _described("pressure_fits", name, _fit_from)
 
 
-def _fit_from(data: dict[str, Tree]) -> PressureFit:
+def _fit_from(data: dict[str, Tree], _directory: Path) -> PressureFit:
     rest, pressure = take_pressure_unit(data)
     rest, length, angle = take_units(rest)
     factors = {
@@ -493,18 +484,10 @@ def load_register_map(name: str | Path = DEFAULT) -> RegisterMap:
         DescriptionError: There is no such map, or its file is invalid: registers overlap, limits
             do not fit a type, a name is unknown; names file, line and field.
     """
-    path = Path(name)
-    if path.suffix.lower() not in SUFFIXES:
-        path = assets.find("register_maps", str(name))
-    return YamlFile(path).read(lambda data: register_map_from({"name": path.stem} | data))
+    return _described("register_maps", name, _register_map_from)
 
 
-def register_map_from(data: dict[str, Tree]) -> RegisterMap:
-    """Make a register map from a YAML tree.
-
-    Raises:
-        DescriptionError: Something in the tree is invalid; with its location.
-    """
+def _register_map_from(data: dict[str, Tree], _directory: Path) -> RegisterMap:
     rest = {key: value for key, value in data.items() if key != "unit"}
     unit = data.get("unit", "Pa")
     if not isinstance(unit, str) or unit not in PRESSURE_UNITS:
@@ -539,41 +522,12 @@ def load_robot_program(name: str | Path = DEFAULT_PROGRAM) -> RobotProgram:
         DescriptionError: There is no such program, or its file is invalid; names file, line and
             field.
     """
-    path = Path(name)
-    if path.suffix.lower() not in SUFFIXES:
-        path = assets.find(KIND, str(name))
-    return YamlFile(path).read(lambda data: robot_program_from(data, directory=path.parent))
+    return _described("robot_programs", name, _robot_program_from)
 
 
-def robot_program_from(data: dict[str, Tree], *, directory: Path | None = None) -> RobotProgram:
-    """Make a program from a YAML tree.
-
-    Args:
-        data: YAML tree.
-        directory: Directory of the file of its arm.
-
-    Raises:
-        DescriptionError: Something in the tree is invalid; with its location.
-    """
+def _robot_program_from(data: dict[str, Tree], directory: Path) -> RobotProgram:
     rest, _, angle = take_units(data)
-    if "arm" in rest:
-        rest["arm"] = _arm(rest["arm"], directory or Path())
+    _put(rest, ("arm",), load_arm, directory)
     if "postures" in rest:
         rest["postures"] = scaled(rest["postures"], angle)
     return RobotProgram(**rest)
-
-
-def _arm(name: Tree, directory: Path) -> Tree:
-    if not isinstance(name, str) or not name:
-        raise DescriptionError(
-            f"expected the name of an arm or its file, found {name!r}",
-            field="arm",
-            location=("arm",),
-        )
-    beside = directory / name
-    try:
-        return load_arm(beside if Path(name).suffix and beside.is_file() else name)
-    except DescriptionError as error:
-        if error.file is not None:
-            raise
-        raise DescriptionError(error.message, field="arm", location=("arm",)) from None

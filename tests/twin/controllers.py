@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from softgrasp.twin.description import RegisterMap
-from softgrasp.twin.files import load_register_map, register_map_from
+from softgrasp.twin.files import load_register_map
 from softgrasp.twin.modbus import TcpLink
 from softgrasp.twin.modbus_server import ControllerServer
 from softgrasp.twin.pneumatic_controller import (
@@ -39,11 +39,10 @@ class Clock:
 def odd_map() -> RegisterMap:
     """Everything that the default is not: floats, swapped words, gaps, coils, inputs, a counter."""
     pressure = {"type": "float32", "word_order": "little", "scale": 1000}
-    return register_map_from(
+    return RegisterMap.model_validate(
         {
             "name": "odd",
             "device_id": 7,
-            "unit": "Pa",
             "reads": {
                 "positive_on": {"kind": "discrete", "address": 3},
                 "negative_on": {"kind": "discrete", "address": 9},

@@ -116,7 +116,7 @@ def test_an_arm_beside_its_program(tmp_path: Path) -> None:
     ("old", "new", "sentence"),
     [
         ("irb120", "irb12", "mine.yaml:4: arm: no arm 'irb12'; did you mean 'irb120'"),
-        ("irb120", "[]", "mine.yaml:4: arm: expected the name of an arm or its file, found []"),
+        ("irb120", "[]", "mine.yaml:4: arm: expected a name or a file, found []"),
         ("[0, 20, 0, 0, 70, 0]", "[0]", "mine.yaml:5: postures[0]: expected 6 joint variables, "
          "one per row of the arm 'irb120', found 1"),
         ("[30,", "[200,", "mine.yaml:5: postures[1][0]: expected joint 1 of the arm 'irb120' "
