@@ -64,6 +64,8 @@ CIRCLE = ("count", "radius", "height", "tilt")
 """Fields of fingers arranged on a circle."""
 DEFAULT = "softgrasp_default"
 JOINTS, MAX_JOINTS = "joints", 32
+MAX_NAME = 40
+"""Longest name of an unknown field in a message."""
 DEFAULT_PROGRAM = "pick_and_place"
 
 # Flange poses
@@ -173,7 +175,8 @@ def sample_from(row: Mapping[str, Any]) -> FlangeSample:
             raise DescriptionError(f"expected {', '.join(COLUMNS)}, found no {name}", field=name)
     for name in row:
         if name not in (*COLUMNS, JOINTS):
-            raise DescriptionError(f"no such field; {did_you_mean(str(name), COLUMNS)}", field=name)
+            shown = name if name.isidentifier() and len(name) <= MAX_NAME else short(name)
+            raise DescriptionError(f"no such field; {did_you_mean(name, COLUMNS)}", field=shown)
     time, x, y, z, *quaternion = (_real(name, row[name]) for name in COLUMNS)
     joints = row.get(JOINTS, [])
     if not isinstance(joints, list) or len(joints) > MAX_JOINTS:

@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
@@ -239,7 +240,7 @@ class LatestPose:
     def _ended(self, task: asyncio.Task[None]) -> None:
         """Store an unexpected exception of the background task as a message."""
         if not task.cancelled() and (error := task.exception()) is not None:
-            self.problem = f"the stream of poses broke: {type(error).__name__}: {error}"
+            self.problem = f"the stream of poses broke: {type(error).__name__}: {short(str(error))}"
 
     async def _follow(self) -> None:
         while True:
@@ -469,7 +470,7 @@ class HttpStream(FlangeStream):
             self._give_up(begin, self._stale(sample))
 
     def _sample(self, answer: Answer) -> FlangeSample:
-        url, status = self.source.url, f"{answer.status} {answer.reason}".strip()
+        url, status = self.source.url, _status_text(answer.status)
         if answer.status in BUSY:
             raise ConnectionLostError(f"{url}: expected an answer, found HTTP status {status}")
         if answer.status != OK:
@@ -527,10 +528,9 @@ class HttpStream(FlangeStream):
 
 
 class Answer(NamedTuple):
-    """HTTP answer of a server."""
+    """HTTP answer of a server, without its words for the status."""
 
     status: int
-    reason: str
     body: bytes
 
 
@@ -597,12 +597,20 @@ class KeptConnection:
             raise BadAnswerError(
                 f"{self.url}: expected an answer of at most {MAX_BYTES} bytes, found more"
             )
-        return Answer(answer.status, answer.reason, body)
+        return Answer(answer.status, body)
+
+
+def _status_text(status: int) -> str:
+    """Return a status with the words of the standard; those of a server are untrusted text."""
+    known = {one.value: f"{one.value} {one.phrase}" for one in HTTPStatus}
+    return known.get(status, str(status))
 
 
 def _reason(error: Exception) -> str:
-    reason_text = getattr(error, "strerror", None) or " ".join(str(error).split())
-    return str(reason_text or type(error).__name__)[:120]
+    """Return a reason from the operating system, or the kind of error and quoted text."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return f"{type(error).__name__}: {short(str(error))}"
 
 
 # Documents of Robot Web Services

@@ -50,6 +50,7 @@ from tests.twin.robots import Talk, answers, apart, finished, first, listening, 
 TIMED = CartesianFields(time="time")
 FEW = settings(max_examples=50)
 HERE = "http://robot/pose"
+OBJECT = row_of(robot().sample_at(1.0))
 
 
 def body(time: float, **changes: object) -> bytes:
@@ -224,7 +225,9 @@ def test_another_layout_of_the_document() -> None:
         ("401 Unauthorized", RequestRefusedError, "expected HTTP status 200, found 401 "
          "Unauthorized; it requires a token"),
         ("404 Not Found", RequestRefusedError, "expected HTTP status 200, found 404 Not Found"),
-        ("503 Busy", ConnectionLostError, "expected an answer, found HTTP status 503 Busy"),
+        ("503 <b>Busy</b>", ConnectionLostError, "expected an answer, found HTTP status 503 "
+         "Service Unavailable"),
+        ("299 <img src=x>", RequestRefusedError, "expected HTTP status 200, found 299"),
     ],
 )  # fmt: skip
 def test_http_errors(status: str, kind: type, sentence: str) -> None:
@@ -265,6 +268,47 @@ def test_an_invalid_answer() -> None:
     error, _, url = told_by(garbage)
     assert type(error) is ConnectionLostError
     assert str(error).startswith(f"{url}: expected an answer, found: ")
+
+
+HOSTILE = "\x1b[2J<img src=x>" + "x" * 60_000
+
+
+async def hostile_status(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(f"{HOSTILE}\r\n\r\n".encode())
+    await writer.drain()
+
+
+async def hostile_phrase(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(f"HTTP/1.1 404 {HOSTILE}\r\nContent-Length: 0\r\n\r\n".encode())
+    await writer.drain()
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        hostile_status,
+        hostile_phrase,
+        answers([json.dumps({HOSTILE: 1}).encode()]),
+        answers([json.dumps({"_embedded": {"_state": [{HOSTILE: 1}]}}).encode()]),
+        answers([body(1.0, x=HOSTILE)]),
+        answers([HOSTILE.encode()]),
+    ],
+)
+def test_text_of_a_server_in_errors_is_short_and_printable(talk: Talk) -> None:
+    error, _, url = told_by(talk)
+    assert len(str(error)) < len(url) + 200
+    assert str(error).isprintable()
+
+
+@pytest.mark.parametrize("content", [{HOSTILE: 1}, OBJECT | {HOSTILE: 1}, OBJECT | {"qw": HOSTILE}])
+def test_text_of_a_datagram_in_errors_is_short_and_printable(content: dict[str, object]) -> None:
+    stream = UdpStream(UdpFlange(port=0), ManualClock())
+    stream.take(json.dumps(content).encode())
+    assert stream.counts.refused == 1
+    assert len(stream.last_refusal) < 250
+    assert stream.last_refusal.isprintable()
 
 
 def test_an_answer_that_is_too_long() -> None:
