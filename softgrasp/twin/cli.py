@@ -13,7 +13,6 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -163,7 +162,6 @@ def run(
     require_shipped("twins", twin)
     from softgrasp.errors import DescriptionError, SafeStopError
     from softgrasp.twin.files import load_twin
-    from softgrasp.twin.loop import run_twin
     from softgrasp.twin.record import JOURNAL, TABLE, read_twin_record
     from softgrasp.twin.report import write_twin_report
 
@@ -179,7 +177,9 @@ def run(
     failure: SafeStopError | None = None
     try:
         files = Path(twin).parent if Path(twin).suffix else None
-        asyncio.run(_until_stopped(run_twin, described, directory, cycles, watching, files))
+        asyncio.run(
+            _until_stopped(described, directory, cycles=cycles, watching=watching, files=files)
+        )
     except SafeStopError as error:
         failure = error
         if (cause := error.__context__) is not None:
@@ -218,17 +218,21 @@ def _show_safe_stop_failure(error: BaseException) -> None:
 
 def _at(twin: Twin, address: str) -> Twin:
     """Return the twin with another address of its pneumatic controller."""
-    from softgrasp.errors import DescriptionError
-
     if not address:
         return twin
-    host, _, port = address.rpartition(":")
-    if not host or not (port.isascii() and port.isdigit()):
+    host, port = _host_and_port("--controller", address, 5020)
+    return twin.replace(controller=twin.controller.replace(host=host, port=port))
+
+
+def _host_and_port(option: str, text: str, example: int) -> tuple[str, int]:
+    from softgrasp.errors import DescriptionError
+
+    host, _, port = text.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) == 0:
         raise DescriptionError(
-            f"--controller: expected HOST:PORT such as 127.0.0.1:5020, found '{address}'"
+            f"{option}: expected HOST:PORT such as 127.0.0.1:{example}, found '{text}'"
         )
-    changed = twin.controller.replace(host=host.strip("[]"), port=int(port))
-    return twin.replace(controller=changed)
+    return host.strip("[]"), int(port)
 
 
 def _open_viewer(
@@ -260,20 +264,12 @@ def _open_viewer(
     return close, watching
 
 
-async def _until_stopped(
-    run_twin: Callable[..., object],
-    twin: Twin,
-    directory: Path,
-    cycles: int | None,
-    watching: object,
-    files: Path | None,
-) -> None:
+async def _until_stopped(twin: Twin, directory: Path, **options: Any) -> None:
     """Run until the duration is over, or a signal; the control loop then stops safely."""
-    stop = _stop_on_signals()
+    from softgrasp.twin.loop import run_twin
+
     terminal.note(f"recording into {directory}; Ctrl-C ends it")
-    await run_twin(  # type: ignore[misc]
-        twin, directory, cycles=cycles, stop=stop, watching=watching, files=files
-    )
+    await run_twin(twin, directory, stop=_stop_on_signals(), **options)
 
 
 def replay(
@@ -464,12 +460,6 @@ def robot(
     /rw/motionsystem/mechunits/ROB_1/cartesian, the joints at …/jointtarget, and /health. The
     robot repeats its program until it is stopped.
     """
-    from softgrasp.errors import BackendUnavailable
-
-    if find_spec("tornado") is None:
-        raise BackendUnavailable(
-            "the server of a robot needs tornado; pip install 'softgrasp[twin]'"
-        )
     from softgrasp.twin.files import load_robot_program
     from softgrasp.twin.flange_server import SimulatedRobot
     from softgrasp.twin.robot_server import RobotServer
@@ -486,11 +476,9 @@ def _target(text: str) -> UdpFlange | None:
 
     if not text:
         return None
-    host, _, port = text.rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or port.strip("0") == "":
-        raise DescriptionError(f"--udp: expected HOST:PORT such as 127.0.0.1:8611, found '{text}'")
+    host, port = _host_and_port("--udp", text, 8611)
     try:
-        return UdpFlange(host=host.strip("[]"), port=int(port))
+        return UdpFlange(host=host, port=port)
     except DescriptionError as error:
         raise DescriptionError(f"--udp: {error}") from None
 

@@ -38,8 +38,6 @@ from softgrasp.errors import DescriptionError
 
 MAX_FINGERS = 100
 """Largest number of fingers of a gripper."""
-NORM_TOLERANCE = 1e-3
-"""Largest deviation of a quaternion's norm from 1; more is an error, not rounding [–]."""
 RWS_PORT, UDP_PORT = 8610, 8611
 """Default ports of the simulated robot."""
 RWS_PATH = "/rw/motionsystem/mechunits/{unit}/cartesian"
@@ -94,16 +92,7 @@ class FlangeSample(Description):
     @field_validator("quaternion")
     @classmethod
     def _unit(cls, value: Vec4) -> Vec4:
-        norm = math.hypot(*value)
-        if abs(norm - 1.0) > NORM_TOLERANCE:
-            raise ValueError(
-                f"expected a quaternion (w, x, y, z) of norm 1 within {NORM_TOLERANCE:g}, "
-                f"found {value} of norm {norm:.6g}"
-            )
-        if abs(norm - 1.0) < 1e-14:
-            return value
-        w, x, y, z = (part / norm for part in value)
-        return (w, x, y, z)
+        return unit_quaternion(value)
 
     @property
     def pose(self) -> Pose:

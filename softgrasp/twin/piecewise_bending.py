@@ -34,17 +34,6 @@ from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.twin.description import PressureFit
 
-__all__ = [
-    "FitReport",
-    "Reversal",
-    "angles_at",
-    "bend_range",
-    "fit_pressures",
-    "pressure_for",
-    "pressures_for",
-    "reversal_clause",
-    "reversals",
-]
 TERMS = 4
 """Coefficients of a cubic polynomial."""
 SCALE = 1e5
