@@ -19,8 +19,8 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.formatting import signed
 from softgrasp.twin.files import PieceAngles, save_piece_angles, save_pressure_fit
+from softgrasp.twin.picking_window import draw_measurement
 from softgrasp.twin.piecewise_bending import FitReport, angles_at
-from softgrasp.twin.point_picking import pick_overlay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,8 +46,8 @@ VIEWS = (((0, 2), "from the side"), ((1, 2), "from the front"), ((0, 1), "along 
 """Horizontal and vertical axis, and name of the view."""
 MARGIN, MIN_SIZE = 3.0, 8.0
 """Margin around the drawn points, and half of the smallest width of a panel [mm]."""
-LETTERS = 0.046
-"""Height of letters in small images over their width [–]."""
+LETTERS = 7.0
+"""Height of letters in images [pt]."""
 
 # Fits (Fig. 3c)
 
@@ -243,9 +243,8 @@ def draw_shapes(study: AccuracyStudy, path: Path) -> Path:
         for column, (sample, error) in enumerate(shown):
             axes = figure.add_subplot(grid[0, column])
             if sample.image is not None:
-                drawn = pick_overlay(sample.image, sample.measured, letters=LETTERS, sigmas=False)
-                axes.imshow(drawn, aspect="equal")
-            axes.axis("off")
+                draw_measurement(axes, sample.image, sample.measured, size=LETTERS, sigmas=False)
+            axes.set_axis_off()
             axes.set_title(f"{signed(KPA * sample.pressure, 0)} kPa", pad=6)
             below = figure.add_subplot(grid[1, column])
             _draw_axes_of(below, table, study, sample)

@@ -61,40 +61,32 @@ def fit(
     Writes pressure_fit.yaml, and result.json with all residuals. With --sigma-deg the fit is
     accepted when its curves are expected within 0.4 sigma of the true ones.
     """
-    from json import dumps
     from math import radians
 
-    from softgrasp.cli.terminal import output_directory, require_writable
-    from softgrasp.io.files import RESULT_FILE, write_text
+    from softgrasp.io.files import RESULT_FILE
     from softgrasp.twin.files import load_piece_angles, save_pressure_fit
     from softgrasp.twin.piecewise_bending import fit_pressures
 
     table = load_piece_angles(angles)
     lengths = _lengths(lengths_mm, angles, table.angles.shape[1])
     title = name or Path(angles).stem
-    directory = output_directory(title, out, force=force)
-    require_writable(directory)
+    directory = terminal.output_directory(title, out, force=force)
+    terminal.require_writable(directory)
+    sigma = None if sigma_deg is None else radians(sigma_deg)
+    source = source or f"fitted to {Path(angles).name}"
     report = fit_pressures(
-        table.pressures,
-        table.angles,
-        lengths,
-        sigma=None if sigma_deg is None else radians(sigma_deg),
-        monotonic=monotonic,
-        name=title,
-        source=source or f"fitted to {Path(angles).name}",
-    )
+        table.pressures, table.angles, lengths, sigma=sigma, monotonic=monotonic, name=title,
+        source=source,
+    )  # fmt: skip
     comment = "SI: m, rad, Pa; angle = sum of c_k (pressure / scale)^k, one row per piece."
+    file = save_pressure_fit(report.fit, directory / "pressure_fit.yaml", comment=comment)
     document = _fit_document(report)
-    text = dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    files = [
-        save_pressure_fit(report.fit, directory / "pressure_fit.yaml", comment=comment),
-        write_text(directory / RESULT_FILE, text + "\n"),
-    ]
+    terminal.note(f"wrote {file}")
+    terminal.save_json(document, directory / RESULT_FILE)
     if json:
-        terminal.put_json(document | {"files": [str(file) for file in files]})
-        return
-    _print_fit(report, document["pieces"])
-    terminal.put("files      " + "\n           ".join(map(str, files)))
+        terminal.put_json(document | {"files": [str(file), str(directory / RESULT_FILE)]})
+    else:
+        _print_fit(report)
 
 
 def _lengths(lengths_mm: str, table: str, pieces: int) -> list[float]:
@@ -117,19 +109,9 @@ def _lengths(lengths_mm: str, table: str, pieces: int) -> list[float]:
 
 
 def _fit_document(report: FitReport) -> Row:
-    """Return the content of ``result.json``, in SI except for ``pieces``."""
-    import numpy as np
-
+    """Return the content of ``result.json``, in SI; one number per piece in the lists."""
     from softgrasp._version import __version__
 
-    columns = {
-        "piece": range(1, len(report.fit.lengths) + 1),
-        "length_mm": [round(1e3 * length, 9) for length in report.fit.lengths],
-        "rms_deg": np.degrees(report.rms).tolist(),
-        "max_deg": np.degrees(report.largest).tolist(),
-        "sigma_deg": np.degrees(report.scatter).tolist(),
-        "r_squared": report.r_squared.tolist(),
-    }
     return {
         "schema_version": 2,
         "softgrasp_version": __version__,
@@ -139,9 +121,10 @@ def _fit_document(report: FitReport) -> Row:
         "condition_kpa": report.condition_kpa,
         "sigma_rad": report.sigma,
         "accepted": report.accepted,
-        "pieces": [
-            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
-        ],
+        "rms_rad": report.rms.tolist(),
+        "largest_rad": report.largest.tolist(),
+        "scatter_rad": report.scatter.tolist(),
+        "r_squared": report.r_squared.tolist(),
         "reversals": [one._asdict() for one in report.reversals],
         "pressures_Pa": report.pressures.tolist(),
         "angles_rad": report.angles.tolist(),
@@ -149,39 +132,35 @@ def _fit_document(report: FitReport) -> Row:
     }
 
 
-def _print_fit(report: FitReport, pieces: list[Row]) -> None:
-    from softgrasp.twin.piecewise_bending import reversal_clause
-
-    fit, back = report.fit, [reversal_clause(report.fit, one) for one in report.reversals]
-    low, high, scale = (1e-3 * pressure for pressure in (*fit.pressures, fit.scale))
-    terminal.put(
-        f"fit        {fit.name}: {len(report.pressures)} samples of {len(pieces)} pieces, valid "
-        f"from {low:g} to {high:g} kPa"
-    )
-    terminal.put(
-        f"condition  {report.condition:.2g} with pressures over {scale:g} kPa, "
-        f"{report.condition_kpa:.2g} with them in kPa"
-    )
-    terminal.put(f"monotonic  {'no: ' + '; '.join(back) if back else 'yes'}")
-    terminal.put(f"curves     {_verdict(report)}")
-    heads = ["piece", "length [mm]", "rms [°]", "max [°]", "sigma [°]", "R²"]
-    keys = ("piece", "length_mm", "rms_deg", "max_deg", "sigma_deg", "r_squared")
-    terminal.put_table(heads, [[f"{row[key]:.4g}" for key in keys] for row in pieces])
-
-
-def _verdict(report: FitReport) -> str:
+def _print_fit(report: FitReport) -> None:
     from math import degrees
 
-    from softgrasp.twin.piecewise_bending import MAX_CURVE_ERROR
+    from softgrasp.twin.piecewise_bending import MAX_CURVE_ERROR, reversal_clause
 
-    if report.curve_errors is None or report.sigma is None:
-        return "not assessed: the sigma of a measurement is unknown (--sigma-deg)"
-    worst = float(report.curve_errors.max())
-    return (
-        f"{'accepted' if report.accepted else 'not accepted'}: expected {degrees(worst):.3g}° from "
-        f"the truth at worst, {worst / report.sigma:.3g} sigma; the limit is "
-        f"{MAX_CURVE_ERROR:g} sigma"
+    fit, errors = report.fit, report.curve_errors
+    low, high, scale = (1e-3 * pressure for pressure in (*fit.pressures, fit.scale))
+    back = "; ".join(reversal_clause(fit, one) for one in report.reversals)
+    verdict = "not assessed: the sigma of a measurement is unknown (--sigma-deg)"
+    if errors is not None and report.sigma is not None:
+        worst = float(errors.max())
+        verdict = (
+            f"{'accepted' if report.accepted else 'not accepted'}: expected {degrees(worst):.3g}° "
+            f"from the truth at worst, {worst / report.sigma:.3g} sigma; the limit is "
+            f"{MAX_CURVE_ERROR:g} sigma"
+        )
+    terminal.put(
+        f"fit        {fit.name}: {len(report.pressures)} samples of {len(fit.lengths)} pieces, "
+        f"valid from {low:g} to {high:g} kPa\n"
+        f"condition  {report.condition:.2g} with pressures over {scale:g} kPa, "
+        f"{report.condition_kpa:.2g} with them in kPa\n"
+        f"monotonic  {'no: ' + back if back else 'yes'}\ncurves     {verdict}"
     )
+    heads = ["piece", "rms [°]", "max [°]", "sigma [°]", "R²"]
+    parts = zip(report.rms, report.largest, report.scatter, report.r_squared, strict=True)
+    rows = [
+        (k, *map(degrees, angles), r_squared) for k, (*angles, r_squared) in enumerate(parts, 1)
+    ]
+    terminal.put_table(heads, [[f"{number:.4g}" for number in row] for row in rows])
 
 
 # softgrasp twin pick
@@ -333,10 +312,9 @@ def _written(
 
         files.append(append_piece_angles(append, 1e3 * pressure_kpa, result.angles))
     if overlay is not None:
-        from softgrasp.twin.point_picking import pick_overlay
-        from softgrasp.vision.image import save_image
+        from softgrasp.twin.picking_window import save_overlay
 
-        files.append(save_image(pick_overlay(image_array, result), overlay))
+        files.append(save_overlay(image_array, result, overlay))
     return files
 
 

@@ -1,26 +1,31 @@
-"""Window for picking the reference line and the cuts of a finger in its image.
+"""Window for picking the reference line and the cuts of a finger in its image; image of the result.
 
-The left button adds a point, the right button or Backspace removes the last one, Enter finishes and
-Escape cancels. The bending angles are shown as soon as one piece is picked.
+In the window the left button adds a point, the right button or Backspace removes the last one,
+Enter finishes and Escape cancels. The bending angles are shown as soon as one piece is picked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from softgrasp.errors import BackendUnavailable, SoftgraspError
+from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspError
+from softgrasp.io.files import atomic_path
 from softgrasp.mechanics.transforms import Array
-from softgrasp.twin.point_picking import CHORD, LINE, PickMeasurement, Picks, angles_text
-from softgrasp.vision.image import Color, Image
+from softgrasp.twin.point_picking import PickMeasurement, Picks, angles_text
+from softgrasp.vision.image import Image, degrees
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.backend_bases import Event, KeyEvent, MouseEvent
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
+LINE, CHORD, EDGE = "#1e50e6", "#14963c", "#78c88c"
+"""Colours of the reference line, the chords of the pieces, and the cuts."""
+DPI = 100.0
 KEYS = "Right click or Backspace: remove the last point. Enter: finish. Esc: cancel."
 LEFT, RIGHT = 1, 3
 """Mouse buttons."""
@@ -94,13 +99,7 @@ class PickingWindow:
         """Picked points; None until the user finishes."""
         self._measure, self._close = measure, close
         self._points: list[tuple[float, float]] = []
-        self._axes = figure.add_subplot()
-        height, width = image.shape[:2]
-        # (0, 0) is the outer corner of the first pixel
-        self._axes.imshow(image, extent=(0.0, width, height, 0.0))
-        self._axes.set_axis_off()
-        self._line = self._add_line(LINE)
-        self._chords, self._cuts = self._add_line(CHORD), self._add_line(CHORD, "none")
+        self._image, self._axes = image, figure.add_subplot()
         figure.canvas.mpl_connect("button_press_event", self._clicked)
         figure.canvas.mpl_connect("key_press_event", self._typed)
         self._draw()
@@ -114,13 +113,6 @@ class PickingWindow:
     def title(self) -> str:
         """Text above the image: the next point, the keys, the angles so far or an error."""
         return str(self._axes.get_title())
-
-    def _add_line(self, color: Color, style: str = "-") -> Line2D:
-        rgb = (color[0] / 255.0, color[1] / 255.0, color[2] / 255.0)
-        (line,) = self._axes.plot(
-            [], [], ls=style, lw=1.5, color=rgb, marker="o", ms=5.0, markeredgecolor="white"
-        )
-        return line
 
     def _clicked(self, event: Event) -> None:
         mouse = cast("MouseEvent", event)
@@ -152,29 +144,29 @@ class PickingWindow:
 
     def _so_far(self) -> Picks:
         """Return the reference line and all complete cuts."""
-        points = np.array(self._points)
+        points = np.array(self._points).reshape(-1, 2)
         cuts = points[2:]
         if self.edges:
             cuts = cuts[: len(cuts) // 2 * 2].reshape(-1, 2, 2)
         return Picks(cuts, points[:2])
 
     def _draw(self) -> None:
-        points = np.array(self._points).reshape(-1, 2)
-        self._line.set_data(*points[:2].T)
-        self._cuts.set_data(*points[2:].T)
-        middles = points[2:]
-        if self.edges:
-            middles = middles[: len(middles) // 2 * 2].reshape(-1, 2, 2).mean(axis=1)
-        self._chords.set_data(*middles.T)
-        text = f"{self._next()}\n{KEYS}\n{self._angles(middles)}"
+        picks = self._so_far()
+        view = (self._axes.get_xlim(), self._axes.get_ylim()) if self._axes.images else None
+        draw_picks(self._axes, self._image, picks)
+        loose = np.array(self._points[2 + picks.cuts.size // 2 :]).reshape(-1, 2)
+        self._axes.plot(*loose.T, "o", color=EDGE)
+        if view is not None:  # the user may have zoomed
+            self._axes.set(xlim=view[0], ylim=view[1])
+        text = f"{self._next()}\n{KEYS}\n{self._angles(picks)}"
         self._axes.set_title(text, fontsize=9, parse_math=False)
         self._axes.figure.canvas.draw_idle()
 
-    def _angles(self, middles: Array) -> str:
-        if len(middles) < 2:
+    def _angles(self, picks: Picks) -> str:
+        if len(picks.cuts) < 2:
             return ""
         try:
-            return angles_text(self._measure(self._so_far()))
+            return angles_text(self._measure(picks))
         except SoftgraspError as error:
             return str(error)
 
@@ -191,3 +183,89 @@ class PickingWindow:
         name = {0: "the base", self.pieces: "the tip"}.get(cut, f"cut {cut}")
         where = f"at the {('first', 'other')[edge]} edge" if self.edges else "on the middle line"
         return f"Click {name} {where}."
+
+
+# Drawing
+
+
+def draw_picks(axes: Axes, image: Image, picks: Picks, size: float = 5.0) -> None:
+    """Draw an image, and in it the reference line, the cuts and the chords; clears the axes.
+
+    Args:
+        axes: Axes; their units become pixels of the image.
+        image: RGB image, (height, width, 3).
+        picks: Picked points.
+        size: Diameter of a point [pt].
+    """
+    height, width = image.shape[:2]
+    axes.clear()
+    # (0, 0) is the outer corner of the first pixel
+    axes.imshow(image, extent=(0.0, width, height, 0.0))
+    axes.set_axis_off()
+    cuts = _cut_points(picks)
+    lines = [(pair, EDGE) for pair in cuts if len(pair) == 2]
+    lines += [(np.zeros((0, 2)) if picks.line is None else np.asarray(picks.line), LINE)]
+    for points, color in [*lines, (cuts.mean(axis=1), CHORD)]:
+        axes.plot(*points.T, "o-", color=color, lw=0.3 * size, ms=size, markeredgecolor="white",
+                  markeredgewidth=0.15 * size)  # fmt: skip
+
+
+def _cut_points(picks: Picks) -> Array:
+    """Return the points of the cuts, (n + 1, 1, 2) or (n + 1, 2, 2)."""
+    cuts = np.asarray(picks.cuts, dtype=float)
+    return cuts[:, None] if cuts.ndim == 2 else cuts
+
+
+def draw_measurement(
+    axes: Axes, image: Image, measured: PickMeasurement, *, size: float, sigmas: bool = True
+) -> None:
+    """Draw picks, and each angle beside its chord (Xiang et al. 2024, Fig. 3); clears the axes.
+
+    Args:
+        axes: Axes; their units become pixels of the image.
+        image: RGB image, (height, width, 3).
+        measured: Measurement in it.
+        size: Height of the letters [pt].
+        sigmas: Whether standard deviations are shown beside the angles.
+    """
+    draw_picks(axes, image, measured.picks, 0.45 * size)
+    cuts = _cut_points(measured.picks)
+    middles = cuts.mean(axis=1)
+    chords = np.diff(middles, axis=0)
+    # on the outer side of the bend
+    side = np.sign(chords[0, 0] * chords[-1, 1] - chords[0, 1] * chords[-1, 0]) or 1.0
+    away = 0.5 * np.linalg.norm(cuts[:, -1] - cuts[:, 0], axis=1).max() + 0.05 * image.shape[1]
+    for middle, chord, angle, sigma in zip(
+        0.5 * (middles[1:] + middles[:-1]), chords, np.degrees(measured.angles),
+        np.degrees(measured.sigmas), strict=True,
+    ):  # fmt: skip
+        x, y = (middle + side * away * np.array([chord[1], -chord[0]]) / np.hypot(*chord)).tolist()
+        text = degrees(float(angle)) + (f" ± {sigma:.1f}°" if sigmas else "")
+        axes.text(x, y, text, fontsize=size, ha="center", va="center",
+                  bbox={"boxstyle": "round,pad=0.1", "color": "white", "alpha": 0.7})  # fmt: skip
+
+
+def save_overlay(image: Image, measured: PickMeasurement, path: str | Path) -> Path:
+    """Write the image, in its own size, with picks and angles, as a PNG.
+
+    Args:
+        image: RGB image, (height, width, 3).
+        measured: Measurement in it.
+        path: ``.png`` file to write.
+
+    Raises:
+        DescriptionError: ``path`` does not end in .png.
+        ResultError: The file cannot be written.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    if Path(path).suffix.lower() != ".png":
+        raise DescriptionError(f"expected a .png file, found '{path}'")
+    height, width = image.shape[:2]
+    figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
+    size = max(0.015 * width, 8.0)
+    draw_measurement(figure.add_axes((0.0, 0.0, 1.0, 1.0)), image, measured, size=size)
+    with atomic_path(path) as temporary:
+        FigureCanvasAgg(figure).print_figure(temporary, dpi=DPI, format="png")
+    return Path(path)

@@ -6,8 +6,8 @@ linear over the undistorted image), rays through the picks are intersected with 
 are measured in it. Picks with separate depths would be worse: 2 mm of noise at 0.35 m moves a
 point near the border of the image by some pixels.
 
-Points are picked by a user in a window (``picking_window``). ``read_depth`` reads depth images of
-RGB-D cameras; ``pick_overlay`` draws the result.
+Points are picked by a user in a window (``picking_window``, which also draws the result).
+``read_depth`` reads depth images of RGB-D cameras.
 """
 
 from __future__ import annotations
@@ -20,24 +20,16 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 from PIL import Image as Pillow
-from PIL import ImageDraw
 
 from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.camera import undistort
 from softgrasp.mechanics.transforms import Array
 from softgrasp.twin.piecewise_bending import AngleEstimate, direction_rows, directions, solve_angles
-from softgrasp.vision.image import SHEET, Color, Image, degrees, draw_dot, draw_line, write
+from softgrasp.vision.image import Image
 
 DEPTH_NOISE = 2e-3
 """Default standard deviation of the depth of one pixel [m]."""
-LINE: Color = (30, 80, 230)
-CHORD: Color = (20, 150, 60)
-EDGE: Color = (120, 200, 140)
-REACH = 1.6
-"""Length of the reference line beyond the base, over its own length [–]."""
-LETTERS = 0.021
-"""Height of letters over the width of the image [–]."""
 MILLIMETRE = 1e-3
 SUFFIXES = (".npy", ".png")
 WINDOW = 5
@@ -345,78 +337,3 @@ def depths_at(depth: Array, pixels: Array) -> Array:
             )
         depths.append(float(np.median(seen)))
     return np.array(depths)
-
-
-# Overlay
-
-
-def pick_overlay(
-    image: Image, measured: PickMeasurement, *, letters: float = LETTERS, sigmas: bool = True
-) -> Image:
-    """Draw picked points, chords, reference line and angles (Xiang et al. 2024, Fig. 3).
-
-    Args:
-        image: Image, (h, w, 3); it is not changed.
-        measured: Measurement in it.
-        letters: Height of the letters over the width of the image.
-        sigmas: Whether standard deviations are shown beside the angles.
-    """
-    drawn = np.ascontiguousarray(image.copy())
-    width = image.shape[1]
-    thick = max(round(width / 420), 2)
-    cuts = np.asarray(measured.picks.cuts, dtype=float)
-    cuts = cuts.reshape(len(cuts), -1, 2)
-    middles = cuts.mean(axis=1)
-    if measured.picks.line is not None:
-        start, end = np.asarray(measured.picks.line, dtype=float)
-        beyond = np.array([start, end + REACH * (end - start)])
-        draw_line(drawn, beyond, SHEET, thick + 2)
-        draw_line(drawn, beyond, LINE, thick)
-        for point in (start, end):
-            _draw_pick(drawn, point, thick, LINE)
-    if cuts.shape[1] == 2:
-        for pair in cuts:
-            draw_line(drawn, pair, EDGE, thick)
-            for point in pair:
-                _draw_pick(drawn, point, thick, EDGE)
-    draw_line(drawn, middles, SHEET, thick + 2)
-    draw_line(drawn, middles, CHORD, thick)
-    for point in middles:
-        _draw_pick(drawn, point, thick, CHORD)
-    height = max(letters * width, 11.0)
-    return _lettered(drawn, measured, middles, height, sigmas)
-
-
-def _draw_pick(drawn: Image, point: Array, thick: int, color: Color) -> None:
-    draw_dot(drawn, point, 2.4 * thick, SHEET)
-    draw_dot(drawn, point, 1.6 * thick, color)
-
-
-def _lettered(
-    drawn: Image, measured: PickMeasurement, middles: Array, letters: float, sigmas: bool
-) -> Image:
-    sheet = Pillow.fromarray(drawn)
-    writing = ImageDraw.Draw(sheet)
-    chords = np.diff(middles, axis=0)
-    # on the outer side of the bend
-    cross = chords[0, 0] * chords[-1, 1] - chords[0, 1] * chords[-1, 0]
-    side = -1.0 if cross >= 0.0 else 1.0
-    for index, (chord, angle, sigma) in enumerate(
-        zip(chords, np.degrees(measured.angles), np.degrees(measured.sigmas), strict=True)
-    ):
-        out = side * np.array([-chord[1], chord[0]]) / np.hypot(*chord)
-        position = 0.5 * (middles[index] + middles[index + 1]) + _margin(measured, letters) * out
-        half = np.array([3.6 if sigmas else 1.8, 1.0]) * letters
-        x, y = position.clip(half, np.array(drawn.shape[1::-1]) - half).tolist()
-        text = degrees(float(angle)) + (f" ± {sigma:.1f}°" if sigmas else "")
-        write(writing, (x, y), text, letters, middle=True)
-    return np.array(sheet)
-
-
-def _margin(measured: PickMeasurement, letters: float) -> float:
-    """Return the distance of a chord from the middle of its label [pixels]."""
-    cuts = np.asarray(measured.picks.cuts, dtype=float)
-    if cuts.ndim == 2:
-        return 3.0 * letters
-    half = 0.5 * np.linalg.norm(cuts[:, 1] - cuts[:, 0], axis=1).max()
-    return float(half) + 1.6 * letters

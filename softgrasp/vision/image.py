@@ -20,7 +20,6 @@ from PIL import Image as Pillow
 from PIL import ImageDraw, ImageFont, ImageOps
 
 from softgrasp.errors import BackendUnavailable, DescriptionError
-from softgrasp.io.files import atomic_path
 from softgrasp.io.input_limits import MAX_ARRAYS, check_size
 from softgrasp.mechanics.transforms import Array
 
@@ -111,20 +110,6 @@ def checked_image(image: npt.NDArray[Any]) -> Image:
 def mirrored(image: Image) -> Image:
     """Swap left and right."""
     return np.ascontiguousarray(image[:, ::-1])
-
-
-def save_image(image: Image, path: str | Path) -> Path:
-    """Write an image as a PNG, whole or not at all.
-
-    Raises:
-        DescriptionError: ``path`` does not end in .png.
-        ResultError: The file cannot be written.
-    """
-    if Path(path).suffix.lower() != ".png":
-        raise DescriptionError(f"expected a .png file, found '{path}'")
-    with atomic_path(path) as temporary:
-        Pillow.fromarray(image).save(temporary, format="PNG")
-    return Path(path)
 
 
 # Light

@@ -53,8 +53,9 @@ def test_a_fit_with_its_files_and_summary(run: Run, table: Path, tmp_path: Path)
     document = json.loads((tmp_path / "fit/result.json").read_text("utf-8"))
     assert document["kind"] == "pressure_fit"
     assert document["accepted"] is True
-    assert [row["piece"] for row in document["pieces"]] == [1, 2, 3, 4]
-    assert np.array(document["residuals_rad"]).shape == (43, 4)
+    residuals = np.array(document["residuals_rad"])
+    assert document["rms_rad"] == pytest.approx(np.sqrt((residuals**2).mean(axis=0)))
+    assert residuals.shape == (43, 4)
     assert np.array(document["angles_rad"]) == pytest.approx(load_piece_angles(table).angles)
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from matplotlib.backend_bases import KeyEvent, MouseEvent, NavigationToolbar2
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from PIL import Image
 
 from softgrasp.description.sensor import PinholeCamera
-from softgrasp.errors import BackendUnavailable
+from softgrasp.errors import BackendUnavailable, DescriptionError
 from softgrasp.twin import picking_window
-from softgrasp.twin.picking_window import PickingWindow, pick_in_window
+from softgrasp.twin.picking_window import PickingWindow, pick_in_window, save_overlay
 from softgrasp.twin.point_picking import Picks, angles_text, measure_picks
 
 CAMERA = PinholeCamera(fx=300.0, fy=300.0, cx=160.0, cy=120.0, width=320, height=240)
@@ -114,6 +117,16 @@ def test_a_click_that_zooms_is_no_pick() -> None:
     assert "click its start" in hand.window.title
 
 
+def test_a_zoomed_view_stays_when_points_are_added() -> None:
+    hand = Hand()
+    axes = hand.canvas.figure.axes[0]
+    axes.set(xlim=(10.0, 90.0), ylim=(130.0, 70.0))
+    hand.canvas.draw()
+    hand.click(*LINE)
+    assert axes.get_xlim() == (10.0, 90.0)
+    assert axes.get_ylim() == (130.0, 70.0)
+
+
 def test_enter_needs_all_points_and_escape_cancels() -> None:
     hand = Hand()
     hand.click(*LINE, *CUTS[:2])
@@ -160,3 +173,18 @@ def test_the_window_is_shown_until_it_is_closed(monkeypatch: pytest.MonkeyPatch)
     assert picks is not None
     np.testing.assert_allclose(picks.cuts, CUTS, atol=1e-9)
     assert hand.closed == 1
+
+
+def test_the_overlay_is_blue_along_the_line_and_green_along_chords(tmp_path: Path) -> None:
+    path = save_overlay(IMAGE, measure(Picks(CUTS, LINE)), tmp_path / "overlay.png")
+    with Image.open(path) as opened:
+        drawn = np.asarray(opened.convert("RGB")).astype(int)
+    assert drawn.shape == IMAGE.shape
+    for (row, column), color in (((100, 36), "#1e50e6"), ((115, 132), "#14963c")):
+        expected = [int(color[k : k + 2], 16) for k in (1, 3, 5)]
+        # the middle of a thin line, which is smoothed at its edges
+        window = drawn[row - 1 : row + 2, column - 1 : column + 2].reshape(-1, 3)
+        assert np.abs(window - expected).max(axis=1).min() < 60
+    assert (drawn.sum(axis=2) < 200).sum() > 50  # letters
+    with pytest.raises(DescriptionError, match=r"expected a \.png file"):
+        save_overlay(IMAGE, measure(Picks(CUTS, LINE)), tmp_path / "overlay.jpg")

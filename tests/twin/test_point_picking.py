@@ -1,4 +1,4 @@
-"""Angles from picks, depth images and the overlay."""
+"""Angles from picks, and depth images."""
 
 from __future__ import annotations
 
@@ -14,13 +14,10 @@ from softgrasp.mechanics.camera import project
 from softgrasp.mechanics.transforms import rotate_about
 from softgrasp.twin.piecewise_bending import angle_between, direction_rows, directions, solve_angles
 from softgrasp.twin.point_picking import (
-    CHORD,
-    LINE,
     WINDOW,
     Picks,
     depths_at,
     measure_picks,
-    pick_overlay,
     picked_angles,
     plane_coefficients,
     read_depth,
@@ -262,13 +259,3 @@ def test_picks_outside_the_image_are_refused() -> None:
         measure_picks(
             PICTURE, PICKING_CAMERA, Picks(np.array([[400.0, 10.0], [5.0, 5.0]]), LINE_PX)
         )
-
-
-def test_the_overlay_is_blue_along_the_line_and_green_along_chords() -> None:
-    drawn = pick_overlay(PICTURE, measure_picks(PICTURE, PICKING_CAMERA, PICKS))
-    assert drawn.shape == PICTURE.shape
-    assert (PICTURE == 120).all()  # the original stays
-    np.testing.assert_allclose(drawn[100, 36], LINE, atol=40)
-    np.testing.assert_allclose(drawn[115, 132], CHORD, atol=60)
-    letters = (drawn.astype(int).sum(axis=2) < 200).sum()
-    assert letters > 50
