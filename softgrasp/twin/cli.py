@@ -34,7 +34,7 @@ from softgrasp.twin.cli_tools import fit, pick
 
 if TYPE_CHECKING:
     from softgrasp.twin.commands import Command, CommandBox
-    from softgrasp.twin.description import RegisterMap, Twin, UdpFlange
+    from softgrasp.twin.description import Register, RegisterMap, Twin, UdpFlange
     from softgrasp.twin.loop import RowCallback, TwinLoop
     from softgrasp.twin.modbus_server import ControllerServer
     from softgrasp.twin.record import TwinRecord, TwinRow
@@ -367,7 +367,11 @@ async def _serve(
     stop = _stop_on_signals()
     async with server:
         await server.start(host, port)
-        (terminal.put_json if json else _print_summary)(_document(server, registers))
+        if json:
+            host, port = server.address
+            terminal.put_json(document | {"map": registers.model_dump(mode="json")})
+        else:
+            _print_summary(server, registers)
         await stop.wait()
 
 
@@ -385,48 +389,27 @@ def _stop_on_signals() -> asyncio.Event:
     return stop
 
 
-def _print_summary(document: dict[str, Any]) -> None:
-    registers = document["map"]
-    terminal.put(
-        f"listening on {document['host']}:{document['port']}, Modbus TCP, unit "
-        f"{registers['device_id']}"
-    )
-    terminal.put(f"map {registers['name']}: {registers['source']}")
+def _print_summary(server: ControllerServer, registers: RegisterMap) -> None:
+    host, port = server.address
+    terminal.put(f"listening on {host}:{port}, Modbus TCP, unit {registers.device_id}")
+    terminal.put(f"map {registers.name}: {registers.source}")
     rows = [
-        [
-            part[:-1],
-            name,
-            register["kind"],
-            str(register["address"]),
-            _form(register),
-            _limits(register),
-        ]
-        for part in ("reads", "writes")
-        for name, register in registers[part].items()
+        [part, name, register.address_text, _form(register), _limits(register)]
+        for part, values in (("read", registers.reads), ("write", registers.writes))
+        for name, register in values
         if register is not None
     ]
-    terminal.put_table(["", "value", "kind", "address", "form", "limits [kPa]"], rows)
+    terminal.put_table(["", "value", "register", "form", "limits [kPa]"], rows)
 
 
-def _form(register: dict[str, Any]) -> str:
-    swapped = ", low word first" if register["word_order"] == "little" else ""
-    scale = f" × {register['scale']:g} Pa" if "scale" in register else ""
-    return f"{register['type']}{scale}{swapped}"
+def _form(register: Register) -> str:
+    swapped = ", low word first" if register.word_order == "little" else ""
+    scale = getattr(register, "scale", None)
+    return f"{register.type}{'' if scale is None else f' × {scale:g} Pa'}{swapped}"
 
 
-def _limits(register: dict[str, Any]) -> str:
-    if "limits" not in register:
-        return ""
-    return " to ".join(f"{limit / 1e3:g}" for limit in register["limits"])
-
-
-def _document(server: ControllerServer, registers: RegisterMap) -> dict[str, Any]:
-    host, port = server.address
-    return {
-        "host": host,
-        "port": port,
-        "map": registers.model_dump(mode="json"),
-    }
+def _limits(register: Register) -> str:
+    return " to ".join(f"{1e-3 * limit:g}" for limit in getattr(register, "limits", ()))
 
 
 # softgrasp twin robot

@@ -21,7 +21,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
-from types import TracebackType
 from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -183,12 +182,7 @@ class FlangeStream(ABC):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def _unless_closed(self, work: Coroutine[Any, Any, T | None]) -> T | None:
