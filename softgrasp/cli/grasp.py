@@ -371,7 +371,7 @@ def rerun(
     written there.
     """
     from softgrasp.io.result import read_document
-    from softgrasp.sim.result_files import load_result
+    from softgrasp.sim.result_files import load_result, require_scene_files
     from softgrasp.sim.simulate import simulate
 
     directory = result_dir.parent if result_dir.name == RESULT_FILE else result_dir
@@ -379,6 +379,7 @@ def rerun(
         out = output_directory("rerun", out)
         require_writable(out)
     before = load_result(directory)
+    require_scene_files(directory)
     writer = str(read_document(directory / RESULT_FILE).get("softgrasp_version"))
     with terminal.progress_bar() as update:
         after = simulate(

@@ -125,6 +125,7 @@ def sweep(
     if what is not None:
         require_scene(what, object_name)
     from softgrasp.description.sweep import PoseNoise
+    from softgrasp.io.input_limits import recorded_inputs
     from softgrasp.sweeps import run
     from softgrasp.sweeps.storage import plan_in
 
@@ -142,11 +143,12 @@ def sweep(
         return
     if what is None:
         raise DescriptionError("expected HAND OBJECT, a SCENE or a PLAN, found nothing")
-    plan = plan_of(
-        what, object_name, options, density, vary or [],
-        method=sample or "grid", samples=samples, repeats=repeats, seed=seed, quality=quality,
-        noise=PoseNoise(position=noise, rotation=math.radians(noise_deg)),
-    )  # fmt: skip
+    with recorded_inputs() as files:
+        plan = plan_of(
+            what, object_name, options, density, vary or [],
+            method=sample or "grid", samples=samples, repeats=repeats, seed=seed, quality=quality,
+            noise=PoseNoise(position=noise, rotation=math.radians(noise_deg)),
+        )  # fmt: skip
     if strict:
         check_rows(plan)
     name = f"sweep_{plan.scene.hand.name}_{plan.scene.object.name}"
@@ -159,7 +161,7 @@ def sweep(
     table = run_rows(
         lambda progress: run.sweep(
             plan, directory, workers=workers, executor=executor, scheduler=scheduler, shard=part,
-            trajectories=trajectories, dataset=dataset, progress=progress,
+            trajectories=trajectories, dataset=dataset, progress=progress, files=files,
             finish=None if no_report or part else _report_of(plan, directory),
         ),
         journal,
@@ -245,9 +247,10 @@ def _make_videos(directory: Path, rows: list[int], as_json: bool) -> None:
     from softgrasp.report.grasp_report import write_report
     from softgrasp.sim.simulate import simulate
     from softgrasp.sweeps.parameters import scene_of_row
-    from softgrasp.sweeps.storage import plan_in
+    from softgrasp.sweeps.storage import plan_in, require_inputs
 
     plan = plan_in(directory)
+    require_inputs(directory)
     for row in rows:
         if not 0 <= row < plan.size:
             raise DescriptionError(

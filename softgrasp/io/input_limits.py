@@ -3,7 +3,8 @@
 Files come from other programs and other people. Each limit is far above what hands, objects,
 scenes and results need, and is checked before memory is allocated: the kind and the size of a
 file, the nodes of YAML with all aliases expanded, the depth of YAML, JSON and XML, the lengths,
-repetitions and reserved memory of a model, and the bytes of arrays.
+repetitions and reserved memory of a model, and the bytes of arrays. As every reader checks its
+files here, the files that were read are recorded here, too (``recorded_inputs``).
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import math
 import re
 import stat
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
@@ -68,15 +71,41 @@ COPIES = {"replicate": "count", "composite": "count", "flexcomp": "count", "grid
 _BRACKETS = re.compile(r"[\[\]{}]")
 _RESERVED = re.compile(r"(\d{1,30})([KMGTPEkmgtpe]?)", re.ASCII)
 _NUMBERS = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_inputs: ContextVar[list[Path] | None] = ContextVar("inputs", default=None)
+
+
+@contextmanager
+def recorded_inputs() -> Iterator[list[Path]]:
+    """Yield a list to which the input files that are read in the block are added, in their order.
+
+    A file whose content is cached is added, too. The list may name a file repeatedly.
+    """
+    outer, files = _inputs.get(), list[Path]()
+    token = _inputs.set(files)
+    try:
+        yield files
+    finally:
+        _inputs.reset(token)
+        if outer is not None:
+            outer += files
+
+
+def note_inputs(*files: Path) -> None:
+    """Add files to the list of ``recorded_inputs``, if there is one."""
+    if (recorded := _inputs.get()) is not None:
+        recorded += files
 
 
 def check_size(path: Path, limit: int = MAX_TEXT) -> None:
     """Refuse a file that is too large to be read, or has no end: a pipe, a socket or a device.
 
+    The file is noted as an input.
+
     Raises:
         DescriptionError: It is larger than ``limit`` [bytes], or is no regular file.
         OSError: There is no such file.
     """
+    note_inputs(path)
     status = path.stat()  # of the target of a link
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         raise DescriptionError(

@@ -22,6 +22,7 @@ from softgrasp.description.geometry import Mesh
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning
 from softgrasp.io.convex_decomposition import collision_parts
 from softgrasp.io.files import report_progress
+from softgrasp.io.input_limits import note_inputs
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.mesh_repair import Solid, as_solid, hull_of, make_solid
 from softgrasp.units import LENGTH_UNITS, LengthUnit
@@ -129,6 +130,7 @@ def stamped(shape: Mesh) -> Mesh:
     Missing files are reported by ``load_mesh``.
     """
     files = [resolved_file(name, None) for name in (shape.file, shape.parts) if name is not None]
+    note_inputs(*files)
     if not all(file.is_file() for file in files):
         return shape
     return shape.replace(sha256=_sha256(*files))
@@ -240,9 +242,10 @@ def resolved_file(name: str, relative_to: Path | None = None) -> Path:
 
 
 def _state(file: Path | None) -> tuple[int, int] | None:
-    """Return modification time [ns] and size [bytes] of a file."""
+    """Return modification time [ns] and size [bytes] of a file, and note it as an input."""
     if file is None or not file.exists():
         return None
+    note_inputs(file)
     status = file.stat()
     return status.st_mtime_ns, status.st_size
 

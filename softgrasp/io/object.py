@@ -7,7 +7,6 @@ directory, ``$SOFTGRASP_YCB``; nothing is downloaded.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from functools import cache
@@ -21,6 +20,7 @@ from softgrasp.description.geometry import Mesh
 from softgrasp.description.object import GraspObject, Material
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.io.input_limits import check_size
+from softgrasp.io.mesh import stamped
 from softgrasp.io.yaml_files import Tree, YamlFile, take_units, to_si
 
 ROOT_VARIABLE = "SOFTGRASP_YCB"
@@ -254,10 +254,9 @@ def load_ycb(
     mesh = meshes_by_name[identity]
     if mass is None and density is None:
         mass = _published_mass(identity)
-    digest = hashlib.sha256(mesh.read_bytes()).hexdigest()
     return GraspObject(
         name=identity,
-        shape=Mesh(file=str(mesh.resolve()), sha256=digest),
+        shape=stamped(Mesh(file=str(mesh.resolve()))),
         mass=mass,
         density=density,
         material=Material(name="YCB object"),

@@ -13,8 +13,10 @@ from pydantic import BaseModel
 from softgrasp._version import __version__
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
+from softgrasp.io.files import RESULT_FILE
 from softgrasp.io.input_limits import result_loader
-from softgrasp.io.result import read_result, write_result
+from softgrasp.io.inputs import changed_input, current_hashes, described_files, input_hashes
+from softgrasp.io.result import read_document, read_result, write_result
 from softgrasp.sim.outcome import GraspStatus
 from softgrasp.sim.quality_log import QualityLog
 from softgrasp.sim.result import (
@@ -46,7 +48,27 @@ def save_result(result: GraspResult, directory: str | Path) -> list[Path]:
         ResultError: The directory cannot be written.
     """
     log = {} if result.quality_log is None else result.quality_log.arrays()
-    return write_result(Path(directory), document(result), {**result.trajectory(), **log})
+    content = document(result)
+    if inputs := input_hashes(described_files(result.scene)):
+        content["inputs"] = inputs
+    return write_result(Path(directory), content, result.trajectory() | log)
+
+
+def require_scene_files(directory: Path) -> None:
+    """Refuse files of a result's scene that have changed since it was written.
+
+    Raises:
+        DescriptionError: One has changed, or is missing; names it.
+        ResultError: ``result.json`` is missing or invalid.
+    """
+    before = read_document(directory / RESULT_FILE).get("inputs", {})
+    now = current_hashes(before)
+    if (name := changed_input(before, now)) is not None:
+        raise DescriptionError(
+            f"expected the file with SHA-256 {before[name]}, found {now[name] or 'none'}: it has "
+            "changed",
+            file=name,
+        )
 
 
 @result_loader

@@ -39,7 +39,8 @@ from softgrasp.description.scene_validation import fingertips
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import DescriptionError, ResultError, SoftgraspError
 from softgrasp.io.files import disk_message, write_text
-from softgrasp.io.input_limits import read_json
+from softgrasp.io.input_limits import note_inputs, read_json, recorded_inputs
+from softgrasp.io.inputs import changed_input, current_hashes, input_hashes
 from softgrasp.io.json_lines import JsonLines
 from softgrasp.io.load import load_hand, load_object
 from softgrasp.io.object import objects_in
@@ -56,6 +57,8 @@ from softgrasp.sweeps.executors import follow_parent
 
 JOURNAL, SETTINGS, IMAGES = "rows.jsonl", "benchmark.json", "images"
 SCHEMA_VERSION = 1
+INPUTS = "inputs"
+"""Key of the hashes of the files of a row in the journal."""
 SHIPPED = "softgrasp"
 PRIMITIVE, BALL, FILED = "primitive", "ball", "object"
 """Groups of objects: balls are primitives, too."""
@@ -228,7 +231,8 @@ def run_hand_benchmark(
 ) -> list[Row]:
     """Simulate every hand with every object and return the rows, sorted by hand and object.
 
-    Rows that the journal of the directory has are not simulated again.
+    Rows that the journal of the directory has are not simulated again, unless a file of their hand
+    or object has changed.
 
     Args:
         hands: Hands.
@@ -256,14 +260,20 @@ def run_hand_benchmark(
         rows[row["hand"], row["object"]] = row
         if progress is not None:
             progress(len(pairs) - len(waiting) + _done(waiting, rows), len(pairs))
-    return [rows[hand.name, one.name] for hand, one in pairs]
+    complete = [rows[hand.name, one.name] for hand, one in pairs]
+    return [{name: value for name, value in row.items() if name != INPUTS} for row in complete]
 
 
 def _stored_row(record: Any) -> Row:
-    """Return a record of the journal; raises ValueError where it is no row."""
+    """Return a record of the journal; raises ValueError where it is no row of the present files."""
     names = ("hand", "object", "outcome")
     if not isinstance(record, dict) or not all(isinstance(record.get(n), str) for n in names):
         raise ValueError("expected a row with hand, object and outcome, found none")
+    before = record.get(INPUTS, {})
+    if not isinstance(before, dict):
+        raise ValueError(f"expected hashes of files in {INPUTS}, found {before!r}")
+    if (name := changed_input(before, current_hashes(before))) is not None:
+        raise ValueError(f"expected {name} as it was, found another content")
     return record
 
 
@@ -271,7 +281,7 @@ def grasp_row(hand: HandSource, one: ObjectSource, images: Path | None) -> Row:
     """Simulate one hand with one object as ``softgrasp grasp HAND OBJECT --hold`` does."""
     begin = time.perf_counter()
     row = _empty_row(hand, one)
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, recorded_inputs() as files:
         warnings.simplefilter("always")
         try:
             _fill(row, hand, one, images)
@@ -280,7 +290,8 @@ def grasp_row(hand: HandSource, one: ObjectSource, images: Path | None) -> Row:
         except Exception as error:  # noqa: BLE001 - one bad hand does not end a benchmark
             row |= {"outcome": FAILED, "message": f"{type(error).__name__}: {error}"}
     row["warnings"] = len(caught)
-    return row | {"wall_time_s": round(time.perf_counter() - begin, 2)}
+    inputs = input_hashes(files)
+    return row | {"wall_time_s": round(time.perf_counter() - begin, 2), INPUTS: inputs}
 
 
 def _empty_row(hand: HandSource, one: ObjectSource) -> Row:
@@ -318,10 +329,17 @@ def _fill(row: Row, source: HandSource, one: ObjectSource, images: Path | None) 
         row["image"] = _image(result, file)
 
 
-@lru_cache(maxsize=1)
 def _hand(file: str) -> Hand:
+    hand, files = _loaded_hand(file)
+    note_inputs(*files)
+    return hand
+
+
+@lru_cache(maxsize=1)
+def _loaded_hand(file: str) -> tuple[Hand, list[Path]]:
     """Load a hand once for its consecutive rows, as the grasps of an imported hand take seconds."""
-    return load_hand(file)
+    with recorded_inputs() as files:
+        return load_hand(file), files
 
 
 def hand_opening(scene: GraspScene) -> float | None:

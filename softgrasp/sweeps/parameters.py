@@ -8,7 +8,9 @@ on the plan's seed and on the row alone.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +23,8 @@ from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene, with_field
 from softgrasp.description.sweep import Axis, SweepPlan
 from softgrasp.errors import DescriptionError
+from softgrasp.io.input_limits import recorded_inputs
+from softgrasp.io.inputs import described_files
 from softgrasp.io.load import load_hand, load_object
 from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import Array
@@ -274,6 +278,39 @@ def _displaced(scene: GraspScene, noise: StartNoise) -> GraspScene:
     depth = scene.table.height - lowest_of_object(scene.object, object_pose(moved))
     position[2] += max(depth, 0.0)
     return moved.replace(object_position=tuple(position.tolist()))
+
+
+def files_of(plan: SweepPlan) -> list[Path]:
+    """List the files that the rows of a plan are computed from, at any depth.
+
+    These are the files that its scene names, and those that are read for values of its axes, such
+    as names of objects. They are listed in the order of the plan, some repeatedly.
+    """
+    files = list(described_files(plan.scene))
+    named = [axis.path for axis in plan.axes if _has_text(axis.values)]
+    known: set[tuple[str, str]] = set()
+    for values in combinations(plan) if named else ():
+        new = {(path, repr(values[path])) for path in named} - known
+        if new:
+            known |= new
+            files += _files_of_row(plan, values)
+    return files
+
+
+def _files_of_row(plan: SweepPlan, values: Mapping[str, Any]) -> list[Path]:
+    with recorded_inputs() as files, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with suppress(Exception):  # reported in its row
+            files += described_files(scene_of(plan, values, None))
+    return files
+
+
+def _has_text(value: Any) -> bool:
+    """Return whether there is a text in plain data, which may be the name of a file."""
+    parts = value.values() if isinstance(value, dict) else value
+    if isinstance(value, dict | list | tuple):
+        return any(_has_text(part) for part in parts)
+    return isinstance(value, str)
 
 
 def refuse_unknown_fields(plan: SweepPlan) -> None:

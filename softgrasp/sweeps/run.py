@@ -34,7 +34,14 @@ from softgrasp.sweeps.executors import (
     total_steps,
 )
 from softgrasp.sweeps.parameters import refuse_unknown_fields
-from softgrasp.sweeps.storage import SweepStore, count_finished, plan_in, versions_in
+from softgrasp.sweeps.storage import (
+    SweepStore,
+    count_finished,
+    inputs_in,
+    plan_in,
+    require_inputs,
+    versions_in,
+)
 from softgrasp.sweeps.table import (
     PARQUET,
     Row,
@@ -64,8 +71,6 @@ Progress = Callable[[int, int], None]
 """Called with the number of finished rows and of all rows."""
 CHECKS = "checks.json"
 """File of the rows that were repeated in MuJoCo."""
-CHECKS = "checks.json"
-"""File of the rows that were repeated in MuJoCo."""
 Executor = InProcess | LocalPool | DaskCluster
 
 
@@ -90,6 +95,7 @@ def sweep(
     dataset: bool = False,
     progress: Progress | None = None,
     finish: Finish | None = None,
+    files: Sequence[Path] = (),
 ) -> pd.DataFrame:
     """Simulate all grasps of a sweep plan.
 
@@ -111,13 +117,16 @@ def sweep(
         progress: Called when rows are finished.
         finish: What to do with the table while the workers are still there, such as drawing a
             report. The files of the table are written before.
+        files: Files from which the plan was read; a sweep in ``out`` that began with another
+            content of them is refused.
 
     Returns:
         One row per grasp, in the order of the plan; for columns see ``sweeps.table.COLUMNS``.
 
     Raises:
         DescriptionError: There is no such executor, or a number is out of range.
-        ResultError: The directory cannot be written, is in use, or belongs to another plan.
+        ResultError: The directory cannot be written, is in use, or belongs to another plan; a file
+            that the plan reads has changed since its first row.
         BackendUnavailable: pandas, or what the executor needs, is not installed, or there is no
             scheduler at the address.
         SimulationError: No worker can start, as in a script without
@@ -144,7 +153,7 @@ def sweep(
         store = None
         if directory is not None:
             engine = mujoco.__version__ if other is None else other.engine
-            store = stack.enter_context(SweepStore(directory, plan, engine))
+            store = stack.enter_context(SweepStore(directory, plan, engine, files=files))
         done = store.finished() if store else {}
         remaining = [row for row in rows if row not in done]
         pool: Executor = InProcess(plan, extra)
@@ -159,6 +168,8 @@ def sweep(
             import_in_background(*TABLE_MODULES, *(finish.modules if finish else ()))
         chunks = chunked(remaining, workers, _rows_per_chunk(plan, executor, extra))
         table = table_of(plan, _collected(done, len(rows), pool.run(chunks), progress, store))
+        if store is not None and remaining:
+            require_inputs(store.directory)
         if directory is not None and shard is None:
             write_tables(table, directory)
         if directory is not None and other is not None and remaining:
@@ -280,7 +291,7 @@ def merge(directory: str | Path) -> pd.DataFrame:
     parts = sorted(path for path in directory.glob("shard-*-of-*") if path.is_dir())
     if not parts:
         raise ResultError(f"{directory}: expected shards such as shard-1-of-8, found none")
-    plan, versions = plan_in(parts[0]), versions_in(parts[0])
+    plan, versions, inputs = plan_in(parts[0]), versions_in(parts[0]), inputs_in(parts[0])
     rows: dict[int, Row] = {}
     for part in parts:
         if versions_in(part) != versions:
@@ -293,6 +304,7 @@ def merge(directory: str | Path) -> pd.DataFrame:
                 f"{directory}: expected shards of one plan, found others in {parts[0].name} and "
                 f"{part.name}"
             )
+        require_inputs(part, inputs)
         rows |= SweepStore(part, plan).finished()
     missing = sorted(set(range(plan.size)) - set(rows))
     if missing:
@@ -300,7 +312,7 @@ def merge(directory: str | Path) -> pd.DataFrame:
         raise ResultError(
             f"{directory}: expected all {plan.size} rows, found {len(rows)}; missing: {first}"
         )
-    with SweepStore(directory, plan):
+    with SweepStore(directory, plan, inputs=inputs):
         table = table_of(plan, rows.values())
         write_tables(table, directory)
     return table

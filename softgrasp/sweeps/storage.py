@@ -1,5 +1,8 @@
 """Directory of a sweep: its plan, a journal of finished rows, and a lock against two writers.
 
+The plan is stored with hashes of all files that its rows are computed from, at any depth; a sweep
+goes on with these files only.
+
 A finished row is one line of JSON at the end of ``rows.jsonl``, in the file before the next one is
 accepted (``io.json_lines``), with a hash of its content. When the sweep is resumed, each line is
 checked: its hash, its row, the values of the axes and its columns. One that a crash has cut short
@@ -16,7 +19,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Self
@@ -28,12 +31,18 @@ from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.files import note_written, write_text
 from softgrasp.io.input_limits import read_json
+from softgrasp.io.inputs import changed_input, current_hashes, input_hashes
 from softgrasp.io.json_lines import JsonLines
-from softgrasp.sweeps.parameters import combinations, inputs_of
+from softgrasp.sweeps.parameters import combinations, files_of, inputs_of
 from softgrasp.sweeps.table import COLUMNS, Row
 
 PLAN, JOURNAL, LOCK = "plan.json", "rows.jsonl", "sweep.lock"
 SCHEMA_VERSION = 3
+READ, TEXTS = "inputs", "plan_files"
+"""Keys of the hashes of files in the plan: of those that its rows read, and of those from which it
+was read itself, where they are known."""
+Hashes = Mapping[str, str]
+"""Hashes of files by their names, as ``io.inputs.input_hashes`` returns them."""
 SHA256 = "sha256"
 """Key of the hash of a line of the journal."""
 SYNC_PERIOD = 0.5
@@ -43,7 +52,14 @@ SYNC_PERIOD = 0.5
 class SweepStore:
     """Directory of one sweep plan and its finished rows; as a context, locked for writing."""
 
-    def __init__(self, directory: str | Path, plan: SweepPlan, engine: str | None = None) -> None:
+    def __init__(
+        self,
+        directory: str | Path,
+        plan: SweepPlan,
+        engine: str | None = None,
+        inputs: Mapping[str, Hashes] | None = None,
+        files: Sequence[Path] = (),
+    ) -> None:
         """Store the directory's name; nothing is written yet.
 
         Args:
@@ -51,8 +67,11 @@ class SweepStore:
             plan: Its plan.
             engine: Version of the engine that computes its rows, by default that of MuJoCo; rows
                 of others are not mixed with them.
+            inputs: Hashes as in ``inputs_in``, by default those of the present files.
+            files: Files from which the plan was read.
         """
         self.directory, self.plan = Path(directory), plan
+        self._inputs, self._files = inputs, files
         self._engine = engine or mujoco.__version__
         self._lock: IO[str] | None = None
         self._journal = JsonLines(self.directory / JOURNAL)
@@ -147,9 +166,13 @@ class SweepStore:
 
     def _claim(self) -> None:
         path, rows = self.directory / PLAN, count_finished(self.directory)
+        if self._inputs is None:
+            texts = {TEXTS: input_hashes(self._files)} if self._files else {}
+            self._inputs = texts | {READ: input_hashes(files_of(self.plan))}
         if path.exists():
             if rows:
                 self._refuse_other_versions()
+            require_inputs(self.directory, self._inputs)
             if plan_in(self.directory) != self.plan:
                 raise ResultError(
                     f"{self.directory}: expected the results of this plan, found those of another "
@@ -169,6 +192,7 @@ class SweepStore:
             "mujoco_version": self._engine,
             "rows": self.plan.size,
             "plan": self.plan.model_dump(mode="json"),
+            **self._inputs,
         }
         write_text(path, json.dumps(content, indent=1) + "\n")
 
@@ -222,6 +246,38 @@ def plan_in(directory: Path) -> SweepPlan:
         return SweepPlan(**content["plan"])
 
 
+def inputs_in(directory: Path) -> Mapping[str, Hashes]:
+    """Read the hashes of the files of a sweep's directory: ``READ`` by its rows, ``TEXTS``.
+
+    Raises:
+        ResultError: As ``plan_in``.
+    """
+    with _reading_plan(directory) as content:
+        stored = {key: dict(content[key]) for key in (READ, TEXTS) if key in content}
+        return {READ: dict[str, str]()} | stored
+
+
+def require_inputs(directory: Path, now: Mapping[str, Hashes] | None = None) -> None:
+    """Refuse files that have changed since the sweep in a directory began.
+
+    Args:
+        directory: Directory of the sweep.
+        now: Hashes of the files as in ``inputs_in``, by default those of the files whose names are
+            stored.
+
+    Raises:
+        ResultError: One has changed, or is another file; names it. Or as ``plan_in``.
+    """
+    before = inputs_in(directory)
+    now = now or {key: current_hashes(hashes) for key, hashes in before.items()}
+    for key in before.keys() & now.keys():
+        if (name := changed_input(before[key], now[key])) is not None:
+            raise ResultError(
+                f"{directory}: expected the files with which this sweep began, found another "
+                f"content of {name}; bring the old one back, or choose another directory"
+            )
+
+
 def versions_in(directory: Path) -> str:
     """Return the versions of softgrasp and MuJoCo of a sweep's directory, as a text.
 
@@ -250,7 +306,7 @@ def _reading_plan(directory: Path) -> Iterator[dict[str, Any]]:
         raise ResultError(
             f"{path}: expected the plan of a sweep, found: {error.strerror or error}"
         ) from error
-    except (ValueError, KeyError, TypeError, DescriptionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, DescriptionError) as error:
         raise ResultError(f"{path}: damaged: {error}") from error
 
 

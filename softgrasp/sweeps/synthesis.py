@@ -26,6 +26,7 @@ from softgrasp.grasp_synthesis.posture_search import (
 )
 from softgrasp.io.files import write_text
 from softgrasp.io.input_limits import read_json
+from softgrasp.io.inputs import described_files, input_hashes
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
 from softgrasp.model.arm import toward_grasp
@@ -180,11 +181,12 @@ def kept_postures(plan: GraspPlan, directory: Path | None) -> list[PlacedPosture
 
 
 def _key(plan: GraspPlan) -> str:
-    """Return a hash of what the postures of a plan depend on."""
+    """Return a hash of what the postures of a plan depend on, with the files that it names."""
     content = plan.model_dump_json(
         include={"scene", "candidates", "poses", "seed", "seeds", "trial"}
     )
-    return hashlib.sha256(content.encode()).hexdigest()
+    files = input_hashes(described_files(plan.scene))
+    return hashlib.sha256(f"{content}{[*files.values()]}".encode()).hexdigest()
 
 
 def _plain(placed: PlacedPosture) -> dict[str, Any]:

@@ -293,6 +293,41 @@ def test_a_model_that_includes_itself_is_refused(name: str, tmp_path: Path) -> N
     assert (refused.value.line, refused.value.field) == (2, "include.file")
 
 
+ATTACHED = (
+    '<mujoco><asset>{}</asset><worldbody><body name="palm"><geom size=".03"/><joint/>'
+    "{}</body></worldbody></mujoco>"
+)
+
+
+def attaching(file: str, times: int = 1) -> str:
+    """Return a model that attaches a model from a file several times."""
+    models = "".join(f'<model name="m{n}" file="{file}"/>' for n in range(times))
+    attach = '<attach model="m{0}" body="palm" prefix="p{0}_"/>'
+    return ATTACHED.format(models, "".join(attach.format(n) for n in range(times)))
+
+
+def test_a_model_that_attaches_itself_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text(attaching("b.xml"))
+    (tmp_path / "b.xml").write_text(attaching("a.xml"))
+    with pytest.raises(DescriptionError, match="expected a model that does not attach itself"):
+        sg.load_hand(tmp_path / "a.xml")
+
+
+@pytest.mark.parametrize(
+    ("times", "sentence"),
+    [(2, "at most 1000 attached models"), (500, "at most 500000 elements in attached models")],
+)
+def test_models_that_multiply_by_attaching_are_refused(
+    times: int, sentence: str, tmp_path: Path
+) -> None:
+    for level in range(30):
+        (tmp_path / f"{level}.xml").write_text(attaching(f"{level + 1}.xml", times))
+    (tmp_path / "30.xml").write_text(ATTACHED.format("", ""))
+    with pytest.raises(DescriptionError, match=sentence) as refused:
+        sg.load_hand(tmp_path / "0.xml")
+    assert refused.value.field == "model.file"
+
+
 def test_a_file_that_is_included_twice_is_refused_as_by_mujoco(tmp_path: Path) -> None:
     inner = '<mujocoinclude><option timestep="0.001"/></mujocoinclude>'
     (tmp_path / "part.xml").write_text(inner)

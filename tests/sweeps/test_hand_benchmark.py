@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import re
+import shutil
 import subprocess
 import sys
 import time
@@ -18,7 +20,7 @@ from PIL import Image
 
 from softgrasp import assets
 from softgrasp.description.scene import GraspScene
-from softgrasp.errors import DescriptionError, ResultError
+from softgrasp.errors import DescriptionError, ResultError, SoftgraspWarning
 from softgrasp.io.load import load_hand, load_object
 from softgrasp.report.hand_benchmark import Rate, rate_of, write_hand_report
 from softgrasp.sweeps import hand_benchmark
@@ -169,6 +171,39 @@ def test_an_interrupted_benchmark_goes_on_from_its_rows(
     (tmp_path / "benchmark.json").write_text(json.dumps(settings))
     with pytest.raises(ResultError, match=r"found one of 0\.0\.1; --force starts again"):
         run_hand_benchmark([FOUR], [BALL], tmp_path)
+
+
+def test_a_row_whose_hand_or_object_has_changed_is_computed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ball = "name: b\nshape: {type: sphere, radius: 0.03}\nmass: 0.1\n"
+    (tmp_path / "b.yaml").write_text(ball)
+    shutil.copy(assets.find("hands", "four_finger"), tmp_path / "h.yaml")
+    hand = HandSource("h", str(tmp_path / "h.yaml"), "files", "0")
+    objects = [ObjectSource("b", "object", str(tmp_path / "b.yaml")), BALL]
+    calls: list[str] = []
+
+    def filled(row: dict[str, Any], source: HandSource, one: ObjectSource, _: Path | None) -> None:
+        hand_benchmark._hand(source.file)
+        hand_benchmark._object(one)
+        row["outcome"] = "HELD"
+        calls.append(one.name)
+
+    monkeypatch.setattr(hand_benchmark, "_fill", filled)
+    rows = run_hand_benchmark([hand], objects, tmp_path / "out")
+    assert rows == run_hand_benchmark([hand], objects, tmp_path / "out")
+    assert calls == ["b", "ball_60"]
+    assert "inputs" not in rows[0]
+    (tmp_path / "b.yaml").write_text(ball.replace("0.1", "0.2"))
+    sentence = f"line 1: expected {tmp_path / 'b.yaml'} as it was, found another content"
+    with pytest.warns(SoftgraspWarning, match=re.escape(sentence)):
+        run_hand_benchmark([hand], objects, tmp_path / "out")
+    assert calls == ["b", "ball_60", "b"]
+    with (tmp_path / "h.yaml").open("a") as file:
+        file.write("# changed\n")
+    with pytest.warns(SoftgraspWarning, match="found 2 damaged or foreign lines"):
+        run_hand_benchmark([hand], objects, tmp_path / "out")
+    assert calls == ["b", "ball_60", "b", "b", "ball_60"]
 
 
 def test_a_grasp_that_ends_its_process_is_a_failed_row() -> None:

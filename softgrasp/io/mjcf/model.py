@@ -25,7 +25,7 @@ from softgrasp import assets
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Pose, Shape, Sphere
 from softgrasp.description.hand import AddedServo, HandModel
 from softgrasp.errors import DescriptionError
-from softgrasp.io.input_limits import check_elements, check_size
+from softgrasp.io.input_limits import MAX_NODES, check_elements, check_size, note_inputs
 from softgrasp.io.mjcf.repairs import (
     MissingFile,
     angles_in_radians,
@@ -71,6 +71,8 @@ DIRECTORY_ATTRIBUTE = {
     "texture": "texturedir",
 }
 """Attribute of ``<compiler>`` with the directory of an element's files."""
+MAX_ATTACHED = 1_000
+"""Largest number of models that a model attaches, with those that they attach themselves."""
 SIDES = ("fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
 
 
@@ -237,26 +239,69 @@ def _including(path: Path) -> str:
 
 
 def _files(
-    path: Path, documents: dict[Path, Element], *, textures: bool = True
+    path: Path,
+    documents: dict[Path, Element],
+    *,
+    textures: bool = True,
+    above: tuple[Path, ...] = (),
+    copies: int = 1,
 ) -> tuple[list[Path], list[MissingFile]]:
-    """List the files of a model, and those that are missing."""
+    """List the files of a model and of the models that it attaches, and those that are missing.
+
+    Args:
+        path: Model.
+        documents: The model and the documents that it includes.
+        textures: Whether to list the files of textures.
+        above: Models that attach it, the outermost first.
+        copies: Largest number of times that it is read and attached.
+    """
     directories: dict[str, str] = {}
     # the last one counts, in the order in which includes are replaced by their files
     for compiler in merged(path, path.parent, documents).iter("compiler"):
         for key in ("meshdir", "texturedir", "assetdir", "strippath"):
             if key in compiler.attrib:
                 directories[key] = str(compiler.get(key))
+    copies *= sum(1 for root in documents.values() for _ in root.iter("model", "attach"))
     files, missing = list(documents), []
     for document, root in documents.items():
         for part in _assets(document, root):
             if part.kind == "texture" and not textures:
                 continue
             file = _asset_file(part, path.parent, directories)
-            if isinstance(file, Path):
-                files.append(file)
-            else:
+            if isinstance(file, MissingFile):
                 missing.append(file)
+            elif part.kind == "model" and file.suffix == assets.MODEL_SUFFIX:
+                files += _attached_files(file, part, textures, (*above, path), copies)
+            else:
+                files.append(file)
+    note_inputs(*files)
     return list(dict.fromkeys(files)), missing
+
+
+def _attached_files(
+    file: Path, part: _Asset, textures: bool, above: tuple[Path, ...], copies: int
+) -> list[Path]:
+    """List the files of a model that others attach; see ``_files``.
+
+    Raises:
+        DescriptionError: It attaches itself, which ends MuJoCo, or its copies are too many or have
+            too many elements; a file of it is missing.
+    """
+    expected = ""
+    if file.resolve() in {one.resolve() for one in above}:
+        expected = f"expected a model that does not attach itself, found {file.name} again"
+    elif copies > MAX_ATTACHED:
+        expected = f"expected at most {MAX_ATTACHED} attached models, found more"
+    else:
+        documents = _documents(file)
+        if copies * sum(1 for root in documents.values() for _ in root.iter()) > MAX_NODES:
+            expected = f"expected at most {MAX_NODES} elements in attached models, found more"
+    if expected:
+        raise DescriptionError(expected, file=part.named_in, line=part.line, field="model.file")
+    files, missing = _files(file, documents, textures=textures, above=above, copies=copies)
+    if missing:
+        raise missing[0].error
+    return files
 
 
 def resolved(name: str) -> Path:
