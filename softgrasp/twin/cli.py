@@ -369,7 +369,8 @@ async def _serve(
         await server.start(host, port)
         if json:
             host, port = server.address
-            terminal.put_json(document | {"map": registers.model_dump(mode="json")})
+            document = registers.model_dump(mode="json")
+            terminal.put_json({"host": host, "port": port, "map": document})
         else:
             _print_summary(server, registers)
         await stop.wait()
