@@ -6,6 +6,7 @@ The last test draws faults at random: a gripper under pressure at the end is nev
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -26,6 +27,7 @@ from softgrasp.twin.watchdog import MIN_SAMPLES, TRANSITIONS, Confirmation, Stat
 from tests.twin.clock import ManualClock
 from tests.twin.controllers import PATIENCE
 from tests.twin.faulty_controller import FAULTS, FaultyController, memory_client, on_a_socket
+from tests.twin.serving import ROOT
 from tests.twin.twins import light_twin
 
 CLOSE = Command(positive_target=60e3, positive_on=True, negative_on=False)
@@ -270,6 +272,18 @@ def test_every_transition_of_the_table_happens_in_a_test() -> None:
     seen |= {(PRESSURISED, FAULT), (IDLE, FAULT), (CONNECTING, PRESSURISED)}  # of twins that hold
     seen |= {(STOPPED, after) for _, after in AT_ONCE.values()}
     assert seen == {(state, after) for state in State for after in TRANSITIONS[state]}
+
+
+def test_the_picture_of_the_page_has_the_transitions_of_the_table() -> None:
+    picture = (ROOT / "docs" / "images" / "twin_states.svg").read_text("utf-8")
+    ids = " ".join(re.findall(r'path id="(.*?)"', picture))
+    frame = [IDLE, PRESSURISED, STOPPING, STOPPED]
+    drawn = {
+        (State(begin), State(end))
+        for first, end in re.findall(r"\b([a-z]+)-([a-z]+)\b", ids)
+        for begin in (frame if first == "any" else [first])
+    }
+    assert drawn == {(state, after) for state in State for after in TRANSITIONS[state]}
 
 
 # Vent first
