@@ -3,16 +3,19 @@
 ``Contact.model`` selects the meaning of the parameters (docs/contact_models.md): ``compliant``, a
 Kelvin–Voigt contact F = K·δ + D·δ̇ (paper 004, eq 1 and Table 2); ``soft-finger``, the same with a
 moment about the normal from a contact ``Patch``; ``native``, MuJoCo's contact with the parameters
-of ``NativeLaw``.
+of ``NativeLaw``. A hand, an object and a scene state a ``ContactOverride``, only what they say;
+``resolve_contact`` makes the ``Contact`` of a pair from these.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from softgrasp.description.base import Description, FieldError, NonNegative, Positive
+from softgrasp.description.resolved import Resolved, SourceValues, merge
 
 Fraction = Annotated[float, Field(gt=0, lt=1, strict=True)]
 
@@ -119,3 +122,73 @@ class Contact(Description):
         if not self.converted:
             return 0.5 * self.native.timeconst
         return self.damping / (2.0 * self.stiffness)
+
+
+class ContactOverride(Description):
+    """What one source says about a contact; a field that is None is left to others.
+
+    A ``Contact`` is converted: the fields that it was made with are specified, its defaults not.
+    """
+
+    model: Literal["compliant", "soft-finger", "native"] | None = None
+    """As ``Contact.model``."""
+    stiffness: Positive | None = None
+    """K [N/m]."""
+    damping: Positive | None = None
+    """D [N·s/m]."""
+    static_friction: NonNegative | None = None
+    """µs [–]; who says it says µd, too: the same where ``dynamic_friction`` is None."""
+    dynamic_friction: NonNegative | None = None
+    """µd [–]."""
+    critical_velocity: Positive | None = None
+    """Slip speed at which friction becomes dynamic [m/s]."""
+    torsional_friction: NonNegative | None = None
+    """Moment about the normal over normal force [m]."""
+    rolling_friction: NonNegative | None = None
+    """Rolling moment over normal force [m]; used with contact dimension 6."""
+    patch: Patch | None = None
+    """Contact area of the model ``soft-finger``."""
+    native: NativeLaw | None = None
+    """Parameters of the model ``native``."""
+
+    @property
+    def specified(self) -> dict[str, Any]:
+        """The fields that are not None, by their names."""
+        return {name: value for name, value in self if value is not None}
+
+
+def _override(value: Any) -> Any:
+    if value is None:
+        return ContactOverride()
+    if isinstance(value, Contact):
+        specified = {name: getattr(value, name) for name in value.model_fields_set}
+        return ContactOverride(**specified)
+    return value
+
+
+SpecifiedContact = Annotated[ContactOverride, BeforeValidator(_override)]
+"""What a description says about its contact; from a ``Contact``, a mapping, or nothing."""
+
+
+def resolved_fields(sources: Sequence[SourceValues]) -> dict[str, Resolved[Any]]:
+    """Return every field of a contact with its source, from those of higher rank first.
+
+    µs and µd belong together: where a source says µs, µd is not taken from one below it.
+    """
+    fields = merge([*sources, SourceValues("default", dict(Contact()))])
+    static = fields["static_friction"]
+    if static.rank < fields["dynamic_friction"].rank:
+        fields["dynamic_friction"] = static._replace(value=None)
+    return fields
+
+
+def resolve_contact(sources: Sequence[SourceValues]) -> Contact:
+    """Merge what sources say about a contact, field by field; the first one that says it counts.
+
+    Args:
+        sources: Sources in the order of their rank.
+
+    Raises:
+        DescriptionError: µd is above µs.
+    """
+    return Contact(**{name: one.value for name, one in resolved_fields(sources).items()})

@@ -28,7 +28,7 @@ from softgrasp.description.base import (
     Vec4,
     require_unique,
 )
-from softgrasp.description.contact import Contact
+from softgrasp.description.contact import ContactOverride, SpecifiedContact
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.geometry import Part, Pose, Shape
 from softgrasp.description.soft_finger import MountedSoftFinger
@@ -266,7 +266,7 @@ class Hand(Description):
     """Further palms of a hand that consists of two hands."""
     palm_rgba: Vec4 | None = None
     """Colour of the palm in images, each part 0…1."""
-    contact: Contact | None = None
+    contact: SpecifiedContact = ContactOverride()
     """Contact of its surface; that of the touched object by default."""
     source: str = ""
     """Source of the numbers."""

@@ -19,10 +19,16 @@ from softgrasp.description.arm import AnyArm, HandCarrier
 from softgrasp.description.base import LARGEST, Count, Description, Positive, Vec3
 from softgrasp.description.closure import AnyClosure, PositionIncrementClosure
 from softgrasp.description.closure_base import ActuationModel, ClosingMotion
-from softgrasp.description.contact import Contact
+from softgrasp.description.contact import (
+    Contact,
+    ContactOverride,
+    SpecifiedContact,
+    resolve_contact,
+)
 from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.object import GraspObject, Lift, Mount, PlacedObject, Surrounding, Table
+from softgrasp.description.resolved import SourceValues
 from softgrasp.description.scene_validation import SCENE_RULES
 from softgrasp.description.sensor import AnySensor
 from softgrasp.description.task import ClosePhase, Phase, PreshapePhase, Sequence, SuccessCriterion
@@ -95,8 +101,9 @@ class GraspScene(Description):
     object."""
     gravity: Vec3 = (0.0, 0.0, 0.0)
     """[m/s²]; ``True`` is 9.81 down, ``False`` none."""
-    contact: Contact | None = None
-    """Contact of the object with the hand; that of its material by default."""
+    contact: SpecifiedContact = ContactOverride()
+    """What the scene says about the contacts of its objects; fields that it leaves out are those of
+    the hand, then of the object's material."""
     self_contact: bool = True
     """Whether the hand's bodies can touch one another."""
     closure: AnyClosure = PositionIncrementClosure()
@@ -296,30 +303,62 @@ class GraspScene(Description):
         """Contact of the object with the hand, with its defaults."""
         return self.contact_of(0)
 
-    def contact_of(self, index: int) -> Contact:
+    def contact_sources(self, index: int, around: Surrounding | None = None) -> list[SourceValues]:
+        """Return who says something about a contact, in the order of rank.
+
+        Args:
+            index: 0 for the object to be grasped, from 1 on for further ones.
+            around: Surrounding body that the object or the hand touches, instead of the hand and
+                other objects.
+        """
+        placed = self.objects[index - 1] if index else None
+        obj = self.object if placed is None else placed.object
+        sources = (
+            [] if around is None else [SourceValues("pair", around.contact.specified, around.type)]
+        )
+        if placed is not None:
+            sources.append(SourceValues("pair", placed.contact.specified, self.object_names[index]))
+        sources += [
+            SourceValues("scene", self.contact.specified),
+            SourceValues("hand", self.hand.contact.specified, self.hand.name),
+        ]
+        if (material := obj.material) is not None:
+            friction = {
+                "static_friction": material.static_friction,
+                "dynamic_friction": material.dynamic_friction,
+            }
+            sources.append(SourceValues("material", friction, material.name))
+        return sources
+
+    def contact_of(self, index: int, around: Surrounding | None = None) -> Contact:
         """Return the contact of an object with the hand and with the objects before it.
 
         Args:
             index: 0 for the object to be grasped, from 1 on for further ones.
+            around: The contact with this surrounding body instead.
         """
-        specific = self.objects[index - 1].contact if index else None
-        chosen = specific or self.contact or self.hand.contact
-        if chosen is not None:
-            return chosen
-        obj = self.objects[index - 1].object if index else self.object
-        if obj.material is None:
-            return Contact()
-        return Contact(
-            static_friction=obj.material.static_friction,
-            dynamic_friction=obj.material.dynamic_friction,
-        )
+        return self._contacts[index, self._around(around)]
+
+    def _around(self, part: Surrounding | None) -> int | None:
+        """Return the index of a surrounding body; None where it says nothing of its own."""
+        if part is None or not part.contact.specified:
+            return None
+        return next(k for k, one in enumerate(self.surroundings) if one is part)
+
+    @cached_property
+    def _contacts(self) -> dict[tuple[int, int | None], Contact]:
+        """Contacts by object and, where they have one of their own, surrounding body."""
+        parts = [None, *(part for part in self.surroundings if part.contact.specified)]
+        return {
+            (index, self._around(part)): resolve_contact(self.contact_sources(index, part))
+            for index in range(1 + len(self.objects))
+            for part in parts
+        }
 
     @cached_property
     def requested_contacts(self) -> tuple[Contact, ...]:
         """All contacts that the scene specifies, that of object and hand first."""
-        others = [self.contact_of(index + 1) for index in range(len(self.objects))]
-        around = [part.contact for part in self.surroundings if part.contact is not None]
-        return tuple(dict.fromkeys([self.requested_contact, *others, *around]))
+        return tuple(dict.fromkeys(self._contacts.values()))
 
 
 def numbered(named: list[tuple[str, str]]) -> list[str]:
@@ -365,13 +404,14 @@ def with_field(scene: GraspScene, path: str, value: Any) -> GraspScene:
         int(text) if text.isdigit() else text for text in re.findall(r"\w+", path)
     ]
     tree = scene.model_dump()
-    defaults = {"contact": scene.requested_contact, "success": SuccessCriterion()}
-    if parts[0] not in tree:
-        whole = tree | {name: value.model_dump() for name, value in defaults.items()}
-        if nested := _nested_fields(whole, str(parts[0])):
-            raise DescriptionError(f"no such field; did you mean '{nested[0]}'?", field=path)
-    if len(parts) > 1 and tree.get(str(parts[0]), "") is None and parts[0] in defaults:
-        tree[str(parts[0])] = defaults[str(parts[0])].model_dump()
+    criterion = SuccessCriterion().model_dump()
+    nested = _nested_fields(tree | {"success": criterion}, str(parts[0]))
+    if parts[0] not in tree and nested:
+        raise DescriptionError(f"no such field; did you mean '{nested[0]}'?", field=path)
+    if len(parts) > 1 and parts[0] == "success" and tree["success"] is None:
+        tree["success"] = criterion
+    if len(parts) > 2 and parts[0] == "contact" and tree["contact"].get(str(parts[1]), "") is None:
+        tree["contact"][parts[1]] = scene.requested_contact.model_dump()[str(parts[1])]
     tree = _replaced(tree, parts, value, "")
     if parts[0] != "closure" and not scene.specifies_closure:
         del tree["closure"]

@@ -20,10 +20,10 @@ from softgrasp.description.sensor import (
     TactileSensor,
 )
 from softgrasp.description.task import ALL, Phase, PreshapePhase
-from softgrasp.errors import did_you_mean
+from softgrasp.errors import DescriptionError, did_you_mean
 
 if TYPE_CHECKING:
-    from softgrasp.description.contact import Contact
+    from softgrasp.description.contact import ContactOverride
     from softgrasp.description.scene import GraspScene
 
 LONGEST_CLOSURE = 600.0
@@ -328,12 +328,30 @@ def _can_be_run(scene: GraspScene) -> None:
         )
 
 
+def _contacts_resolve(scene: GraspScene) -> None:
+    """Refuse what is wrong only together, such as µd of the scene above µs of a material."""
+    try:
+        _ = scene.requested_contacts
+    except DescriptionError as error:
+        raise FieldError(error.message, "contact", error.field or "model") from None
+
+
 def _contact_models_fit(scene: GraspScene) -> None:
-    _soft_finger_fits(scene, scene.requested_contact, ("contact",))
-    for index, placed in enumerate(scene.objects):
-        _soft_finger_fits(scene, placed.contact, ("objects", index, "contact"))
-    for index, part in enumerate(scene.surroundings):
-        _soft_finger_fits(scene, part.contact, ("surroundings", index, "contact"))
+    overrides: list[tuple[ContactOverride, FieldPath]] = [(scene.contact, ("contact",))]
+    overrides += [(one.contact, ("objects", k, "contact")) for k, one in enumerate(scene.objects)]
+    overrides += [
+        (one.contact, ("surroundings", k, "contact")) for k, one in enumerate(scene.surroundings)
+    ]
+    for contact, location in overrides:
+        _soft_finger_fits(contact, location)
+    solver = scene.solver
+    soft = any(contact.model == "soft-finger" for contact in scene.requested_contacts)
+    if soft and (solver.cone != "elliptic" or solver.contact_dimension < 4):
+        raise FieldError(
+            "expected an elliptic cone and a contact_dimension of at least 4 for a soft-finger "
+            f"contact, found cone '{solver.cone}' and {solver.contact_dimension}",
+            "solver",
+        )
     converted = any(contact.converted for contact in scene.requested_contacts)
     if converted and scene.solver.cone == "pyramidal":
         raise FieldError(
@@ -343,17 +361,8 @@ def _contact_models_fit(scene: GraspScene) -> None:
         )
 
 
-def _soft_finger_fits(scene: GraspScene, contact: Contact | None, location: FieldPath) -> None:
-    solver = scene.solver
-    if contact is None or contact.model != "soft-finger":
-        return
-    if solver.cone != "elliptic" or solver.contact_dimension < 4:
-        raise FieldError(
-            "expected an elliptic cone and a contact_dimension of at least 4 for a soft-finger "
-            f"contact, found cone '{solver.cone}' and {solver.contact_dimension}",
-            "solver",
-        )
-    if contact.torsional_friction != type(contact).model_fields["torsional_friction"].default:
+def _soft_finger_fits(contact: ContactOverride, location: FieldPath) -> None:
+    if contact.model == "soft-finger" and contact.torsional_friction is not None:
         raise FieldError(
             "expected none for a soft-finger contact, whose patch (contact.patch) sets it, found "
             f"{contact.torsional_friction:g} m",
@@ -498,6 +507,7 @@ def _require(what: str, name: str, known: list[str], path: tuple[str | int, ...]
 # All rules.
 
 SCENE_RULES = (
+    _contacts_resolve,
     _fits_hand,
     _model_can_be_prescribed,
     _model_keeps_its_actuators,

@@ -77,15 +77,15 @@ def with_objects(scene: GraspScene, model: mujoco.MjModel) -> Iterator[ContactGr
 def with_surroundings(scene: GraspScene, model: mujoco.MjModel) -> Iterator[ContactGroup]:
     """Yield the contacts of every object, then of the hand, with all surroundings.
 
-    The contact is that of the surrounding body or, where it has none, that of the object.
+    What the surrounding body says nothing about is that of the object.
     """
     for part, around in zip(scene.surroundings, names.surrounding_bodies(scene), strict=True):
         for index, body in enumerate(names.object_bodies(scene)):
-            contact = part.contact or scene.contact_of(index)
+            contact = scene.contact_of(index, part)
             pairs = pairs_of_objects(model, body, around)
             yield ContactGroup(pairs, contact, by_hand=False)
         hand = hand_pairs_around(model, around)
-        yield ContactGroup(hand, part.contact or scene.requested_contact)
+        yield ContactGroup(hand, scene.contact_of(0, part))
 
 
 class PairParameters(NamedTuple):

@@ -130,8 +130,8 @@ def _resting_limits(scene: GraspScene) -> Iterator[float]:
         return
     objects = (scene.object, *(placed.object for placed in scene.objects))
     for index, described in enumerate(objects):
-        for part in (scene.contact_of(index), *(one.contact for one in scene.surroundings)):
-            if part is not None and part.converted:
+        for part in (scene.contact_of(index, around) for around in (None, *scene.surroundings)):
+            if part.converted:
                 yield RESTING * math.sqrt(object_mass(described) / part.stiffness)
 
 

@@ -281,7 +281,9 @@ def _surroundings(scene: GraspScene) -> list[tuple[str, str]]:
                 text = f"{_edges(part.size)} at ({point_mm(part.point)}) mm, normal ({normal})"
             case Block():
                 text = f"{_edges(part.size)} at ({point_mm(part.position)}) mm"
-        contact_suffix = "" if part.contact is None else f", {contact_text(part.contact)}"
+        contact_suffix = ""
+        if part.contact.specified:
+            contact_suffix = f", {contact_text(scene.contact_of(0, part))}"
         parts.append((label, text + contact_suffix))
     return parts
 

@@ -170,8 +170,6 @@ def _with_part(scene: GraspScene, path: str, value: Any) -> GraspScene:
     """
     head, *rest = path.split(".")
     part = getattr(scene, head)
-    if rest and part is None and head == "contact":
-        part = scene.requested_contact
     return _constructed(scene, **{head: _replaced_in(part, rest, value)})
 
 

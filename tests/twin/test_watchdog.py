@@ -274,9 +274,9 @@ def test_every_transition_of_the_table_happens_in_a_test() -> None:
     assert seen == {(state, after) for state in State for after in TRANSITIONS[state]}
 
 
-def test_the_picture_of_the_page_has_the_transitions_of_the_table() -> None:
-    picture = (ROOT / "docs" / "images" / "twin_states.svg").read_text("utf-8")
-    ids = " ".join(re.findall(r'path id="(.*?)"', picture))
+def test_the_image_of_the_page_has_the_transitions_of_the_table() -> None:
+    image = (ROOT / "docs" / "images" / "twin_states.svg").read_text("utf-8")
+    ids = " ".join(re.findall(r'path id="(.*?)"', image))
     frame = [IDLE, PRESSURISED, STOPPING, STOPPED]
     drawn = {
         (State(begin), State(end))

@@ -30,8 +30,9 @@ from softgrasp.backends.webots.solids import (
 )
 from softgrasp.description.arm import HandCarrier
 from softgrasp.description.base import either
-from softgrasp.description.contact import Contact
+from softgrasp.description.contact import resolve_contact
 from softgrasp.description.hand import Hand
+from softgrasp.description.resolved import SourceValues
 from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene, Solver
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import BuildError
@@ -208,7 +209,7 @@ def _contacts(built: BuiltScene, timestep: float) -> list[Node]:
     scene, contact, dimension = built.scene, built.contact, built.scene.solver.contact_dimension
     properties = [contact_properties(HAND_MATERIAL, OBJECT_MATERIAL, contact, dimension, timestep)]
     for part, name in zip(scene.surroundings, names.surrounding_bodies(scene), strict=True):
-        part_contact = part.contact or contact
+        part_contact = scene.contact_of(0, part) if part.contact.specified else contact
         properties += [
             contact_properties(name, material, part_contact, dimension, timestep)
             for material in (OBJECT_MATERIAL, HAND_MATERIAL)
@@ -276,7 +277,7 @@ def hand_world(
     sensing = dict.fromkeys(model.body(int(model.geom_bodyid[geom])).name for geom in touching)
     laws = joint_laws(model, start, timestep)
     writer = SolidWriter(model, start, laws, tuple(sensing), set(touching), max_faces)
-    contact = hand.contact or Contact()
+    contact = resolve_contact([SourceValues("hand", hand.contact.specified)])
     contacts = [
         contact_properties(MATERIAL, ANYTHING, contact, Solver().contact_dimension, timestep)
     ]
