@@ -106,7 +106,7 @@ def shipped_file(name: str) -> Path | None:
 
 def portable_name(path: Path) -> str:
     """Return the library name of a shipped file, the absolute path of any other."""
-    path = path.resolve()
+    path = Path(os.path.realpath(path))  # Path.resolve raises at links that name each other
     for kind in ("hands", "objects", "assets"):
         if path.is_relative_to(root() / kind):
             return path.relative_to(root()).as_posix()

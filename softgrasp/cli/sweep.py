@@ -363,8 +363,15 @@ def plan_of(
 
 
 def _is_plan(path: Path) -> bool:
-    """Return whether a YAML file is a sweep plan, which has axes, and no hand or scene."""
+    """Return whether a YAML file is a sweep plan, which has axes, and no hand or scene.
+
+    Raises:
+        DescriptionError: It is too large, or is no regular file.
+    """
+    from softgrasp.io.input_limits import check_size
+
     try:
+        check_size(path)
         return any(line.startswith("axes:") for line in path.read_text("utf-8").splitlines())
     except OSError:
         return False

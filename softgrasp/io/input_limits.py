@@ -36,6 +36,9 @@ MAX_ARRAYS = 4 * 10**9
 """Largest size of the arrays of one file [bytes]."""
 MAX_NODES = 500_000
 """Largest number of values in a YAML file, with aliases expanded, and of elements in XML."""
+MAX_ELEMENTS = 20_000
+"""Largest number of elements in an MJCF file; MuJoCo takes 1 s for 20,000 geoms, 4 s for twice as
+many."""
 MAX_PARTS = 50_000
 """Largest number of lines and commas in a YAML file, of which a parser reads 10,000 a second."""
 MAX_DEPTH = 100
@@ -44,6 +47,9 @@ MAX_BRACKETS = 1_000
 """Largest depth of brackets in text, of which some may be parts of names."""
 MAX_LINKS = 1_000
 """Largest number of links of a robot."""
+MAX_JOINTS = 100
+"""Largest number of moving joints of a hand; the Shadow hand has 24. The search for the grasps of
+one with 250 takes a minute."""
 MAX_LENGTH = 1e4
 """Largest length and coordinate in a model [m]."""
 MAX_COORDINATE = 1e7
@@ -205,16 +211,20 @@ def check_elements(root: Element) -> None:
         DescriptionError: There are too many elements, links, copies or heights, or a length or
             what is reserved is too large; names line and element.
     """
-    links = 0
-    for number, element in enumerate(root.iter("*")):
-        if number > MAX_NODES:
-            _refuse(element, f"at most {MAX_NODES} elements", "more")
+    links = count = 0
+    limit = MAX_ELEMENTS if str(root.tag).startswith("mujoco") else MAX_NODES
+    for element in root.iter("*"):
+        _check_copies(element)
+        count += 1
+        if element.tag == "replicate":
+            count += int(_copies(element) * sum(1 for _ in element.iter()))
+        if count > limit:
+            _refuse(element, f"at most {limit} elements", "more")
         links += element.tag == "link"
         if links > MAX_LINKS:
             _refuse(element, f"at most {MAX_LINKS} links", "more")
         for name in LENGTHS & set(element.attrib):
             _check_lengths(element, str(name))
-        _check_copies(element)
         if element.tag == "size":
             _check_reserved(element)
 
@@ -238,18 +248,20 @@ def _check_lengths(element: Element, name: str) -> None:
 
 
 def _check_copies(element: Element) -> None:
-    if name := COPIES.get(str(element.tag)):
-        copies = math.prod(
-            _product(one, COPIES[str(one.tag)])
-            for one in (element, *element.iterancestors())
-            if str(one.tag) in COPIES
-        )
-        if copies > MAX_COPIES:
-            _refuse(element, f"at most {MAX_COPIES} copies", f"{copies:g}", name)
+    name = COPIES.get(str(element.tag))
+    if name is not None and (copies := _copies(element)) > MAX_COPIES:
+        _refuse(element, f"at most {MAX_COPIES} copies", f"{copies:g}", name)
     if element.tag == "hfield":
         heights = _product(element, "nrow") * _product(element, "ncol")
         if heights > MAX_SAMPLES:
             _refuse(element, f"at most {MAX_SAMPLES} heights", f"{heights:g}")
+
+
+def _copies(element: Element) -> float:
+    """Return the number of copies that an element makes, with those around it."""
+    around = (element, *element.iterancestors())
+    copying = (one for one in around if str(one.tag) in COPIES)
+    return math.prod(_product(one, COPIES[str(one.tag)]) for one in copying)
 
 
 def _product(element: Element, name: str) -> float:
@@ -270,6 +282,10 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         OSError: It cannot be read.
         ValueError, EOFError, zipfile.BadZipFile: It is damaged, holds objects, or is too large.
     """
+    try:
+        check_size(path, MAX_ARRAYS)
+    except DescriptionError as error:
+        raise ValueError(error.message) from None
     # opened here, as numpy leaves an unreadable file open
     with path.open("rb") as stream:
         _check_arrays(stream)

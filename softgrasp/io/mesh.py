@@ -22,7 +22,7 @@ from softgrasp.description.geometry import Mesh
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning
 from softgrasp.io.convex_decomposition import collision_parts
 from softgrasp.io.files import report_progress
-from softgrasp.io.input_limits import note_inputs
+from softgrasp.io.input_limits import MAX_MESH, check_size, note_inputs
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.mesh_repair import Solid, as_solid, hull_of, make_solid
 from softgrasp.units import LENGTH_UNITS, LengthUnit
@@ -128,11 +128,15 @@ def stamped(shape: Mesh) -> Mesh:
     """Add the hash of its mesh files to a shape, so that a later run refuses changed files.
 
     Missing files are reported by ``load_mesh``.
+
+    Raises:
+        DescriptionError: A file is too large.
     """
     files = [resolved_file(name, None) for name in (shape.file, shape.parts) if name is not None]
-    note_inputs(*files)
     if not all(file.is_file() for file in files):
         return shape
+    for file in files:
+        check_size(file, MAX_MESH)
     return shape.replace(sha256=_sha256(*files))
 
 

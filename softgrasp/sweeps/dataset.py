@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from softgrasp.io.files import write_bytes
+from softgrasp.io.input_limits import read_arrays
 from softgrasp.mechanics.transforms import quaternion_of, transform
 from softgrasp.model.object import object_mass
 from softgrasp.sim.analysis import hand_pose_at
@@ -101,11 +102,10 @@ def trajectories(directory: str | Path) -> Iterator[tuple[int, Arrays]]:
     """
     read: set[int] = set()
     for path in sorted(Path(directory).glob(f"**/{TRAJECTORIES}/rows-*.npz")):
-        with np.load(path) as stored:
-            rows: dict[int, Arrays] = {}
-            for key in stored.files:
-                row, _, name = key.partition("/")
-                rows.setdefault(int(row), {})[name] = stored[key]
+        rows: dict[int, Arrays] = {}
+        for key, array in read_arrays(path).items():
+            row, _, name = key.partition("/")
+            rows.setdefault(int(row), {})[name] = array
         yield from ((row, arrays) for row, arrays in rows.items() if row not in read)
         read |= rows.keys()  # those of a killed run are computed again
 
@@ -116,8 +116,7 @@ def dataset(directory: str | Path) -> Iterator[Arrays]:
     A row that a killed run had written already may come twice, with the same content.
     """
     for path in sorted(Path(directory).glob(f"**/{DATASET}/rows-*.npz")):
-        with np.load(path) as stored:
-            yield {key: stored[key] for key in stored.files}
+        yield read_arrays(path)
 
 
 def grasps_of(results: Mapping[int, GraspResult]) -> Iterator[dict[str, NDArray[Any]]]:

@@ -23,7 +23,7 @@ from softgrasp.description.sweep import Axis, SweepPlan
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.files import write_text
 from softgrasp.io.finger_ensemble import FingerEnsemble, load_finger_ensemble
-from softgrasp.io.input_limits import result_loader
+from softgrasp.io.input_limits import read_json, result_loader
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.outcome import Outcome
 from softgrasp.sweeps.dataset import Arrays, trajectories
@@ -147,7 +147,7 @@ def load_ensemble_result(directory: str | Path) -> EnsembleResult:
     """
     path = Path(directory) / DOCUMENT
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path)
         data |= {key: _time_band(data[key]) for key in ("force", "displacement")}
         data["bands"] = tuple(Band(**one) for one in data["bands"])
         return EnsembleResult(**data)

@@ -23,6 +23,7 @@ from PIL import Image as Pillow
 
 from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError
+from softgrasp.io.input_limits import MAX_ARRAYS, check_size
 from softgrasp.mechanics.camera import undistort
 from softgrasp.mechanics.transforms import Array
 from softgrasp.twin.piecewise_bending import AngleEstimate, direction_rows, directions, solve_angles
@@ -301,12 +302,16 @@ def read_depth(path: str | Path, shape: tuple[int, int]) -> Array:
 
 
 def _raw(file: Path) -> npt.NDArray[np.generic]:
-    if file.suffix.lower() == ".npy":
-        return np.asarray(np.load(file, allow_pickle=False))
-    with Pillow.open(file) as opened:
-        if not opened.mode.startswith("I"):
-            raise ValueError(f"an image of kind {opened.mode}, not one of 16-bit whole numbers")
-        return np.asarray(opened)
+    check_size(file, MAX_ARRAYS)
+    try:
+        if file.suffix.lower() == ".npy":
+            return np.asarray(np.load(file, allow_pickle=False))
+        with Pillow.open(file) as opened:
+            if not opened.mode.startswith("I"):
+                raise ValueError(f"an image of kind {opened.mode}, not one of 16-bit whole numbers")
+            return np.asarray(opened)
+    except (MemoryError, Pillow.DecompressionBombError) as error:
+        raise ValueError("one of too many pixels") from error
 
 
 def depths_at(depth: Array, pixels: Array) -> Array:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from PIL import Image as Pillow
 
 from softgrasp.errors import DescriptionError
+from softgrasp.io.input_limits import MAX_ARRAYS, check_size
 from softgrasp.vision.image import Image, opencv
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
@@ -61,11 +64,27 @@ class Video:
     def _image_frames(self) -> Iterator[Image]:
         cv2 = opencv()
         for path in self.images:
+            check_size(path, MAX_ARRAYS)
             # not cv2.imread: it fails on names that are not ASCII on some systems
-            image = cv2.imdecode(np.fromfile(path, dtype=np.uint8), cv2.IMREAD_COLOR)
+            content = np.fromfile(path, dtype=np.uint8)
+            image = None if _is_too_large(path) else cv2.imdecode(content, cv2.IMREAD_COLOR)
             if image is None:
                 raise DescriptionError("expected an image, found another kind of file", file=path)
             yield cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+
+
+def _is_too_large(path: Path) -> bool:
+    """Return whether an image states more pixels than Pillow accepts, of which OpenCV takes more.
+
+    OpenCV reads some images that Pillow does not know.
+    """
+    with suppress(OSError, SyntaxError, ValueError):
+        try:
+            with Pillow.open(path):
+                return False
+        except Pillow.DecompressionBombError:
+            return True
+    return False
 
 
 def open_video(path: str | Path, frame_rate: float | None = None) -> Video:
@@ -89,6 +108,7 @@ def open_video(path: str | Path, frame_rate: float | None = None) -> Video:
         raise DescriptionError(
             "expected a video or a directory of images, found no file", file=path
         )
+    check_size(path, MAX_ARRAYS)
     stated = _stated_rate(path)
     if frame_rate is None and not 0.0 < stated < math.inf:
         raise _no_rate(path)

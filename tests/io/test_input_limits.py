@@ -249,6 +249,11 @@ def test_the_cut_line_at_the_end_is_removed(
         ('<geom size="0.1 nan 1e5"/>', "lengths of at most 10000 m, found 1e5"),
         ('<replicate count="1000000"><geom size=".1"/></replicate>', "10000 copies, found 1e\\+06"),
         ('<flexcomp count="300 300 1" name="f"/>', "10000 copies, found 90000"),
+        ("<geom/>" * 20_001, "geom: expected at most 20000 elements, found more"),
+        (
+            '<replicate count="9000"><geom/><geom/></replicate>',
+            "replicate: expected at most 20000 elements, found more",
+        ),
         ("<body>" * 1100 + "</body>" * 1100, "expected XML, found: Excessive depth"),
     ],
 )
@@ -315,7 +320,7 @@ def test_a_model_that_attaches_itself_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("times", "sentence"),
-    [(2, "at most 1000 attached models"), (500, "at most 500000 elements in attached models")],
+    [(2, "at most 1000 attached models"), (500, "at most 20000 elements in attached models")],
 )
 def test_models_that_multiply_by_attaching_are_refused(
     times: int, sentence: str, tmp_path: Path

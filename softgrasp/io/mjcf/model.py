@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import re
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -25,7 +26,14 @@ from softgrasp import assets
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Pose, Shape, Sphere
 from softgrasp.description.hand import AddedServo, HandModel
 from softgrasp.errors import DescriptionError
-from softgrasp.io.input_limits import MAX_NODES, check_elements, check_size, note_inputs
+from softgrasp.io.input_limits import (
+    MAX_ELEMENTS,
+    MAX_JOINTS,
+    MAX_TEXT,
+    check_elements,
+    check_size,
+    note_inputs,
+)
 from softgrasp.io.mjcf.repairs import (
     MissingFile,
     angles_in_radians,
@@ -73,6 +81,10 @@ DIRECTORY_ATTRIBUTE = {
 """Attribute of ``<compiler>`` with the directory of an element's files."""
 MAX_ATTACHED = 1_000
 """Largest number of models that a model attaches, with those that they attach themselves."""
+MAX_GEOMS = 2_000
+"""Largest number of geoms of a hand's model that can touch."""
+MAX_CONTACTS = 5_000
+"""Largest number of contacts of a hand's model at its start."""
 SIDES = ("fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
 
 
@@ -234,7 +246,8 @@ def _including(path: Path) -> str:
     pattern = re.compile(rf"<include\s[^>]*file\s*=\s*[\"']([^\"']*/)?{re.escape(path.name)}[\"']")
     beside = path.parent.glob("*.xml")
     others = sorted(other for other in beside if other != path and other.is_file())
-    names = [one.name for one in others if pattern.search(one.read_text(errors="replace"))]
+    small = (one for one in others if one.stat().st_size <= MAX_TEXT)
+    names = [one.name for one in small if pattern.search(one.read_text(errors="replace"))]
     return f"; load one that includes it: {', '.join(names[:4])}" if names else ""
 
 
@@ -294,8 +307,8 @@ def _attached_files(
         expected = f"expected at most {MAX_ATTACHED} attached models, found more"
     else:
         documents = _documents(file)
-        if copies * sum(1 for root in documents.values() for _ in root.iter()) > MAX_NODES:
-            expected = f"expected at most {MAX_NODES} elements in attached models, found more"
+        if copies * sum(1 for root in documents.values() for _ in root.iter()) > MAX_ELEMENTS:
+            expected = f"expected at most {MAX_ELEMENTS} elements in attached models, found more"
     if expected:
         raise DescriptionError(expected, file=part.named_in, line=part.line, field="model.file")
     files, missing = _files(file, documents, textures=textures, above=above, copies=copies)
@@ -411,6 +424,7 @@ def _read(
     try:
         # a copy would leave out what refers to nothing, instead of refusing it
         first, notes = readable_spec(path, roots)
+        _refuse_size(first, path)
         spec, _ = readable_spec(path, roots)
         for one in (first, spec):
             _name_all(one)
@@ -419,7 +433,7 @@ def _read(
         whole = first.compile()
     except ValueError as error:
         raise refused(error, path) from error
-    _refuse_parts(spec, path)
+    _refuse_parts(spec, whole, path)
     dropped = [*messages, *_drop(spec, whole, path)]
     spec.compiler.fusestatic = False
     _keep_inertias(spec, whole)
@@ -446,8 +460,20 @@ def refused(error: ValueError, path: Path) -> DescriptionError:
     )
 
 
-def _refuse_parts(spec: mujoco.MjSpec, path: Path) -> None:
-    """Refuse flexible bodies and models without hinge or slide joints."""
+def _refuse_size(spec: mujoco.MjSpec, path: Path) -> None:
+    """Refuse a model with so many joints or geoms that the search for its grasps takes minutes."""
+    for what, count, limit in (
+        ("hinge and slide joints", sum(joint.type in MOVING for joint in spec.joints), MAX_JOINTS),
+        ("geoms that can touch", sum(map(can_touch, spec.geoms)), MAX_GEOMS),
+    ):
+        if count > limit:
+            raise DescriptionError(
+                f"expected a hand of at most {limit} {what}, found {count}", file=path
+            )
+
+
+def _refuse_parts(spec: mujoco.MjSpec, whole: mujoco.MjModel, path: Path) -> None:
+    """Refuse flexible bodies, models without hinge or slide joints, and many overlapping geoms."""
     if spec.flexes:
         raise DescriptionError(
             f"expected a hand of rigid bodies, found the flex '{spec.flexes[0].name}'; soft "
@@ -457,6 +483,19 @@ def _refuse_parts(spec: mujoco.MjSpec, path: Path) -> None:
     if not any(joint.type in MOVING for joint in spec.joints):
         raise DescriptionError(
             "expected a hand with hinge or slide joints, found a model without", file=path
+        )
+    data = mujoco.MjData(whole)
+    mujoco.mj_kinematics(whole, data)
+    try:
+        mujoco.mj_collision(whole, data)
+        contacts = data.ncon
+    except mujoco.FatalError:  # the memory of the model does not suffice
+        contacts = MAX_CONTACTS + 1
+    if contacts > MAX_CONTACTS:
+        raise DescriptionError(
+            f"expected a hand of at most {MAX_CONTACTS} contacts at its start, found more: its "
+            "geoms overlap",
+            file=path,
         )
 
 
@@ -597,29 +636,28 @@ def _keep_inertias(spec: mujoco.MjSpec, whole: mujoco.MjModel) -> None:
 
 def _name_all(spec: mujoco.MjSpec) -> None:
     """Name unnamed bodies, geoms, joints, tendons and actuators."""
-    for body in spec.bodies:
-        if body.name == "world":
+    _name(spec.bodies, lambda body, _: f"{body.parent.name}_body")
+    _name(
+        spec.geoms, lambda geom, _: BASE if geom.parent.name == "world" else str(geom.parent.name)
+    )
+    _name(spec.joints, lambda joint, _: f"{joint.parent.name}_joint")
+    _name(spec.tendons, lambda _, index: f"tendon{index + 1}")
+    _name(spec.actuators, lambda actuator, _: str(actuator.target))
+
+
+def _name(parts: Iterable[Any], preferred: Callable[[Any, int], str]) -> None:
+    """Give unnamed elements the preferred name, with a number appended where that is taken."""
+    parts = list(parts)
+    taken, numbers = {part.name for part in parts}, Counter[str]()
+    for index, part in enumerate(parts):
+        if part.name:
             continue
-        _name(spec.bodies, body, f"{body.parent.name}_body")
-    for geom in spec.geoms:
-        _name(spec.geoms, geom, BASE if geom.parent.name == "world" else geom.parent.name)
-    for joint in spec.joints:
-        _name(spec.joints, joint, f"{joint.parent.name}_joint")
-    for index, tendon in enumerate(spec.tendons):
-        _name(spec.tendons, tendon, f"tendon{index + 1}")
-    for actuator in spec.actuators:
-        _name(spec.actuators, actuator, actuator.target)
-
-
-def _name(others: Any, part: Any, preferred: str) -> None:
-    """Give an element the preferred name, with a number appended if that is taken."""
-    if part.name:
-        return
-    taken, number, name = {other.name for other in others}, 1, preferred
-    while name in taken:
-        number += 1
-        name = f"{preferred}_{number}"
-    part.name = name
+        base = name = preferred(part, index)
+        while name in taken:
+            numbers[base] += 1
+            name = f"{base}_{numbers[base] + 1}"
+        part.name = name
+        taken.add(name)
 
 
 def _clashes(spec: mujoco.MjSpec) -> bool:

@@ -37,6 +37,7 @@ from softgrasp.grasp_synthesis import DescribedHand, synthesize_grasps
 from softgrasp.io.grasp_presets import link_surfaces, preset_of
 from softgrasp.io.hand import rates_to_si
 from softgrasp.io.hand_sanity import UNOPPOSED, warn_about_units
+from softgrasp.io.input_limits import MAX_JOINTS
 from softgrasp.io.urdf.joints import HAND, ServoRules, followed, ranges
 from softgrasp.io.urdf.kinematic_tree import HandTree, Machine, finger_of, hand_tree
 from softgrasp.io.urdf.links import believable_density, parts_of, touching
@@ -106,8 +107,8 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
         settings: Changes.
 
     Raises:
-        DescriptionError: No joint moves, a joint has no limits, a moving link has no inertia, or
-            mimic joints form a cycle.
+        DescriptionError: No joint moves, or more than ``MAX_JOINTS`` do; a joint has no limits, a
+            moving link has no inertia, or mimic joints form a cycle.
 
     Warns:
         SoftgraspWarning: Masses or limits are implausible and replaced; angles look like degrees,
@@ -115,9 +116,11 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
     """
     settings = settings or HandSettings()
     machine = machine_of(robot, HAND, settings.density)
-    if not machine.robot.joints:
+    if not 0 < (moving := len(machine.robot.joints)) <= MAX_JOINTS:
+        expected = f"at most {MAX_JOINTS} joints" if moving else "joints"
         raise DescriptionError(
-            f"expected joints that move in '{robot.name}', found none", location=("joints",)
+            f"expected {expected} that move in '{robot.name}', found {moving or 'none'}",
+            location=("joints",),
         )
     tree = hand_tree(machine.robot)
     fingers = _fingers(machine, tree, settings)

@@ -30,10 +30,12 @@ from typing import Any, NamedTuple
 
 from softgrasp.description.base import short
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning, did_you_mean
-from softgrasp.io.input_limits import MAX_NODES, MAX_TEXT, check_size
+from softgrasp.io.input_limits import MAX_TEXT, check_size
 
 XACRO_ACCESS = "SOFTGRASP_XACRO"
 """Environment variable that permits xacro's own evaluator where it is ``trusted``."""
+MAX_NODES = 30_000
+"""Largest number of elements that macros make, of which xacro expands 20,000 a second."""
 MAX_EXPRESSION, MAX_PARTS = 4_000, 500
 """Largest length of an expression, and number of nodes of its syntax tree."""
 MAX_BITS, MAX_ITEMS, MAX_VALUES = 1_024, 100_000, 1_000
