@@ -71,7 +71,6 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
     try:
         _create(temporary, target)
         yield temporary
-        temporary.chmod(0o644)
         temporary.replace(target)
         note_written(target)
         logger.info("Wrote %s, %d bytes.", target, target.stat().st_size)
@@ -88,7 +87,7 @@ def _create(temporary: Path, target: Path) -> None:
     """Create an empty file, and its directory; errors name the target."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary.touch(mode=0o600, exist_ok=False)
+        temporary.touch(mode=0o666, exist_ok=False)  # without the bits of the umask
     except OSError as error:
         raise ResultError(
             f"{target}: expected a writable path, found: {error.strerror or error}"

@@ -25,6 +25,8 @@ from softgrasp.io.files import write_text
 from softgrasp.io.input_limits import check_size
 from softgrasp.mechanics.transforms import Array
 
+FORMULA = ("=", "+", "-", "@", "\t")
+"""Beginnings of formulas in spreadsheets."""
 DECIMALS = 12
 """Decimals that are written; smaller values are rounding errors, in SI."""
 
@@ -114,6 +116,17 @@ def column_names(path: Path) -> list[str]:
     return [cell.strip() for cell in _lines(path)[0][1]]
 
 
+def cell_text(text: str) -> str:
+    """Return a text for a cell of a CSV table, with an apostrophe before what may be a formula.
+
+    Spreadsheets evaluate cells that begin with one of ``FORMULA``, and names come from files of
+    other people. Numbers stay; a carriage return, which ends a line for some readers, becomes a
+    space.
+    """
+    text = text.replace("\r", " ")
+    return f"'{text}" if text.startswith(FORMULA) and _number(text) is None else text
+
+
 def write_csv(path: Path, headers: Sequence[str], rows: Iterable[Sequence[str | float]]) -> Path:
     """Write a table; numbers that are not finite become empty cells.
 
@@ -122,7 +135,7 @@ def write_csv(path: Path, headers: Sequence[str], rows: Iterable[Sequence[str | 
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(headers)
+    writer.writerow(map(cell_text, headers))
     writer.writerows([_cell(value) for value in row] for row in rows)
     return write_text(path, stream.getvalue())
 
@@ -205,11 +218,15 @@ def _numbers(path: Path, headers: list[str], line: int, cells: list[str]) -> lis
 
 
 def _finite(cell: str) -> float | None:
+    value = _number(cell)
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _number(cell: str) -> float | None:
     try:
-        value = float(cell)
+        return float(cell)
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
 
 
 def _check_rising(path: Path, values: Array, lines: Sequence[int], header: str) -> None:
@@ -228,6 +245,6 @@ def _check_rising(path: Path, values: Array, lines: Sequence[int], header: str) 
 
 def _cell(value: str | float) -> str:
     if isinstance(value, str):
-        return value
+        return cell_text(value)
     # adding zero makes -0.0 positive
     return f"{round(value, DECIMALS) + 0.0:.9g}" if math.isfinite(value) else ""

@@ -17,6 +17,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from softgrasp._version import __version__
 from softgrasp.io.files import atomic_path, write_text
+from softgrasp.io.tables import cell_text
 from softgrasp.report.grasp_report import embedded_image, templates
 from softgrasp.sweeps.hand_benchmark import (
     BALL,
@@ -149,7 +150,8 @@ def _csv(by_hand: dict[HandSource, list[Row]]) -> str:
     writer.writerow(["hand", "origin", "version", *columns])
     for hand, row in rows:
         values = [row[name] for name in columns]
-        writer.writerow([hand.name, hand.origin, hand.version, *values])
+        cells = [hand.name, hand.origin, hand.version, *values]
+        writer.writerow([cell_text(one) if isinstance(one, str) else one for one in cells])
     return text.getvalue()
 
 

@@ -70,6 +70,8 @@ CONNECT_TIME = 10.0
 CHUNK_RETRIES = 2
 """How often dask repeats a chunk that raised; chunks of dead workers it counts itself."""
 
+UNGUARDED = 77
+"""Exit code of a worker that would begin the work of its script again."""
 NOT_STARTED = (
     "no worker could start; a script that asks for more than one worker must begin its work under "
     "`if __name__ == '__main__':`, because every worker reads the script again"
@@ -196,7 +198,7 @@ class LocalPool:
             SimulationError: No worker can start.
         """
         if _is_starting():
-            raise SystemExit(1)  # the first process reports why
+            raise SystemExit(UNGUARDED)  # the first process reports why
         waiting = list(chunks)
         while waiting:
             lost: list[Chunk] = []
@@ -241,7 +243,7 @@ class LocalPool:
             else:
                 yield future.result()
 
-    def _require_start(self, pool: Executor, workers: int) -> None:
+    def _require_start(self, pool: ProcessPoolExecutor, workers: int) -> None:
         if self._started:
             return
         try:
@@ -249,7 +251,7 @@ class LocalPool:
             first, *_ = [pool.submit(os.getpid) for _ in range(workers)]
             first.result()
         except BrokenExecutor:
-            raise SimulationError(NOT_STARTED) from None
+            raise SimulationError(_why_not_started(pool)) from None
         self._started = True
 
     def _close(self) -> None:
@@ -426,6 +428,27 @@ def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(PARENT_CHECK_PERIOD)
     os._exit(1)
+
+
+def _why_not_started(pool: ProcessPoolExecutor) -> str:
+    """Return the reason why the workers of a broken pool ended, from their exit codes."""
+    processes = list((pool._processes or {}).values())
+    pool.shutdown()  # waits until they have ended
+    codes = [process.exitcode for process in processes]
+    if UNGUARDED in codes:
+        return NOT_STARTED
+    # the pool itself terminates the others
+    code = next((one for one in codes if one not in (None, -signal.SIGTERM)), -signal.SIGTERM)
+    if code >= 0:
+        return (
+            f"no worker could start: one ended with exit code {code} before its first row; what it "
+            "reported is above"
+        )
+    cause = ", as the system does where memory runs out" if code == -signal.SIGKILL else ""
+    return (
+        f"no worker could start: one was ended by {signal.Signals(-code).name} before its first "
+        f"row{cause}"
+    )
 
 
 def _is_starting() -> bool:

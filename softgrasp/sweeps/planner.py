@@ -21,7 +21,7 @@ from softgrasp._version import __version__
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import PERTURBATION, Axis, GraspPlan, PoseSampling, SweepPlan
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
-from softgrasp.io.files import atomic_path, write_text
+from softgrasp.io.files import write_text
 from softgrasp.io.grasp_files import write_grasps
 from softgrasp.io.input_limits import read_json
 from softgrasp.mechanics.transforms import (
@@ -54,7 +54,7 @@ from softgrasp.sweeps.synthesis import (
     preshape_name,
     with_starts,
 )
-from softgrasp.sweeps.table import COLUMNS, FAILED, TEXTS, require_pandas
+from softgrasp.sweeps.table import COLUMNS, FAILED, TEXTS, require_pandas, write_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -306,8 +306,7 @@ def _pose_columns(candidates: Sequence[Candidate]) -> dict[str, object]:
 def _write(plan: GraspPlan, table: pd.DataFrame, directory: Path) -> None:
     content = {"softgrasp_version": __version__, "plan": plan.model_dump(mode="json")}
     write_text(directory / PLAN, json.dumps(content, indent=1) + "\n")
-    with atomic_path(directory / GRASPS) as path:
-        table.to_csv(path, index=False, lineterminator="\n")
+    write_frame(table, directory / GRASPS)
 
 
 # Candidates: hand poses drawn at random, pulled back where hand and object overlap.

@@ -130,7 +130,7 @@ def sweep(
         BackendUnavailable: pandas, or what the executor needs, is not installed, or there is no
             scheduler at the address.
         SimulationError: No worker can start, as in a script without
-            ``if __name__ == "__main__":``.
+            ``if __name__ == "__main__":``; says how one ended.
     """
     require_pandas()
     if workers is None:

@@ -17,6 +17,7 @@ import numpy as np
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import BackendUnavailable, ResultError
 from softgrasp.io.files import atomic_path
+from softgrasp.io.tables import cell_text
 from softgrasp.quality.matrix_measures import smallest_singular_value
 from softgrasp.sim.result import GraspResult, HoldTest
 
@@ -222,11 +223,26 @@ def write_tables(table: pd.DataFrame, directory: Path) -> list[Path]:
     Raises:
         ResultError: The directory cannot be written.
     """
-    with atomic_path(directory / CSV) as path:
-        table.to_csv(path, index=False, lineterminator="\n")
+    write_frame(table, directory / CSV)
     with atomic_path(directory / PARQUET) as path:
         table.to_parquet(path, index=False)
     return [directory / CSV, directory / PARQUET]
+
+
+def write_frame(table: pd.DataFrame, path: Path) -> None:
+    """Write a table as CSV, with an apostrophe before texts that are formulas of spreadsheets.
+
+    Raises:
+        ResultError: The file cannot be written.
+    """
+    texts = table.select_dtypes(["object", "string"])
+    safe = table.assign(**{str(name): texts[name].map(_cell, "ignore") for name in texts})
+    with atomic_path(path) as temporary:
+        safe.rename(columns=_cell).to_csv(temporary, index=False, lineterminator="\n")
+
+
+def _cell(value: Any) -> Any:
+    return cell_text(value) if isinstance(value, str) else value
 
 
 def read_tables(directory: Path) -> pd.DataFrame:

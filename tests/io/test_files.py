@@ -18,6 +18,7 @@ from softgrasp.io.files import (
     remove_written,
     start_run,
     template,
+    write_bytes,
     write_template,
     write_text,
 )
@@ -57,6 +58,20 @@ def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(sg.ResultError, match="expected no file, found one; it is not overwritten"):
         write_template("hand", "x", file)
     assert file.read_text() == "mine"
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o027, 0o077])
+def test_files_have_the_mode_of_the_umask(mask: int, tmp_path: Path) -> None:
+    before = os.umask(mask)
+    try:
+        write_text(tmp_path / "a.txt", "a")
+        write_bytes(tmp_path / "a.txt", b"replaced")
+        JsonLines(tmp_path / "b.jsonl").append([{}])
+        JsonLines(tmp_path / "b.jsonl").replace(["{}\n"])
+    finally:
+        os.umask(before)
+    for name in ("a.txt", "b.jsonl"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o666 & ~mask
 
 
 # Files of runs

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.io.tables import Column, read_table, write_columns
+from softgrasp.io.tables import Column, cell_text, read_table, write_columns
 
 MASS = Column("mass", {"g": 1e-3, "kg": 1.0})
 ANGLES = Column("q", {"deg": np.pi / 180.0, "rad": 1.0}, numbered=True)
@@ -54,3 +55,23 @@ def test_a_wrong_table_is_refused(
 def test_numbers_that_are_not_finite_stay_empty(tmp_path: Path) -> None:
     write_columns(tmp_path / "a.csv", {"x": np.array([1.0, np.nan, -0.0])})
     assert (tmp_path / "a.csv").read_text("utf-8") == 'x\n1\n""\n0\n'
+
+
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t="])
+def test_what_a_spreadsheet_evaluates_is_written_as_text(begin: str, tmp_path: Path) -> None:
+    text = f"{begin}HYPERLINK(A1)"
+    assert cell_text(text) == f"'{text}"
+    write_columns(tmp_path / "t.csv", {text: [text, -1.5]})
+    with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == [[f"'{text}"], [f"'{text}"], ["-1.5"]]
+
+
+def test_a_text_stays_in_its_line(tmp_path: Path) -> None:
+    write_columns(tmp_path / "t.csv", {"a": ["x\r=1", "y\n=1"]})
+    with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == [["a"], ["x =1"], ["y\n=1"]]
+
+
+@pytest.mark.parametrize("text", ["-1.5", "+2", "-1e-3", "-inf", "a=b", "", "'=a", "−1"])
+def test_numbers_and_other_texts_stay(text: str) -> None:
+    assert cell_text(text) == text

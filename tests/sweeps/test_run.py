@@ -254,6 +254,40 @@ def test_a_script_without_main_check_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("death", "cause"),
+    [
+        ("os.kill(os.getpid(), 9)", "one was ended by SIGKILL before its first row, as the system "
+         "does where memory runs out"),
+        ("os.kill(os.getpid(), 11)", "one was ended by SIGSEGV before its first row"),
+        ("os._exit(3)", "one ended with exit code 3 before its first row; what it reported is "
+         "above"),
+        ("raise ValueError('in the script')", "one ended with exit code 1 before its first row; "
+         "what it reported is above"),
+    ],
+)  # fmt: skip
+def test_a_worker_that_dies_before_its_first_row_is_reported_with_its_cause(
+    death: str, cause: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "dying.py"
+    script.write_text(
+        f"import os\nif __name__ != '__main__':\n    {death}\nelse:\n"
+        "    from softgrasp.sweeps.run import sweep\n"
+        "    from tests.sweeps.plans import plan\n"
+        "    sweep(plan(), workers=2)\n",
+        encoding="utf-8",
+    )
+    root = Path(__file__).parents[2]
+    ended = subprocess.run(
+        [sys.executable, script], check=False, capture_output=True, text=True,
+        timeout=300, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(root)},
+    )  # fmt: skip
+    assert ended.returncode == 1
+    assert ended.stderr.endswith(f"SimulationError: no worker could start: {cause}\n")
+    assert "__main__" not in ended.stderr.splitlines()[-1]
+
+
+@pytest.mark.slow
 def test_a_sweep_that_is_killed_leaves_no_worker_and_is_resumed(tmp_path: Path) -> None:
     long = plan(scene=pinch(duration=0.3), repeats=4)
     script = tmp_path / "long.py"

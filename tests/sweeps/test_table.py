@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 import pytest
 
 import softgrasp as sg
 from softgrasp.sweeps.run import sweep
+from softgrasp.sweeps.table import read_tables, write_frame
 from tests.support.pads import pads
 from tests.support.scenes import pinch
 from tests.sweeps.plans import plan
@@ -22,6 +26,38 @@ def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -
     assert str(refused.value) == (
         "a sweep needs pandas and pyarrow; pip install 'softgrasp[sweep]'"
     )
+
+
+def test_no_cell_is_a_formula(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(
+        {
+            "=name": ["=1+1", "@SUM(A1)", "ball"],
+            "mixed": ["-1.5", -1.5, True],
+            "error": pd.Series(["+cmd|' /C calc'!A0", "-x", None], dtype="string"),
+            "number": pd.Series([-1.5, None, 2.0], dtype="Float64"),
+        }
+    )
+    write_frame(table, tmp_path / "t.csv")
+    with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows == [
+        ["'=name", "mixed", "error", "number"],
+        ["'=1+1", "-1.5", "'+cmd|' /C calc'!A0", "-1.5"],
+        ["'@SUM(A1)", "-1.5", "'-x", ""],
+        ["ball", "True", "", "2.0"],
+    ]
+    assert table["=name"][0] == "=1+1"
+
+
+def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    axis = sg.description.Axis(path="object", values=("=evil", "sphere"))
+    table = sweep(plan(axes=(axis,)), tmp_path, workers=1)
+    pd.testing.assert_frame_equal(read_tables(tmp_path), table)
+    with (tmp_path / "sweep.csv").open(encoding="utf-8", newline="") as file:
+        first, *_ = csv.DictReader(file)
+    assert first["object"] == "'=evil"
 
 
 def test_epsilon_is_a_column_where_requested() -> None:
