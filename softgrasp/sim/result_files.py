@@ -15,7 +15,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 from softgrasp.io.files import RESULT_FILE
 from softgrasp.io.input_limits import result_loader
-from softgrasp.io.inputs import changed_input, current_hashes, described_files, input_hashes
+from softgrasp.io.load import changed_input, current_hashes, described_files, input_hashes
 from softgrasp.io.result import read_document, read_result, write_result
 from softgrasp.sim.outcome import GraspStatus
 from softgrasp.sim.quality_log import QualityLog

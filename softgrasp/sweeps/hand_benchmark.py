@@ -40,9 +40,8 @@ from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import DescriptionError, ResultError, SoftgraspError
 from softgrasp.io.files import disk_message, write_text
 from softgrasp.io.input_limits import note_inputs, read_json, recorded_inputs
-from softgrasp.io.inputs import changed_input, current_hashes, input_hashes
 from softgrasp.io.json_lines import JsonLines
-from softgrasp.io.load import load_hand, load_object
+from softgrasp.io.load import changed_input, current_hashes, input_hashes, load_hand, load_object
 from softgrasp.io.object import objects_in
 from softgrasp.io.yaml_files import YamlFile
 from softgrasp.model.grasp_geometry import geom_vertices

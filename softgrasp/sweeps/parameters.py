@@ -24,8 +24,7 @@ from softgrasp.description.scene import GraspScene, with_field
 from softgrasp.description.sweep import Axis, SweepPlan
 from softgrasp.errors import DescriptionError
 from softgrasp.io.input_limits import recorded_inputs
-from softgrasp.io.inputs import described_files
-from softgrasp.io.load import load_hand, load_object
+from softgrasp.io.load import described_files, load_hand, load_object
 from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.placement import lowest_of_object, object_pose

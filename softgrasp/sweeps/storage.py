@@ -31,8 +31,8 @@ from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.files import note_written, write_text
 from softgrasp.io.input_limits import read_json
-from softgrasp.io.inputs import changed_input, current_hashes, input_hashes
 from softgrasp.io.json_lines import JsonLines
+from softgrasp.io.load import changed_input, current_hashes, input_hashes
 from softgrasp.sweeps.parameters import combinations, files_of, inputs_of
 from softgrasp.sweeps.table import COLUMNS, Row
 
@@ -42,7 +42,7 @@ READ, TEXTS = "inputs", "plan_files"
 """Keys of the hashes of files in the plan: of those that its rows read, and of those from which it
 was read itself, where they are known."""
 Hashes = Mapping[str, str]
-"""Hashes of files by their names, as ``io.inputs.input_hashes`` returns them."""
+"""Hashes of files by their names, as ``io.load.input_hashes`` returns them."""
 SHA256 = "sha256"
 """Key of the hash of a line of the journal."""
 SYNC_PERIOD = 0.5

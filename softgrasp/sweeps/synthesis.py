@@ -26,7 +26,7 @@ from softgrasp.grasp_synthesis.posture_search import (
 )
 from softgrasp.io.files import write_text
 from softgrasp.io.input_limits import read_json
-from softgrasp.io.inputs import described_files, input_hashes
+from softgrasp.io.load import described_files, input_hashes
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
 from softgrasp.model.arm import toward_grasp

@@ -15,7 +15,7 @@ from PIL import Image
 import softgrasp as sg
 from softgrasp.description.sweep import Axis, GraspPlan, SweepPlan
 from softgrasp.io.input_limits import recorded_inputs
-from softgrasp.io.inputs import changed_input, described_files, input_hashes
+from softgrasp.io.load import changed_input, described_files, input_hashes
 from softgrasp.io.scene import load_plan
 from softgrasp.sweeps import synthesis
 from softgrasp.sweeps.executors import Rows
