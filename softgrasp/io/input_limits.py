@@ -47,9 +47,9 @@ MAX_BRACKETS = 1_000
 """Largest depth of brackets in text, of which some may be parts of names."""
 MAX_LINKS = 1_000
 """Largest number of links of a robot."""
-MAX_JOINTS = 100
-"""Largest number of moving joints of a hand; the Shadow hand has 24. The search for the grasps of
-one with 250 takes a minute."""
+MAX_JOINTS = 200
+"""Largest number of moving joints of a hand; the Shadow hand has 24, a soft hand of chains of links
+may have 150. The search for the grasps of one with 250 takes a minute."""
 MAX_LENGTH = 1e4
 """Largest length and coordinate in a model [m]."""
 MAX_COORDINATE = 1e7
