@@ -572,7 +572,7 @@ class Twin(Description):
     ambient_within: NonNegative = 2e3
     """Largest gauge pressure of a vented gripper, for sensors with an offset [Pa]."""
     confirm_for: Positive = 1.0
-    """Time for which it has to stay ambient, read without interruption [s]."""
+    """Time for which it has to stay ambient [s]."""
     agree_within: Positive = 0.5
     """Time after which triggers, targets or a pressure other than commanded are a fault [s]."""
     settle_within: Positive = 5.0

@@ -137,12 +137,12 @@ class TwinLoop:
 
     async def _watch(self, cycle: Cycle[ControllerReading]) -> None:
         """Tell the watchdog the reading, and send commands and the heartbeat."""
-        if cycle.value is None:
-            self._report("controller", f"No reading: {cycle.error}.")
-            self.watchdog.missed(cycle.ended, str(cycle.error))
-        else:
+        if cycle.value is not None:
             self._report("controller", "")
             self.watchdog.heard(cycle.ended, cycle.value)
+        elif cycle.error is not None:
+            self._report("controller", f"No reading: {cycle.error}.")
+            self.watchdog.missed(cycle.ended, cycle.error)
         self._take()
         if not self.watchdog.may_command:
             self._drop()
@@ -333,19 +333,22 @@ class TwinLoop:
             try:
                 reading = await self._client.read()
             except DeviceError as error:
-                dog.confirmation.interrupt(refused or str(error))
+                dog.missed_at_end(error)
             else:
                 if dog.confirm(self._clock.now(), reading):
                     self._events.append(
                         f"Safe stop: {VENT.words}. Confirmed at {KPA * reading.pressure:.4g} kPa."
                     )
                     return ""
-            unreachable = not (dog.ever_heard or self._client.counts.connections)
-            late = self._clock.now() >= dog.ends and not dog.confirmation.begun
-            if late or unreachable:
-                dog.give_up(refused or dog.confirmation.problem)
-                return f"after {attempts} attempts: {refused or dog.confirmation.problem}"
+            if dog.is_late(self._clock.now()) or not self._ever_connected:
+                problem = refused or dog.confirmation.problem
+                dog.give_up(problem)
+                return f"after {attempts} attempts: {problem}"
             await self._clock.sleep(RETRY)
+
+    @property
+    def _ever_connected(self) -> bool:
+        return self.watchdog.ever_heard or self._client.counts.connections > 0
 
 
 # Polling

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
+from softgrasp.errors import BadAnswerError, DeviceError
 from softgrasp.twin.description import PressureRegister, Twin
 from softgrasp.twin.piecewise_bending import KPA
 from softgrasp.twin.pneumatic_controller import ATMOSPHERE, TARGETS, TRIGGERS, ControllerReading
@@ -73,28 +74,33 @@ class Commanded(NamedTuple):
 class Confirmation:
     """Decides from readings whether a gripper is vented.
 
-    It is, when both triggers were read as off and the pressure as ambient for some time without
-    interruption: one reading may be noise.
+    It is, when both triggers were read as off and the pressure as ambient for some time: one
+    reading may be noise. A missing reading does not count; after one beyond the limits, and after
+    a gap, it begins again.
 
     Args:
         ambient: Largest gauge pressure of a vented gripper, of either sign [Pa].
         duration: Time for which it has to be ambient [s].
+        gap: Longest time between two readings of it [s].
     """
 
-    def __init__(self, ambient: float, duration: float) -> None:
-        self._ambient, self._duration = ambient, duration
-        self.problem = ""
-        """Why the last reading did not count; empty where it did."""
-        self.interrupt("no reading")
+    def __init__(self, ambient: float, duration: float, gap: float) -> None:
+        self._ambient, self._duration, self._gap = ambient, duration, gap
+        self._times: list[float] = []
+        self.problem = "no reading"
+        """Why the last cycle does not count; empty where it does."""
 
-    @property
-    def begun(self) -> bool:
-        """Whether the last reading was that of a vented gripper."""
-        return not self.problem
+    def begun(self, time: float) -> bool:
+        """Return whether the gripper was vented at the last reading, which is not long ago."""
+        return bool(self._times) and time - self._times[-1] <= self._gap
 
     def interrupt(self, problem: str) -> None:
-        """Begin again, as a reading is missing."""
-        self._since, self._samples, self.problem = 0.0, 0, problem
+        """Begin again."""
+        self._times, self.problem = [], problem
+
+    def missing(self, problem: str) -> None:
+        """Go on without a reading."""
+        self.problem = problem
 
     def update(self, time: float, reading: ControllerReading) -> bool:
         """Return whether the stop is confirmed with this reading, taken at a time [s]."""
@@ -104,10 +110,11 @@ class Confirmation:
         if not abs(reading.pressure) <= self._ambient:
             self.interrupt(f"triggers off, and a pressure of {_kpa(reading.pressure)} that remains")
             return False
-        if not self._samples:
-            self._since = time
-        self._samples, self.problem = self._samples + 1, ""
-        return time - self._since >= self._duration and self._samples >= MIN_SAMPLES
+        if not self.begun(time):
+            self._times = []
+        self._times.append(time)
+        self.problem = ""
+        return time - self._times[0] >= self._duration and len(self._times) >= MIN_SAMPLES
 
 
 class Watchdog:
@@ -133,7 +140,9 @@ class Watchdog:
         self.master = False
         """Whether this twin has commanded anything: only then it sends a heartbeat."""
         self.commanded: Commanded | None = None
-        self.confirmation = Confirmation(twin.ambient_within, twin.confirm_for)
+        self.confirmation = Confirmation(
+            twin.ambient_within, twin.confirm_for, max(twin.stale_after, 2.0 / twin.rate)
+        )
         self._heard_at = self._stop_at = begin
         self._lost = self._vent_waits = self._observed = self._adopts = False
         self._differs: dict[str, float] = {}
@@ -187,9 +196,9 @@ class Watchdog:
         if self.state is State.STOPPING:
             self._go_on_stopping(time, reading)
 
-    def missed(self, time: float, problem: str) -> None:
+    def missed(self, time: float, error: DeviceError) -> None:
         """Take a cycle without a valid reading at a time [s], and the reason."""
-        self.confirmation.interrupt(problem)
+        self.missed_at_end(error)
         if self.state in (State.CONNECTING, State.FAULT):
             return
         if time - self._heard_at >= self._twin.stale_after:
@@ -245,10 +254,16 @@ class Watchdog:
         self.fault = self.fault or problem
         self._go(State.FAULT)
 
-    @property
-    def ends(self) -> float:
-        """Time from which on a stop without an ambient pressure has failed [s]."""
-        return self._stop_at + self._twin.stop_within
+    def missed_at_end(self, error: DeviceError) -> None:
+        """Take a missing reading while a stop is to be confirmed."""
+        if isinstance(error, BadAnswerError):  # its pressure may be real
+            self.confirmation.interrupt(str(error))
+        else:
+            self.confirmation.missing(str(error))
+
+    def is_late(self, time: float) -> bool:
+        """Return whether the stop has failed: no ambient pressure for ``stop_within``."""
+        return time >= self._stop_at + self._twin.stop_within and not self.confirmation.begun(time)
 
     # How it is judged
 
@@ -273,7 +288,7 @@ class Watchdog:
     def _go_on_stopping(self, time: float, reading: ControllerReading) -> None:
         if self.confirm(time, reading):
             self._report(f"Safe stop: confirmed at {_kpa(reading.pressure)}.")
-        elif time >= self.ends and not self.confirmation.begun:
+        elif self.is_late(time):
             problem = f"expected a vented gripper, found {self.confirmation.problem}"
             self._report(f"Fault: {problem}.")
             self.give_up(problem)

@@ -23,8 +23,8 @@ TAU, LEAK = 0.15, 20.0
 COUNT = 100.0
 """One count of a pressure [Pa]."""
 FAULTS = (
-    "drops", "is busy", "fails reads", "fails writes", "out of range", "noise",
-    "stuck", "clogged", "ignores triggers", "lies about triggers", "ignores targets",
+    "drops", "drops now and then", "is busy", "fails reads", "fails writes", "out of range",
+    "noise", "stuck", "clogged", "ignores triggers", "lies about triggers", "ignores targets",
 )  # fmt: skip
 
 
@@ -77,7 +77,8 @@ class FaultyController:
     def answer(self, pdu: bytes) -> bytes | None:
         """Answer a request; None: the connection is cut."""
         reads = pdu[0] == 3
-        if "drops" in self.faults:
+        now_and_then = "drops now and then" in self.faults and self._random.random() < 0.4
+        if "drops" in self.faults or now_and_then:
             return None
         if "is busy" in self.faults or ("fails writes" in self.faults and not reads):
             return bytes([pdu[0] | 0x80, 6])

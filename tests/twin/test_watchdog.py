@@ -198,6 +198,9 @@ SCENES: dict[str, tuple[list[tuple[float, Act]], list[State], str]] = {
          (3.0, lambda stage: setattr(stage.device, "stuck_at", 60e3))],
         [CONNECTING, IDLE, PRESSURISED, STOPPING, STOPPED, IDLE, STOPPING, FAULT],
         "a pressure of 60 kPa that remains"),
+    "two of five answers are cut": (
+        [(0.1, order(CLOSE)), (0.5, order(VENT)), (0.6, fault("drops now and then"))],
+        [CONNECTING, IDLE, PRESSURISED, STOPPING, STOPPED, IDLE, STOPPING, STOPPED], ""),
     "readings are never right": (
         [(0.1, order(CLOSE)), (0.5, fault("out of range"))],
         [CONNECTING, IDLE, PRESSURISED, CONNECTING, STOPPING, FAULT], "found 135000"),
@@ -343,7 +346,7 @@ def reading(pressure: float, *, on: bool = False) -> ControllerReading:
 
 def confirmed_at(pressures: list[float], on: list[bool] | None = None) -> float | None:
     """Time of the confirmation, of readings ten times a second."""
-    confirmation = Confirmation(2e3, 1.0)
+    confirmation = Confirmation(2e3, 1.0, 0.5)
     for k, pressure in enumerate(pressures):
         if confirmation.update(0.1 * k, reading(pressure, on=bool(on and on[k]))):
             return 0.1 * k
@@ -361,13 +364,27 @@ def test_a_stop_is_confirmed_by_a_pressure_that_stays_ambient() -> None:
 
 
 def test_few_readings_confirm_nothing() -> None:
-    confirmation = Confirmation(2e3, 1.0)
+    confirmation = Confirmation(2e3, 1.0, 9.0)
     times = [0.0, 5.0, 10.0, 15.0]
     assert [confirmation.update(time, reading(0.0)) for time in times] == [
         k + 1 >= MIN_SAMPLES for k in range(4)
     ]
     confirmation.interrupt("no reading")
     assert not confirmation.update(20.0, reading(0.0))
+
+
+def test_a_missing_reading_does_not_count_and_a_gap_begins_again() -> None:
+    def confirmed(present: list[bool]) -> int | None:
+        confirmation = Confirmation(2e3, 1.0, 0.25)
+        for k, there in enumerate(present):
+            if there and confirmation.update(0.1 * k, reading(0.0)):
+                return k
+            confirmation.missing("no answer")
+        return None
+
+    assert confirmed([k % 2 == 0 for k in range(30)]) == 10
+    assert confirmed([True] * 8 + [False] * 3 + [True] * 30) == 21
+    assert not Confirmation(2e3, 1.0, 0.25).begun(0.0)
 
 
 # Random faults
