@@ -57,6 +57,32 @@ class PositionIncrementClosure(Closure):
         return hand.grip_force if self.grip_force == "hand" else self.grip_force
 
 
+class DefaultClosure(PositionIncrementClosure):
+    """By position increments, unless the servos of the hand are too weak for the object.
+
+    Then it is force-limited, with the fields that are specified here. A ``grip_force`` decides for
+    position increments.
+    """
+
+    type: Literal["default"] = "default"  # type: ignore[assignment]
+
+    @property
+    def name(self) -> str:
+        """Name of what it is for most hands."""
+        return "position-increment"
+
+    @property
+    def position_increments(self) -> PositionIncrementClosure:
+        """The closure by position increments with the same fields."""
+        return PositionIncrementClosure(**{name: value for name, value in self if name != "type"})
+
+    @property
+    def specified(self) -> dict[str, Any]:
+        """The fields that differ from their defaults, by their names."""
+        fields = type(self).model_fields
+        return {name: value for name, value in self if value != fields[name].default}
+
+
 class PressureClosure(Closure):
     """The pressure of each soft finger grows at its rate up to the final pressure (paper 000).
 
@@ -727,18 +753,19 @@ def _travel(actuator: Actuator, at: float, rate: float) -> float:
 
 # The closure of a scene.
 
-DEFAULT_TYPE = "position-increment"
+DEFAULT_TYPE = "default"
 """Closure of a description without a ``type``."""
 
 
 def _type_of(value: Any) -> str:
     if isinstance(value, Closure):
-        return value.name
+        return str(type(value).model_fields["type"].default)
     return str(value.get("type", DEFAULT_TYPE)) if isinstance(value, dict) else DEFAULT_TYPE
 
 
 AnyClosure = Annotated[
-    Annotated[PositionIncrementClosure, Tag("position-increment")]
+    Annotated[DefaultClosure, Tag("default")]
+    | Annotated[PositionIncrementClosure, Tag("position-increment")]
     | Annotated[SynergyIncrementClosure, Tag("synergy-increment")]
     | Annotated[ForceLimitedClosure, Tag("force-limited")]
     | Annotated[UnderactuatedClosure, Tag("underactuated")]
@@ -755,4 +782,4 @@ CLOSURES: dict[str, type[Closure]] = {
     "joint-torque": JointTorqueClosure,
     "pressure": PressureClosure,
 }
-"""Closures by their ``type``."""
+"""Closures by their ``type``; without one it is a ``DefaultClosure``."""

@@ -17,7 +17,7 @@ from pydantic import Field, field_validator, model_validator
 from softgrasp.description.actuation import Actuator
 from softgrasp.description.arm import AnyArm, HandCarrier
 from softgrasp.description.base import LARGEST, Count, Description, Positive, Vec3
-from softgrasp.description.closure import AnyClosure, PositionIncrementClosure
+from softgrasp.description.closure import AnyClosure, DefaultClosure
 from softgrasp.description.closure_base import ActuationModel, ClosingMotion
 from softgrasp.description.contact import (
     Contact,
@@ -106,9 +106,9 @@ class GraspScene(Description):
     the hand, then of the object's material."""
     self_contact: bool = True
     """Whether the hand's bodies can touch one another."""
-    closure: AnyClosure = PositionIncrementClosure()
-    """How the hand closes; by position increments where ``type`` is absent. Where no closure is
-    specified and the servos of the hand are too weak for the object, it is force-limited."""
+    closure: AnyClosure = DefaultClosure()
+    """How the hand closes. Without a ``type`` by position increments, or force-limited where the
+    servos of the hand are too weak for the object."""
     actuation: Literal["servo", "prescribed"] = "servo"
     """``servo``: position servos with a force limit. ``prescribed``: joints follow their targets
     exactly under any load, like the Simscape joints of paper 004."""
@@ -155,19 +155,8 @@ class GraspScene(Description):
 
     @property
     def specifies_closure(self) -> bool:
-        """Whether the closure is specified; the default one is replaced where servos are weak."""
-        return "closure" in self.model_fields_set
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a validated copy with the named fields changed; a default closure remains one.
-
-        Raises:
-            DescriptionError: A field does not exist or the new value is out of range.
-        """
-        copy = super().replace(**changes)
-        if "closure" not in changes and not self.specifies_closure:
-            copy.model_fields_set.discard("closure")
-        return copy
+        """Whether the type of the closure is specified; else it is chosen for the servos."""
+        return not isinstance(self.closure, DefaultClosure)
 
     @cached_property
     def longest_closure(self) -> float:
@@ -412,10 +401,7 @@ def with_field(scene: GraspScene, path: str, value: Any) -> GraspScene:
         tree["success"] = criterion
     if len(parts) > 2 and parts[0] == "contact" and tree["contact"].get(str(parts[1]), "") is None:
         tree["contact"][parts[1]] = scene.requested_contact.model_dump()[str(parts[1])]
-    tree = _replaced(tree, parts, value, "")
-    if parts[0] != "closure" and not scene.specifies_closure:
-        del tree["closure"]
-    return GraspScene(**tree)
+    return GraspScene(**_replaced(tree, parts, value, ""))
 
 
 def _replaced(node: Any, parts: list[FieldPart], value: Any, done: str) -> Any:

@@ -12,8 +12,8 @@ import warnings
 
 from softgrasp.description.closure import (
     AnyClosure,
+    DefaultClosure,
     ForceLimitedClosure,
-    PositionIncrementClosure,
 )
 from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene
 from softgrasp.errors import SoftgraspWarning
@@ -54,10 +54,10 @@ def force_at_contact(scene: GraspScene) -> float | None:
 
 
 def with_sufficient_closure(scene: GraspScene) -> GraspScene:
-    """Choose the closure of a scene that specifies none by the payload of its servos.
+    """Choose the closure of a scene that specifies no type of it by the payload of its servos.
 
     Args:
-        scene: The scene; unchanged if its closure is specified, or if its servos are not weak.
+        scene: The scene; unchanged if it specifies its closure.
 
     Warns:
         SoftgraspWarning: The closure is force-limited.
@@ -65,8 +65,8 @@ def with_sufficient_closure(scene: GraspScene) -> GraspScene:
     if scene.specifies_closure:
         return scene
     closure, message = closure_for_payload(scene)
-    if not message:
-        return scene
+    if not message:  # the same motion, so that no part has to be checked or computed again
+        return scene.model_copy(update={"closure": closure})
     warnings.warn(message, SoftgraspWarning, stacklevel=2)
     return scene.replace(closure=closure)
 
@@ -78,19 +78,23 @@ def closure_for_payload(scene: GraspScene) -> tuple[AnyClosure, str]:
         scene: Scene that closes by position increments, with defaults.
 
     Returns:
-        The closure, and a message about it; that of the scene and "" where it is kept.
+        The closure, and a message about it; one by position increments and "" where these do.
     """
-    available = force_at_contact(scene)
-    if available is None or not isinstance(scene.closure, PositionIncrementClosure):
-        return scene.closure, ""
+    available, closure = force_at_contact(scene), scene.closure
+    if not isinstance(closure, DefaultClosure):
+        return closure, ""
+    kept, specified = closure.position_increments, closure.specified
+    if available is None or "grip_force" in specified:  # only position increments have one
+        return kept, ""
     friction = scene.requested_contact.kinetic_friction
     weight = -STANDARD_GRAVITY[2] * object_mass(scene.object)
     required = SAFETY * weight / friction if friction > 0.0 else math.inf
     if available >= required or math.isinf(required):
-        return scene.closure, ""
-    force = max(MIN_FORCE, required / 2.0)  # two fingers at least share it
+        return kept, ""
+    # two fingers at least share it
+    force = max(MIN_FORCE, required / 2.0, 2.0 * closure.threshold)
     fraction = _contact_rate_fraction(scene, force)
-    return ForceLimitedClosure(force=force, contact_rate_fraction=fraction), (
+    return ForceLimitedClosure(force=force, contact_rate_fraction=fraction, **specified), (
         f"the servos of '{scene.hand.name}' press with about {available:.2g} N in all where they "
         f"stop at contact, and the object of {weight:.2g} N needs {required:.2g} N at friction "
         f"{friction:g}: the closure is force-limited ({force:.3g} N); a specified closure "

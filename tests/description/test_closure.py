@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import softgrasp as sg
-from softgrasp.description.closure import CLOSURES
+from softgrasp.description.closure import CLOSURES, DefaultClosure
 from softgrasp.errors import DescriptionError
 from tests.support.scenes import pinch
 
@@ -31,8 +31,15 @@ def test_closures_survive_serialisation(name: str) -> None:
 
 
 def test_position_increments_are_the_default_closure() -> None:
-    assert pinch(closure={"samples": 3}).closure == sg.PositionIncrementClosure(samples=3)
-    assert pinch().closure == sg.PositionIncrementClosure()
+    default = pinch(closure={"samples": 3})
+    assert not default.specifies_closure
+    assert default.closure.specified == {"samples": 3}
+    assert default.closure.position_increments == sg.PositionIncrementClosure(samples=3)
+    assert pinch().closure == DefaultClosure()
+    assert pinch(closure=sg.PositionIncrementClosure()).specifies_closure
+    for scene in (default, pinch(closure={"type": "position-increment"})):
+        again = sg.GraspScene.model_validate_json(scene.model_dump_json())
+        assert again.closure == scene.closure
 
 
 def test_every_closure_has_actuators_for_every_grasp() -> None:
@@ -47,8 +54,8 @@ def test_every_closure_has_actuators_for_every_grasp() -> None:
 REFUSED: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: pinch(closure={"type": "magnet"}),
-        "closure: expected position-increment, synergy-increment, force-limited, underactuated, "
-        "joint-torque or pressure, found 'magnet'",
+        "closure: expected default, position-increment, synergy-increment, force-limited, "
+        "underactuated, joint-torque or pressure, found 'magnet'",
     ),
     (
         lambda: sg.description.ForceLimitedClosure(force=1.0, torque=1.0),

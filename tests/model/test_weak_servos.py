@@ -11,12 +11,14 @@ from softgrasp.cli.options import SceneOptions
 from softgrasp.cli.scene_args import scene_of
 from softgrasp.description.closure import PositionIncrementClosure
 from softgrasp.description.scene import with_field
+from softgrasp.description.sweep import Axis, SweepPlan
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.model.weak_servos import (
     closure_for_payload,
     force_at_contact,
     with_sufficient_closure,
 )
+from softgrasp.sweeps.parameters import scene_of_row
 from tests.support.mjcf_hands import written
 
 QUIET = pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
@@ -96,7 +98,24 @@ def test_weak_servos_press_in_time(tmp_path: Path) -> None:
 @QUIET
 def test_strong_servos_keep_their_closure(tmp_path: Path) -> None:
     scene = scene_of(str(jaws(tmp_path, 2e4)), "sphere", SceneOptions())
-    assert with_sufficient_closure(scene) == scene
+    expected = scene.replace(closure=PositionIncrementClosure())
+    assert with_sufficient_closure(scene) == expected
+
+
+FIELDS = {"samples": 10, "settle_time": 0.2, "threshold": 0.05, "stays_on": True}
+
+
+@QUIET
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_field_of_the_closure_leaves_its_type_open(field: str, tmp_path: Path) -> None:
+    scene = scene_of(str(jaws(tmp_path, 100.0)), "sphere", SceneOptions(hold=True))
+    closure = with_sufficient_closure(scene).closure
+    one = with_field(scene, f"closure.{field}", FIELDS[field])
+    assert with_sufficient_closure(one).closure == closure.replace(**{field: FIELDS[field]})
+    plan = SweepPlan(scene=scene, axes=(Axis(path=f"closure.{field}", values=(FIELDS[field],)),))
+    assert not scene_of_row(plan, 0).specifies_closure
+    limited = with_field(scene, "closure.grip_force", 2.0)
+    assert with_sufficient_closure(limited).closure == PositionIncrementClosure(grip_force=2.0)
 
 
 @QUIET
