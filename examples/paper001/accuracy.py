@@ -25,7 +25,8 @@ from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.soft_statics import equilibrium
 from softgrasp.twin.piecewise_bending import FitReport, angles_at, fit_pressures
-from softgrasp.twin.point_picking import (
+from softgrasp.vision.image import Image
+from softgrasp.vision.point_picking import (
     DEPTH_NOISE,
     PICK_NOISE,
     WINDOW,
@@ -34,7 +35,6 @@ from softgrasp.twin.point_picking import (
     measure_picks,
     picked_angles,
 )
-from softgrasp.vision.image import Image
 
 JOINTS = 10
 """Joints per piece."""

@@ -46,12 +46,11 @@ NAMES = {
     "twin.piecewise_bending": (
         "FitReport",
         "angles_at",
-        "direction_rows",
         "fit_pressures",
         "pressure_for",
     ),
-    "twin.point_picking": ("Picks", "picked_angles"),
     "twin.record": ("read_twin_record",),
+    "vision.point_picking": ("Picks", "direction_rows", "picked_angles"),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""
 

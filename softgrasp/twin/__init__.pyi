@@ -29,15 +29,15 @@ from softgrasp.twin.loop import run_twin as run_twin
 from softgrasp.twin.modbus_server import controller_server as controller_server
 from softgrasp.twin.piecewise_bending import FitReport as FitReport
 from softgrasp.twin.piecewise_bending import angles_at as angles_at
-from softgrasp.twin.piecewise_bending import direction_rows as direction_rows
 from softgrasp.twin.piecewise_bending import fit_pressures as fit_pressures
 from softgrasp.twin.piecewise_bending import pressure_for as pressure_for
 from softgrasp.twin.pneumatic_controller import ControllerReading as ControllerReading
 from softgrasp.twin.pneumatic_controller import Valve as Valve
 from softgrasp.twin.pneumatic_controller import connect_controller as connect_controller
-from softgrasp.twin.point_picking import Picks as Picks
-from softgrasp.twin.point_picking import picked_angles as picked_angles
 from softgrasp.twin.record import read_twin_record as read_twin_record
 from softgrasp.twin.robot_server import RobotServer as RobotServer
+from softgrasp.vision.point_picking import Picks as Picks
+from softgrasp.vision.point_picking import direction_rows as direction_rows
+from softgrasp.vision.point_picking import picked_angles as picked_angles
 
 NAMES: dict[str, tuple[str, ...]]

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from softgrasp import assets
@@ -19,11 +20,9 @@ from softgrasp.errors import DescriptionError
 if TYPE_CHECKING:
     from softgrasp.mechanics.transforms import Array
     from softgrasp.twin.piecewise_bending import FitReport
-    from softgrasp.twin.point_picking import PickMeasurement, Picks
-    from softgrasp.vision.image import Image
+    from softgrasp.vision.point_picking import Picks
 
 
-Measure = Callable[["Picks"], "PickMeasurement"]
 Row = dict[str, Any]
 
 # softgrasp twin fit
@@ -218,59 +217,50 @@ def pick(
     the image opens: the left button adds a point, the right button or Backspace removes the last
     one, Enter finishes, Esc cancels.
     """
-    from softgrasp.twin.files import load_camera
-    from softgrasp.twin.point_picking import measure_picks, read_depth
+    from softgrasp.twin.files import append_piece_angles, load_camera
     from softgrasp.vision.image import read_photo
+    from softgrasp.vision.picking_window import pick_in_window, save_overlay
+    from softgrasp.vision.point_picking import angles_text, measure_picks, read_depth
 
-    _check_table(pressure_kpa, append)
-    lens, image_array = load_camera(camera), read_photo(image)
-    depths = (
-        None if depth is None else read_depth(depth, (image_array.shape[0], image_array.shape[1]))
-    )
+    if (pressure_kpa is None) != (append is None):
+        missing = "--append" if append is None else "--pressure-kpa"
+        raise DescriptionError(f"expected --pressure-kpa and --append together, found no {missing}")
+    lens, photo = load_camera(camera), read_photo(image)
+    measure = partial(
+        measure_picks, photo, lens, depth=None if depth is None else read_depth(depth, photo.shape),
+        pick_noise=pick_noise_px, depth_noise=1e-3 * depth_noise_mm, anticlockwise=anticlockwise,
+    )  # fmt: skip
+    picks = _scripted(points, line, edges)
+    if picks is None:
+        terminal.note("click on the image in the window; Esc cancels")
+        picks = pick_in_window(photo, pieces, edges, measure)
+    if picks is None:
+        raise KeyboardInterrupt
+    result, written = measure(picks), []
+    if append is not None and pressure_kpa is not None:
+        written.append(append_piece_angles(append, 1e3 * pressure_kpa, result.angles))
+    if overlay is not None:
+        written.append(save_overlay(photo, result, overlay))
+    if json:
+        terminal.put_json({
+            "angles_deg": np.degrees(result.angles).tolist(),
+            "sigmas_deg": np.degrees(result.sigmas).tolist(),
+            "files": [str(file) for file in written],
+        })  # fmt: skip
+        return
+    terminal.put("\n".join([angles_text(result), *(f"wrote {file}" for file in written)]))
 
-    def measure(picks: Picks) -> PickMeasurement:
-        return measure_picks(
-            image_array,
-            lens,
-            picks,
-            depths,
-            pick_noise=pick_noise_px,
-            depth_noise=1e-3 * depth_noise_mm,
-            anticlockwise=anticlockwise,
-        )
+
+def _scripted(points: str | None, line: str | None, edges: bool) -> Picks | None:
+    """Return the picks of the options; None where points are to be clicked."""
+    from softgrasp.vision.point_picking import Picks
 
     if points is None:
         if line is not None:
             raise DescriptionError(
                 "--line: expected only with --points; in the window the line is clicked"
             )
-        picks = _clicked(image_array, pieces, edges, measure)
-    else:
-        picks = _scripted(points, line, edges)
-    result = measure(picks)
-    written = _written(image_array, result, overlay, pressure_kpa, append)
-    _print_picks(result, written, json)
-
-
-def _check_table(pressure_kpa: float | None, append: Path | None) -> None:
-    if (pressure_kpa is None) != (append is None):
-        missing = "--append" if append is None else "--pressure-kpa"
-        raise DescriptionError(f"expected --pressure-kpa and --append together, found no {missing}")
-
-
-def _clicked(image_array: Image, pieces: int, edges: bool, measure: Measure) -> Picks:
-    from softgrasp.twin.picking_window import pick_in_window
-
-    terminal.note("click on the image in the window; Esc cancels")
-    picks = pick_in_window(image_array, pieces, edges, measure)
-    if picks is None:
-        raise KeyboardInterrupt
-    return picks
-
-
-def _scripted(points: str, line: str | None, edges: bool) -> Picks:
-    from softgrasp.twin.point_picking import Picks
-
+        return None
     cuts = _points("--points", points)
     if edges:
         if len(cuts) % 2:
@@ -282,8 +272,6 @@ def _scripted(points: str, line: str | None, edges: bool) -> Picks:
 
 
 def _points(option: str, text: str) -> Array:
-    import numpy as np
-
     points = []
     for word in text.split():
         parts = word.split(",")
@@ -297,44 +285,6 @@ def _points(option: str, text: str) -> Array:
     if not points:
         raise DescriptionError(f"{option}: expected points as column,row, found none")
     return np.array(points)
-
-
-def _written(
-    image_array: Image,
-    result: PickMeasurement,
-    overlay: Path | None,
-    pressure_kpa: float | None,
-    append: Path | None,
-) -> list[Path]:
-    files = []
-    if append is not None and pressure_kpa is not None:
-        from softgrasp.twin.files import append_piece_angles
-
-        files.append(append_piece_angles(append, 1e3 * pressure_kpa, result.angles))
-    if overlay is not None:
-        from softgrasp.twin.picking_window import save_overlay
-
-        files.append(save_overlay(image_array, result, overlay))
-    return files
-
-
-def _print_picks(result: PickMeasurement, written: list[Path], json: bool) -> None:
-    import numpy as np
-
-    from softgrasp.twin.point_picking import angles_text
-
-    if json:
-        terminal.put_json(
-            {
-                "angles_deg": np.degrees(result.angles).tolist(),
-                "sigmas_deg": np.degrees(result.sigmas).tolist(),
-                "files": [str(file) for file in written],
-            }
-        )
-        return
-    terminal.put(angles_text(result))
-    for file in written:
-        terminal.put(f"wrote {file}")
 
 
 # softgrasp list

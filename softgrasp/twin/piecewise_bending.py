@@ -1,20 +1,9 @@
-"""Bending angles of a finger's pieces: estimated from picked directions, and fitted over pressure.
-
-A piece of constant curvature that bends by θ begins along the tangent t and ends along t + θ;
-its chord points along t + θ/2. With the reference line along the tangent t₀ at the base, chords
-α and tangents t at the cuts are linear in the unknowns::
-
-    αᵢ = t₀ + θ₁ + … + θᵢ₋₁ + θᵢ/2        tᵢ = t₀ + θ₁ + … + θᵢ
-
-Chords and the reference line alone give the angles one after the other, θᵢ = 2 (αᵢ − tᵢ₋₁) with
-tᵢ₋₁ from the previous pieces. That is exact for pieces of constant curvature and amplifies
-noise: with an error σ in every pick of pieces of length l the standard error of the fourth angle
-is 13.6 σ/l. Two picks per cut, one at each edge of the finger, measure the tangents themselves;
-then all directions are weighted by their covariance (generalised least squares).
+"""Bending angles of a finger's pieces as polynomials of pressure.
 
 ``fit_pressures`` fits a cubic polynomial of pressure to the angles of each piece (Xiang et al.
 2024, eq 4). Pressures are scaled first, so that the problem is well conditioned; the polynomials
 do not depend on the scale. ``angles_at`` evaluates a fit, ``pressure_for`` inverts it.
+``softgrasp.vision.point_picking`` measures such angles in images.
 """
 
 from __future__ import annotations
@@ -53,101 +42,7 @@ FARTHEST = 1e9
 KPA = 1e-3
 """Kilopascals per pascal."""
 
-# Angles from directions
-
-
-class AngleEstimate(NamedTuple):
-    """Bending angles of the pieces, base first, with their covariance."""
-
-    angles: Array
-    """Angles, positive from the first axis of the plane to the second [rad], (n,)."""
-    covariance: Array
-    """Covariance of the angles [rad²], (n, n)."""
-
-    @property
-    def sigmas(self) -> Array:
-        """Standard deviations of the angles [rad], (n,)."""
-        return np.sqrt(np.diag(self.covariance))
-
-
-def angle_between(first: Array, second: Array) -> Array:
-    """Return the angle from one direction (..., 2) to another, atan2(cross, dot) [rad]."""
-    cross = first[..., 0] * second[..., 1] - first[..., 1] * second[..., 0]
-    return np.asarray(np.arctan2(cross, (first * second).sum(axis=-1)))
-
-
-def directions(line: Array | None, cuts: Array) -> Array:
-    """Return angles of reference line, tangents and chords from the first axis, (..., m) [rad].
-
-    The order is: the reference line; the tangent at the base; then of each piece its chord and
-    the tangent at its end. A missing line is left out, and so are tangents where cuts are
-    points.
-
-    Args:
-        line: Two points of the reference line, from the base outwards, (..., 2, 2).
-        cuts: Points of the cuts between the pieces, base and tip included, (..., n + 1, 1, 2) on
-            the middle line or (..., n + 1, 2, 2) at both edges.
-    """
-    chords = np.diff(cuts.mean(axis=-2), axis=-2)
-    chord_directions = chords
-    if cuts.shape[-2] == 2:
-        across = cuts[..., 1, :] - cuts[..., 0, :]
-        tangents = np.stack([across[..., 1], -across[..., 0]], axis=-1)
-        near = np.concatenate([chords[..., :1, :], chords], axis=-2)
-        # tangents point along the finger whichever edge comes first
-        along = (tangents * near).sum(axis=-1, keepdims=True)
-        tangents = np.where(along < 0.0, -tangents, tangents)
-        chord_directions = np.empty((*chords.shape[:-2], 2 * chords.shape[-2] + 1, 2))
-        chord_directions[..., ::2, :], chord_directions[..., 1::2, :] = tangents, chords
-    if line is not None:
-        chord_directions = np.concatenate([np.diff(line, axis=-2), chord_directions], axis=-2)
-    before = np.concatenate(
-        [np.zeros_like(chord_directions[..., :1, :]), chord_directions[..., :-1, :]], axis=-2
-    )
-    before[..., 0, 0] = 1.0
-    return np.cumsum(angle_between(before, chord_directions), axis=-1)
-
-
-def direction_rows(pieces: int, *, line: bool, edges: bool) -> Array:
-    """Return derivatives of the directions by t₀ and by the pieces' angles, (m, 1 + n)."""
-    total = np.tril(np.ones((pieces + 1, pieces + 1)))  # of the tangents at the cuts
-    chords = 0.5 * (total[:-1] + total[1:])
-    rows = list(chords)
-    if edges:
-        rows = [total[0]]
-        for chord, tangent in zip(chords, total[1:], strict=True):
-            rows += [chord, tangent]
-    if line:
-        rows.insert(0, total[0])
-    return np.array(rows)
-
-
-def solve_angles(seen: Array, covariance: Array, rows: Array) -> AngleEstimate:
-    """Estimate the angles from directions by generalised least squares.
-
-    Args:
-        seen: Directions as from ``directions`` [rad], (m,).
-        covariance: Covariance of the directions [rad²], (m, m).
-        rows: Derivatives as from ``direction_rows``, (m, 1 + n).
-
-    Raises:
-        DescriptionError: There are fewer directions than angles.
-    """
-    if len(rows) < rows.shape[1]:
-        raise DescriptionError(
-            "expected a reference line, or two picks per cut, found one pick per cut and no line: "
-            "chords do not determine the tangent at the base"
-        )
-    if len(rows) == rows.shape[1]:
-        inverse = np.linalg.inv(rows)
-    else:
-        weighed = np.linalg.solve(covariance, rows)
-        inverse = np.linalg.solve(rows.T @ weighed, weighed.T)
-    whole = inverse @ covariance @ inverse.T
-    return AngleEstimate((inverse @ seen)[1:], whole[1:, 1:])
-
-
-# Fits over pressure
+# Fits
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from examples.paper001.images import (
 from examples.paper001.pieces import LENGTHS
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.camera import deproject
-from softgrasp.twin.point_picking import Picks, measure_picks, picked_angles
+from softgrasp.vision.point_picking import Picks, measure_picks, picked_angles
 
 pytest.importorskip("cv2", reason="OpenCV is an extra")
 

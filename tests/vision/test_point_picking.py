@@ -12,15 +12,18 @@ from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.camera import project
 from softgrasp.mechanics.transforms import rotate_about
-from softgrasp.twin.piecewise_bending import angle_between, direction_rows, directions, solve_angles
-from softgrasp.twin.point_picking import (
+from softgrasp.vision.point_picking import (
     WINDOW,
     Picks,
+    angle_between,
     depths_at,
+    direction_rows,
+    directions,
     measure_picks,
     picked_angles,
     plane_coefficients,
     read_depth,
+    solve_angles,
 )
 
 CAMERA = PinholeCamera(

@@ -13,9 +13,9 @@ from PIL import Image
 
 from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import BackendUnavailable, DescriptionError
-from softgrasp.twin import picking_window
-from softgrasp.twin.picking_window import PickingWindow, pick_in_window, save_overlay
-from softgrasp.twin.point_picking import Picks, angles_text, measure_picks
+from softgrasp.vision import picking_window
+from softgrasp.vision.picking_window import PickingWindow, pick_in_window, save_overlay
+from softgrasp.vision.point_picking import Picks, angles_text, measure_picks
 
 CAMERA = PinholeCamera(fx=300.0, fy=300.0, cx=160.0, cy=120.0, width=320, height=240)
 IMAGE = np.full((240, 320, 3), 120, dtype=np.uint8)

@@ -14,9 +14,8 @@ import numpy as np
 
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspError
 from softgrasp.io.files import atomic_path
-from softgrasp.mechanics.transforms import Array
-from softgrasp.twin.point_picking import PickMeasurement, Picks, angles_text
 from softgrasp.vision.image import Image, degrees
+from softgrasp.vision.point_picking import PickMeasurement, Picks, angles_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -202,18 +201,12 @@ def draw_picks(axes: Axes, image: Image, picks: Picks, size: float = 5.0) -> Non
     # (0, 0) is the outer corner of the first pixel
     axes.imshow(image, extent=(0.0, width, height, 0.0))
     axes.set_axis_off()
-    cuts = _cut_points(picks)
+    cuts = picks.points
     lines = [(pair, EDGE) for pair in cuts if len(pair) == 2]
     lines += [(np.zeros((0, 2)) if picks.line is None else np.asarray(picks.line), LINE)]
     for points, color in [*lines, (cuts.mean(axis=1), CHORD)]:
         axes.plot(*points.T, "o-", color=color, lw=0.3 * size, ms=size, markeredgecolor="white",
                   markeredgewidth=0.15 * size)  # fmt: skip
-
-
-def _cut_points(picks: Picks) -> Array:
-    """Return the points of the cuts, (n + 1, 1, 2) or (n + 1, 2, 2)."""
-    cuts = np.asarray(picks.cuts, dtype=float)
-    return cuts[:, None] if cuts.ndim == 2 else cuts
 
 
 def draw_measurement(
@@ -229,7 +222,7 @@ def draw_measurement(
         sigmas: Whether standard deviations are shown beside the angles.
     """
     draw_picks(axes, image, measured.picks, 0.45 * size)
-    cuts = _cut_points(measured.picks)
+    cuts = measured.picks.points
     middles = cuts.mean(axis=1)
     chords = np.diff(middles, axis=0)
     # on the outer side of the bend
