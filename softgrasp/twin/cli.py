@@ -45,7 +45,6 @@ SECONDS = 8.0
 """Duration of the demonstration [s]."""
 LONGEST = 1e7
 """Longest duration [s]: four months."""
-TOKEN_VARIABLE = "SOFTGRASP_TWIN_TOKEN"
 
 # softgrasp demo twin
 
@@ -418,16 +417,12 @@ def _limits(register: Register) -> str:
 
 def robot(
     host: Annotated[
-        str, typer.Option(help="Address to listen on; one that others reach needs a token.")
+        str, typer.Option(help="Address to listen on, of this machine only.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any free one.")] = 8610,
     rate: Annotated[
         float, typer.Option(min=0.1, max=1000.0, help="New poses per second [Hz].")
     ] = 250.0,
-    token: Annotated[
-        str,
-        typer.Option(envvar=TOKEN_VARIABLE, help="Bearer token of clients."),
-    ] = "",
     udp: Annotated[
         str, typer.Option(metavar="HOST:PORT", help="Also send the poses there by UDP.")
     ] = "",
@@ -450,7 +445,7 @@ def robot(
 
     target = _target(udp)
     simulated = SimulatedRobot(load_robot_program(program))
-    server = RobotServer(simulated, host=host, port=port, rate=rate, token=token)
+    server = RobotServer(simulated, host=host, port=port, rate=rate)
     asyncio.run(_run(server, target, duration))
 
 

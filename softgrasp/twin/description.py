@@ -199,6 +199,25 @@ FlangeSource = Annotated[
     HttpFlange | FileFlange | UdpFlange | SimulatedFlange, Field(discriminator="type")
 ]
 
+
+def require_loopback(host: str, port: int) -> None:
+    """Refuse that a simulated device listens where other machines can reach it.
+
+    Args:
+        host: Address to listen on.
+        port: Usual port of the device, for the message.
+
+    Raises:
+        DescriptionError: The host is not a loopback address.
+    """
+    if not is_loopback(host):
+        raise DescriptionError(
+            f"expected an address of this machine such as 127.0.0.1, found '{host}': the server "
+            f"has no passwords; reach it through a tunnel (ssh -L {port}:127.0.0.1:{port})",
+            field="host",
+        )
+
+
 # Gripper
 
 

@@ -25,10 +25,9 @@ from pymodbus.constants import ExcCodes
 from pymodbus.exceptions import ModbusException
 from pymodbus.pdu import ExceptionResponse, ModbusPDU, bit_message, register_message
 
-from softgrasp.description.base import is_loopback
-from softgrasp.errors import DescriptionError, DeviceError
+from softgrasp.errors import DeviceError
 from softgrasp.twin.connections import ConnectionLimits
-from softgrasp.twin.description import Kind, RegisterMap
+from softgrasp.twin.description import Kind, RegisterMap, require_loopback
 from softgrasp.twin.modbus import (
     BUFFER,
     FrameError,
@@ -144,7 +143,7 @@ class ControllerServer:
             DescriptionError: Other machines can reach the host.
             DeviceError: Listening on the address failed.
         """
-        require_loopback(host)
+        require_loopback(host, PORT)
         try:
             self._server = await asyncio.start_server(
                 self._accept, host, port, limit=BUFFER, backlog=BACKLOG
@@ -238,20 +237,6 @@ def controller_server(
     """
     controller = SimulatedController(registers, valve, watchdog=watchdog, heard=heard)
     return ControllerServer(controller)
-
-
-def require_loopback(host: str) -> None:
-    """Refuse an address that other machines can reach.
-
-    Raises:
-        DescriptionError: The host is not a loopback address.
-    """
-    if not is_loopback(host):
-        raise DescriptionError(
-            f"expected an address of this machine such as {LOOPBACK}, found '{host}': Modbus has "
-            "no passwords; reach it from elsewhere through a tunnel (ssh -L 5020:127.0.0.1:5020)",
-            field="host",
-        )
 
 
 # Requests

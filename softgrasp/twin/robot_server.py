@@ -1,14 +1,13 @@
 """HTTP server of a simulated robot, in the format of Robot Web Services, by Tornado.
 
 ``RobotServer`` serves the pose of the flange, the joints and the health of a robot as JSON, to
-clients with a bearer token where other machines can reach it. Tornado reads and limits the
-requests; it has no limit of connections and no time limit of answers, which are here.
+clients on this machine. Tornado reads and limits the requests; it has no limit of connections
+and no time limit of answers, which are here.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
 import socket
 from http import HTTPStatus
@@ -19,10 +18,9 @@ from tornado.httpserver import HTTPServer
 from tornado.iostream import IOStream, StreamClosedError
 from tornado.web import Application, RequestHandler
 
-from softgrasp.description.base import is_loopback
-from softgrasp.errors import ConnectionLostError, DescriptionError
+from softgrasp.errors import ConnectionLostError
 from softgrasp.twin.connections import ConnectionLimits
-from softgrasp.twin.description import RWS_PATH, RWS_PORT
+from softgrasp.twin.description import RWS_PATH, RWS_PORT, require_loopback
 from softgrasp.twin.flange_server import SimulatedRobot
 from softgrasp.twin.flange_streams import (
     Clock,
@@ -32,8 +30,6 @@ from softgrasp.twin.flange_streams import (
     joint_document,
 )
 
-SHORTEST_TOKEN = 8
-"""Smallest number of characters of a token."""
 SEND_BUFFER = 65536
 """Send buffer of the operating system for one client [bytes]."""
 BACKLOG = 128
@@ -51,8 +47,7 @@ class RobotServer:
 
     The robot starts with the server and is sampled ``rate`` times per second like a real
     controller: answers within one period are equal. The server answers GET and HEAD requests on
-    persistent connections. With a token, clients must send it as a bearer token; it is compared
-    in constant time.
+    persistent connections.
     """
 
     def __init__(
@@ -62,7 +57,6 @@ class RobotServer:
         host: str = "127.0.0.1",
         port: int = RWS_PORT,
         rate: float = 250.0,
-        token: str = "",
         clock: Clock | None = None,
         limits: ConnectionLimits | None = None,
     ) -> None:
@@ -70,19 +64,17 @@ class RobotServer:
 
         Args:
             robot: Simulated robot.
-            host: Address to listen on.
+            host: Loopback address.
             port: Port; 0 lets the operating system choose.
             rate: New poses per second [Hz].
-            token: Bearer token of clients; empty: none.
             clock: Clock of the robot.
             limits: Limits of connections.
 
         Raises:
-            DescriptionError: The address can be reached by other machines, and there is no
-                token; or the token is too short.
+            DescriptionError: Other machines can reach the host.
         """
-        _require_token(host, token)
-        self.robot, self.rate, self.token = robot, rate, token.encode()
+        require_loopback(host, RWS_PORT)
+        self.robot, self.rate = robot, rate
         # the name may resolve to two addresses, and each would get another port
         self.host, self.port = "127.0.0.1" if host == "localhost" else host, port
         self.limits = ConnectionLimits() if limits is None else limits
@@ -160,20 +152,6 @@ class RobotServer:
         return None
 
 
-def _require_token(host: str, token: str) -> None:
-    if not is_loopback(host) and not token:
-        raise DescriptionError(
-            f"expected a token for the address {host}, which other machines can reach, "
-            f"found none; without a token listen on 127.0.0.1"
-        )
-    visible = token.isascii() and token.isprintable() and token.strip() == token
-    if token and (not visible or len(token) < SHORTEST_TOKEN):
-        raise DescriptionError(
-            f"expected a token of {SHORTEST_TOKEN} visible ASCII letters or more, "
-            f"found one of {len(token)}"
-        )
-
-
 def _no_log(_handler: RequestHandler) -> None:
     """Log no request."""
 
@@ -211,17 +189,10 @@ class _Documents(RequestHandler):
         """Send no entity tag: every answer is new."""
 
     async def prepare(self) -> None:
-        """Register the request and check method and token."""
+        """Register the request and check its method."""
         self.stream = cast(Any, self.request.connection).stream
         self.owner.limits.heard(self.stream)
-        kind, _, token = self.request.headers.get("Authorization", "").partition(" ")
-        shown = token.strip().encode() if kind.lower() == "bearer" else b""
-        if self.owner.token and not hmac.compare_digest(shown, self.owner.token):
-            self.set_header("WWW-Authenticate", "Bearer")
-            await self._answer(HTTPStatus.UNAUTHORIZED, {
-                "error": "expected the header Authorization: Bearer with the token of the server"
-            })  # fmt: skip
-        elif self.request.method not in ("GET", "HEAD"):
+        if self.request.method not in ("GET", "HEAD"):
             self.set_header("Allow", "GET, HEAD")
             await self._answer(HTTPStatus.METHOD_NOT_ALLOWED, {
                 "error": f"expected GET or HEAD, found {self.request.method}"

@@ -28,7 +28,7 @@ def test_robot_serves_for_a_duration(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--host", "0.0.0.0"), "expected a token for the address 0.0.0.0"),
+        (("--host", "0.0.0.0"), "host: expected an address of this machine such as 127.0.0.1"),
         (("--udp", "3"), "--udp: expected HOST:PORT such as 127.0.0.1:8611, found '3'"),
         (("--udp", "8.8.8.8:53"), "--udp: host: expected a loopback address such as 127.0.0.1"),
         (("--udp", "127.0.0.1:99999"), "--udp: port: expected a number at most 65535"),
