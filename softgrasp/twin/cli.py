@@ -285,7 +285,6 @@ def replay(
 
     An incomplete record, as after a power failure, is read, too.
     """
-    from softgrasp.cli.terminal import require_writable
     from softgrasp.twin.record import read_twin_record
     from softgrasp.twin.report import write_twin_report
 
@@ -348,9 +347,7 @@ def serve(
     """
     from softgrasp.twin.files import load_register_map
     from softgrasp.twin.modbus_server import controller_server
-    from softgrasp.twin.pneumatic_controller import (
-        Valve,
-    )
+    from softgrasp.twin.pneumatic_controller import Valve
 
     registers = load_register_map(map_)
     valve = Valve(time_constant=time_constant, noise=noise, seed=seed)

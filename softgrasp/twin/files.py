@@ -53,7 +53,7 @@ FLANGE_COLUMNS = (
     *(Column(part) for part in ("qw", "qx", "qy", "qz")),
 )
 COLUMNS = tuple(column.header() for column in FLANGE_COLUMNS)
-PRESSURE, ANGLE, SUFFIX = "pressure_kpa", "angle_{}_deg", ".csv"
+SUFFIX = ".csv"
 KPA = PRESSURE_UNITS["kPa"]
 ANGLE_COLUMNS = (
     Column("pressure", {"kpa": KPA}),
@@ -265,17 +265,17 @@ def save_piece_angles(table: PieceAngles, path: str | Path, *, remarks: str = ""
     Raises:
         ResultError: The file cannot be written.
     """
-    stream = io.StringIO()
-    stream.writelines(f"# {line}\n" for line in remarks.splitlines())
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(_columns(table.angles.shape[1] + 1))
-    whole = np.column_stack([table.pressures / KPA, np.degrees(table.angles)])
-    writer.writerows([f"{number:.15g}" for number in row] for row in whole.tolist())
-    return write_text(path, stream.getvalue())
+    pressure, angle = ANGLE_COLUMNS
+    numbers = range(1, table.angles.shape[1] + 1)
+    lines = [f"# {line}" for line in remarks.splitlines()]
+    lines.append(",".join([pressure.header(), *map(angle.header, numbers)]))
+    lines += map(_angle_line, table.pressures, table.angles)
+    return write_text(path, "\n".join(lines) + "\n")
 
 
-def _columns(count: int) -> list[str]:
-    return [PRESSURE, *(ANGLE.format(k) for k in range(1, max(count, 2)))]
+def _angle_line(pressure: float, angles: Array) -> str:
+    """Return a line of the table, from a pressure [Pa] and angles [rad]."""
+    return ",".join(f"{number:.15g}" for number in [pressure / KPA, *np.degrees(angles)])
 
 
 def append_piece_angles(path: str | Path, pressure: float, angles: Array) -> Path:
@@ -302,9 +302,8 @@ def append_piece_angles(path: str | Path, pressure: float, angles: Array) -> Pat
         raise DescriptionError(
             f"expected angles of {pieces} pieces, as in the table, found {len(row)}", file=file
         )
-    text = file.read_text(encoding="utf-8-sig")
-    cells = ",".join(f"{number:.15g}" for number in [pressure / KPA, *np.degrees(row).tolist()])
-    return write_text(file, text + ("" if text.endswith("\n") else "\n") + cells + "\n")
+    text = file.read_text(encoding="utf-8-sig").removesuffix("\n")
+    return write_text(file, f"{text}\n{_angle_line(pressure, row)}\n")
 
 
 # Twins

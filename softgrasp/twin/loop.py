@@ -14,7 +14,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -48,13 +48,6 @@ SEARCH_PAUSE = 0.25
 # Loop
 
 
-class Settling(Protocol):
-    """Interface of a simulation of the fingers by an engine."""
-
-    def advance(self, shape: TwinShape, seconds: float) -> Array:
-        """Simulate for a duration [s]; return the tips [m], (k, 3)."""
-
-
 class TwinLoop:
     """Control loop of a twin: runs until it is stopped.
 
@@ -74,7 +67,7 @@ class TwinLoop:
         pose: LatestPose,
         *,
         box: CommandBox | None = None,
-        settling: Settling | None = None,
+        settling: TwinFingers | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.twin, self._client, self._pose = twin, client, pose

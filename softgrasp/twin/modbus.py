@@ -17,7 +17,7 @@ import struct
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, Self, TypeVar, cast
+from typing import NamedTuple, Self, TypeVar, cast
 
 from softgrasp.errors import (
     BackendUnavailable,
@@ -324,18 +324,6 @@ class LinkCounts:
     """Discarded answers that arrived again."""
     garbled: int = 0
     """Invalid answers."""
-
-
-class Link(Protocol):
-    """Interface to send Modbus requests to a device."""
-
-    counts: LinkCounts
-
-    async def ask(self, unit: int, pdu: bytes, take: Take[T]) -> T:
-        """Send a request and decode the answer."""
-
-    async def close(self) -> None:
-        """Close the link."""
 
 
 class TcpLink:

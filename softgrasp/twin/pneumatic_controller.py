@@ -31,7 +31,6 @@ from softgrasp.twin.modbus import (
     ILLEGAL_ADDRESS,
     ILLEGAL_VALUE,
     Backoff,
-    Link,
     LinkCounts,
     Refusal,
     Span,
@@ -111,7 +110,7 @@ class ControllerClient:
     def __init__(
         self,
         registers: RegisterMap,
-        link: Link,
+        link: TcpLink,
         *,
         stale_after: float = 0.5,
         clock: Callable[[], float] = time.monotonic,

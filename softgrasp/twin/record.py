@@ -198,24 +198,19 @@ class TwinRecorder:
                 raise
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Read the lines of a journal with their numbers from 1, without a last one that is cut off."""
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Read the rows of a journal one after the other, without a last one that is cut off."""
     with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
         for number, line in enumerate(file, 1):
-            if line.endswith("\n"):
-                yield number, line
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Read the rows of a journal one after the other."""
-    for number, line in _lines(path):
-        try:
-            row = json_from(line)
-        except ValueError:
-            row = None
-        if not (isinstance(row, dict) and row.keys() >= NEEDED):
-            raise ResultError(f"{path}:{number}: expected a row, found other content")
-        yield row
+            if not line.endswith("\n"):
+                return
+            try:
+                row = json_from(line)
+            except ValueError:
+                row = None
+            if not (isinstance(row, dict) and row.keys() >= NEEDED):
+                raise ResultError(f"{path}:{number}: expected a row, found other content")
+            yield row
 
 
 def _is_cut_off(path: Path) -> bool:

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +27,12 @@ from softgrasp.rendering.camera import Camera, frame_points
 from softgrasp.rendering.overlay import stamp
 from softgrasp.rendering.renderer import open_renderer
 from softgrasp.rendering.video import write_frames, write_png
+from softgrasp.twin.commands import CommandQueue
 from softgrasp.twin.description import Twin
 from softgrasp.twin.finger_pieces import TwinShape
 from softgrasp.twin.model import TwinModel
 from softgrasp.twin.piecewise_bending import KPA
+from softgrasp.twin.record import TwinRow
 from softgrasp.viewer.page import Page, set_camera
 from softgrasp.viewer.scene_markers import DrawnModel
 from softgrasp.viewer.widgets import RunningChart, plain
@@ -68,38 +70,6 @@ Image = npt.NDArray[np.uint8]
 # Web page
 
 
-class DisplayedRow(Protocol):
-    """The fields of a recorded row that the browser page shows."""
-
-    @property
-    def time(self) -> float:
-        """Scheduled time of the cycle [s]."""
-
-    @property
-    def lateness(self) -> float:
-        """Delay of the start [s]."""
-
-    @property
-    def latency(self) -> float:
-        """Latency of the answer [s]."""
-
-    @property
-    def shape(self) -> TwinShape | None:
-        """Shape of the fingers."""
-
-    @property
-    def joints(self) -> Array | None:
-        """Joint angles of the arm [rad]."""
-
-    @property
-    def events(self) -> tuple[str, ...]:
-        """Events, as sentences."""
-
-    @property
-    def pressures(self) -> tuple[float, float, float] | None:
-        """Measured pressure, positive and negative target [Pa]; None without a reading."""
-
-
 class TwinView:
     """A twin on a browser page.
 
@@ -115,14 +85,14 @@ class TwinView:
         self,
         page: Page,
         twin: Twin,
-        queue: CommandSink | None = None,
+        queue: CommandQueue | None = None,
         state: Callable[[], str] = str,
         key: str = "",
     ) -> None:
         self._page, self.twin, self._state = page, twin, state
         self._bodies = TwinModel(twin)
         self._model = DrawnModel(page.server.scene, self._bodies.model)
-        self._row: DisplayedRow | None = None
+        self._row: TwinRow | None = None
         self._log: deque[str] = deque(maxlen=EVENTS)
         self._lock, self._aimed, self._ended = threading.Lock(), False, threading.Event()
         gui = page.server.gui
@@ -146,7 +116,7 @@ class TwinView:
         self._thread = threading.Thread(target=self._refresh, daemon=True)
         self._thread.start()
 
-    def __call__(self, row: DisplayedRow) -> None:
+    def __call__(self, row: TwinRow) -> None:
         """Store a row for the next update; returns at once."""
         with self._lock:
             self._row = row
@@ -158,7 +128,7 @@ class TwinView:
         self._ended.set()
         self._thread.join(timeout=2.0)
 
-    def _keep(self, row: DisplayedRow) -> None:
+    def _keep(self, row: TwinRow) -> None:
         pressures = row.pressures
         if pressures is not None:
             self._pressure.add(row.time, [KPA * value for value in pressures])
@@ -167,7 +137,7 @@ class TwinView:
             self._tip.add(row.time, (1e3 * row.shape.tips[0]).tolist())
 
     def _refresh(self) -> None:
-        shown: DisplayedRow | None = None
+        shown: TwinRow | None = None
         while not self._ended.wait(1.0 / REFRESH):
             with self._lock:
                 row, log = self._row, list(self._log)
@@ -176,7 +146,7 @@ class TwinView:
             shown = row
             self.show(row, log)
 
-    def show(self, row: DisplayedRow, log: list[str]) -> None:
+    def show(self, row: TwinRow, log: list[str]) -> None:
         """Show a recorded row and the previous events."""
         with self._page.server.atomic():
             if row.shape is not None:
@@ -203,7 +173,7 @@ class TwinView:
         )
         set_camera(self._page, camera)
 
-    def _status_text(self, row: DisplayedRow) -> str:
+    def _status_text(self, row: TwinRow) -> str:
         pressures = row.pressures
         now = "no reading" if pressures is None else f"{KPA * pressures[0]:.1f} kPa"
         bend = (
@@ -218,16 +188,6 @@ class TwinView:
 # Commands
 
 
-class CommandSink(Protocol):
-    """Receiver of commands by the names of their fields."""
-
-    def words(self, values: Values) -> str:
-        """Describe a command."""
-
-    def send(self, values: Values) -> str:
-        """Send a command; return the reason of a refusal, or an empty text."""
-
-
 class VentButton:
     """Button that vents the gripper at once, without key and confirmation.
 
@@ -236,7 +196,7 @@ class VentButton:
         queue: Receiver of the command.
     """
 
-    def __init__(self, gui: viser.GuiApi, queue: CommandSink) -> None:
+    def __init__(self, gui: viser.GuiApi, queue: CommandQueue) -> None:
         self._queue = queue
         self.button = gui.add_button(VENT, color="red", hint="Both triggers off at once", order=-4)
         self.message = gui.add_markdown("", visible=False, order=-3)
@@ -264,7 +224,7 @@ class CommandPanel:
         self,
         gui: viser.GuiApi,
         twin: Twin,
-        queue: CommandSink,
+        queue: CommandQueue,
         key: str,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
