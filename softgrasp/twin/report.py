@@ -98,15 +98,13 @@ def write_twin_report(
                 video_file = record_twin_video(
                     camera, _video_frames(record), directory / VIDEO, progress
                 )
-    drawn = (
-        []
-        if not record.rows
-        else [
-            ("Pressure and curvature", draw_pressures(record.rows, directory / PRESSURE)),
-            ("Tips", draw_tips(record.rows, directory / TIPS)),
+    drawn: list[tuple[str, Path]] = []
+    if record.rows:
+        drawn = [
+            ("Pressure and curvature", draw_pressures(record, directory / PRESSURE)),
+            ("Tips", draw_tips(record, directory / TIPS)),
             ("Timing of the loop", draw_timing(record.rows, directory / TIMING)),
         ]
-    )
     html = templates().get_template("twin.html.j2").render(
         version=__version__,
         title=f"Record of the twin '{record.twin.name}'",
@@ -187,16 +185,15 @@ def column(rows: Rows, name: str) -> Array:
     return np.array([np.nan if row.get(name) is None else float(row[name]) for row in rows])
 
 
-def draw_pressures(rows: Rows, path: Path) -> Path:
+def draw_pressures(record: TwinRecord, path: Path) -> Path:
     """Draw the measured pressure, the active targets, and the curvatures.
 
     Raises:
         ResultError: The file cannot be written.
     """
-    time = column(rows, "time")
+    rows, time = record.rows, column(record.rows, "time")
     with style.figure(path, HEIGHT) as (figure, table):
-        grid = style.panels(figure, 1, 2, margins=MARGINS, gaps=GAPS)
-        left, right = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
+        left, right = _panels(figure, 2)
         for sign, color in (("positive", style.SERIES[1]), ("negative", style.SERIES[4])):
             target = KPA * column(rows, f"{sign}_target")
             target[column(rows, f"{sign}_on") != 1.0] = np.nan
@@ -206,19 +203,19 @@ def draw_pressures(rows: Rows, path: Path) -> Path:
         table.plot(left, time, KPA * column(rows, "pressure"), "measured pressure [kPa]",
                    color=style.SERIES[0], label="measured")  # fmt: skip
         left.set_title("pressure in the fingers [kPa]")
-        for number, color in zip(_counted(rows, "curvature"), cycle(style.SERIES), strict=False):
-            values = column(rows, f"curvature_{number}")
-            label = f"piece {number}"
+        pieces = range(1, len(record.twin.finger.lengths) + 1)
+        for number, color in zip(pieces, cycle(style.SERIES), strict=False):
+            values, label = column(rows, f"curvature_{number}"), f"piece {number}"
             table.plot(right, time, values, f"{label} curvature [1/m]", color=color, label=label)
         right.set_title("curvature [1/m]")
         _finish(figure, (left, right), time)
     return path
 
 
-def _counted(rows: Rows, name: str) -> list[int]:
-    """Return the numbers k of the columns ``name_k`` of any row."""
-    keys = {key for row in rows for key in row if key.startswith(f"{name}_")}
-    return sorted(int(key.rsplit("_", 1)[1]) for key in keys)
+def _panels(figure: Any, count: int) -> list[Any]:
+    """Add panels side by side."""
+    grid = style.panels(figure, 1, count, margins=MARGINS, gaps=GAPS)
+    return [figure.add_subplot(grid[0, column]) for column in range(count)]
 
 
 def _finish(figure: Any, panels: Sequence[Any], time: Array) -> None:
@@ -228,23 +225,23 @@ def _finish(figure: Any, panels: Sequence[Any], time: Array) -> None:
     style.edge_labels(figure)
 
 
-def draw_tips(rows: Rows, path: Path) -> Path:
+def draw_tips(record: TwinRecord, path: Path) -> Path:
     """Draw the first finger's tip, and the distance of MuJoCo's tips from those of the arcs.
 
     Raises:
         ResultError: The file cannot be written.
     """
-    time = column(rows, "time")
+    rows, time = record.rows, column(record.rows, "time")
     with style.figure(path, HEIGHT) as (figure, table):
         settled = any("settled_tip1_x" in row for row in rows)
-        grid = style.panels(figure, 1, 2 if settled else 1, margins=MARGINS, gaps=GAPS)
-        panels = [figure.add_subplot(grid[0, k]) for k in range(2 if settled else 1)]
+        panels = _panels(figure, 1 + settled)
         for axis, color in zip("xyz", style.AXES_COLORS, strict=True):
             values = column(rows, f"tip1_{axis}")
             table.plot(panels[0], time, values, f"tip 1 {axis} [m]", color=color, label=axis)
         panels[0].set_title("tip of finger 1, base frame of the robot [m]")
         if settled:
-            styles = zip(_fingers(rows), cycle(style.SERIES), cycle(style.DASHES), strict=False)
+            fingers = range(1, len(record.twin.gripper.fingers) + 1)
+            styles = zip(fingers, cycle(style.SERIES), cycle(style.DASHES), strict=False)
             for number, color, dashes in styles:
                 away = [
                     column(rows, f"settled_tip{number}_{axis}")
@@ -260,11 +257,6 @@ def draw_tips(rows: Rows, path: Path) -> Path:
     return path
 
 
-def _fingers(rows: Rows) -> list[int]:
-    keys = {key for row in rows for key in row if key.startswith("settled_tip")}
-    return sorted({int(key[len("settled_tip") :].split("_")[0]) for key in keys})
-
-
 def draw_timing(rows: Rows, path: Path) -> Path:
     """Draw the latency of answers and the lateness of cycles.
 
@@ -273,8 +265,7 @@ def draw_timing(rows: Rows, path: Path) -> Path:
     """
     time = column(rows, "time")
     with style.figure(path, HEIGHT) as (figure, table):
-        grid = style.panels(figure, 1, 2, margins=MARGINS, gaps=GAPS)
-        left, right = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
+        left, right = _panels(figure, 2)
         styles = (
             ("latency", "answer time of the controller", 0),
             ("lateness", "lateness of a cycle", 1),

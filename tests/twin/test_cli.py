@@ -94,13 +94,14 @@ def test_a_replay_renders_the_same_image_bit_for_bit(
 def test_without_a_controller_the_record_states_the_reason(run: Run) -> None:
     done = run(
         "twin", "run", "--controller", "127.0.0.1:1", "--duration", "0.2", "--no-view",
-        "--no-report", "--out", "dark", "--json",
+        "--out", "dark", "--json",
     )  # fmt: skip
     assert done.code == 2  # whether the gripper is under pressure is not known
     assert "safe stop failed: " in done.err
     assert "; 0 with a reading." in done.json["words"]
     message = " ".join(str(row["events"]) for row in read_twin_record("dark").rows)
     assert "No reading: 127.0.0.1:1: expected an answer" in message
+    assert Path("dark", "report.html").exists()
 
 
 @pytest.mark.parametrize(
