@@ -97,7 +97,7 @@ class ControllerServer:
 
     Args:
         controller: Simulated controller.
-        limits: Limits of connections; by default 128, and 64 of one address.
+        limits: Limit of connections; by default 64.
         idle_timeout: Time without a complete request after which a connection is closed [s].
     """
 
@@ -178,8 +178,7 @@ class ControllerServer:
         assert task is not None  # asyncio runs this as one
         self.counts.connections += 1
         self._open[task] = writer
-        peer = writer.get_extra_info("peername") or ("",)
-        self._limits.opened(task, str(peer[0]), writer.transport.abort)
+        self._limits.opened(task, writer.transport.abort)
         self.counts.displaced = self._limits.dropped
         writer.transport.set_write_buffer_limits(high=BUFFER)
         # limits unread answers in the operating system, too

@@ -68,7 +68,7 @@ class RobotServer:
             port: Port; 0 lets the operating system choose.
             rate: New poses per second [Hz].
             clock: Clock of the robot.
-            limits: Limits of connections.
+            limits: Limit of connections.
 
         Raises:
             DescriptionError: Other machines can reach the host.
@@ -157,7 +157,7 @@ def _no_log(_handler: RequestHandler) -> None:
 
 
 class _LimitedServer(HTTPServer):
-    """A server whose connections are limited, all together and by address."""
+    """A server with a limit of connections."""
 
     limits: ConnectionLimits
 
@@ -165,7 +165,7 @@ class _LimitedServer(HTTPServer):
         """Serve a new connection."""
         stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         super().handle_stream(stream, address)
-        self.limits.opened(stream, str(address[0]), stream.close)
+        self.limits.opened(stream, stream.close)
 
     def on_close(self, server_conn: object) -> None:
         """Forget a connection that is closed."""

@@ -290,7 +290,7 @@ def test_a_client_that_does_not_read_is_closed(monkeypatch: pytest.MonkeyPatch) 
 
 def test_silent_connections_do_not_close_that_of_a_client_at_work() -> None:
     async def run() -> None:
-        async with served(limits=ConnectionLimits(total=4, per_address=3)) as server:
+        async with served(limits=ConnectionLimits(total=3)) as server:
             reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
             silent: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
             for number in (0, 70, 70):

@@ -107,7 +107,7 @@ def test_several_requests_in_one_packet_are_all_answered() -> None:
 
 def test_half_open_connections_do_not_block_others() -> None:
     async def talk() -> None:
-        limits = ConnectionLimits(total=20, per_address=8)
+        limits = ConnectionLimits(total=8)
         async with rig(limits=limits) as there, there.client() as client:
             strangers = []
             for k in range(60):
