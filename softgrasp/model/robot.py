@@ -18,10 +18,11 @@ from itertools import combinations
 import mujoco
 import numpy as np
 
-from softgrasp.description.bendable import Bendable, Chamber, Inertial
+from softgrasp.description.bendable import Bendable, Chamber
 from softgrasp.description.geometry import Mesh, Pose
 from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot
 from softgrasp.errors import BuildError, SoftgraspWarning
+from softgrasp.io.urdf.links import mass_fields, parts_of
 from softgrasp.mechanics.robot_kinematics import joint_frame, origin_frame
 from softgrasp.mechanics.transforms import (
     Array,
@@ -36,6 +37,7 @@ from softgrasp.model.shapes import (
     VISUAL_GROUP,
     add_shape,
     inertia_tensor,
+    joined_inertia,
     part_pose,
     set_inertia,
 )
@@ -45,10 +47,6 @@ LOCKED = 1e-9
 """Width of the range of a joint whose limits coincide [rad or m], as MuJoCo rejects empty ones."""
 FLOOR_GAP = 0.1
 """Distance of the floor below the straight robot [m]."""
-MIN_MASS, MIN_INERTIA = 1e-6, 1e-9
-"""Mass and inertia of a moving link without an inertial [kg, kg·m²], as MuJoCo needs some."""
-WATER = 1000.0
-"""Density of the ball whose inertia a link with a mass only has [kg/m³]."""
 SERVO_RATE = 100.0
 """Natural frequency of the servos [rad/s]."""
 CORE_FRACTION = 0.35
@@ -219,7 +217,7 @@ def add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, *, moves: bo
         moves: Whether a joint moves it, so that MuJoCo needs a mass.
 
     Warns:
-        SoftgraspWarning: It has no inertia, or moves without a mass.
+        SoftgraspWarning: It has no inertia, or moves without a mass, and what is assumed instead.
     """
     for kind, group, shapes in (
         ("visual", VISUAL_GROUP, link.visuals),
@@ -227,19 +225,24 @@ def add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, *, moves: bo
     ):
         for index, part in enumerate(shapes):
             _add_part(spec, body, f"{link.name}_{kind}{index}", part, group)
-    if link.inertial is not None:
-        frame = origin_frame(link.inertial.origin)
-        inertia = _tensor(link.name, link.inertial)
-        rotated = frame[:3, :3] @ inertia @ frame[:3, :3].T
-        set_inertia(body, link.inertial.mass, rotated, position_of(frame))
-    elif moves:
-        warnings.warn(
-            f"link '{link.name}': expected an inertial, as it moves, found none; it gets "
-            f"{MIN_MASS:g} kg",
-            SoftgraspWarning,
-            stacklevel=2,
-        )
-        set_inertia(body, MIN_MASS, np.eye(3) * MIN_INERTIA)
+    if link.inertial is not None or moves:
+        _add_mass(body, link)
+
+
+def _add_mass(body: mujoco.MjsBody, link: Link) -> None:
+    """Set the mass and inertia of a link, with the assumptions that hold for the link of a hand."""
+    notes: list[str] = []
+    fields = mass_fields(link, np.eye(4), None, notes)
+    for note in notes:
+        warnings.warn(note, SoftgraspWarning, stacklevel=2)
+    if (inertial := fields.get("inertial")) is not None:
+        frame = origin_frame(inertial.origin)
+        inertia = frame[:3, :3] @ inertia_tensor(inertial.inertia) @ frame[:3, :3].T
+        set_inertia(body, inertial.mass, inertia, position_of(frame))
+        return
+    solids = [(part.shape, part_pose(part.shape, part.pose)) for part in parts_of(link, np.eye(4))]
+    mass, density = fields.get("mass"), fields.get("density", 0.0)
+    set_inertia(body, *joined_inertia(solids, mass=mass, density=density))
 
 
 def _add_part(
@@ -258,20 +261,6 @@ def _add_part(
             spec.delete(geom)
         else:
             geom.group = group
-
-
-def _tensor(link: str, inertial: Inertial) -> Array:
-    """Return the inertia of a link about its centre of mass in inertial axes, (3, 3) [kg·m²]."""
-    if inertial.inertia is None:
-        moment = 0.4 * inertial.mass * (3.0 * inertial.mass / (4.0 * np.pi * WATER)) ** (2.0 / 3.0)
-        warnings.warn(
-            f"link '{link}': expected an inertia, found a mass only; it gets that of a ball of "
-            f"water, {moment:.3g} kg·m²",
-            SoftgraspWarning,
-            stacklevel=2,
-        )
-        return np.diag([moment] * 3)
-    return inertia_tensor(inertial.inertia)
 
 
 # Rigid joints

@@ -24,6 +24,7 @@ from softgrasp.description.bendable import (
     Tendon,
 )
 from softgrasp.description.robot import Link, LinkShape, Mimic, RigidJoint, Robot
+from softgrasp.io.load import load_robot
 from softgrasp.io.urdf.rigid import lowered
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.robot import (
@@ -242,13 +243,12 @@ def test_mesh_has_visual_and_collision_geoms(tmp_path: Path) -> None:
 
 
 def test_missing_inertias_warn() -> None:
-    with pytest.warns(sg.SoftgraspWarning, match="link 'a': expected an inertial, as it moves"):
+    with pytest.warns(sg.SoftgraspWarning, match="link 'a' has no body; its mass is set to"):
         robot_model(rigid(None, hinge()))
     with pytest.warns(sg.SoftgraspWarning) as caught:
         model = robot_model(rigid(Inertial(mass=0.1), hinge()))
     assert [str(result.message) for result in caught] == [
-        "link 'a': expected an inertia, found a mass only; it gets that of a ball of water, "
-        "3.32e-05 kg·m²"
+        "link 'a' states no inertia; its inertia is that of a ball of water"
     ]
     assert model.body("a").inertia == pytest.approx([3.3166e-5] * 3, rel=1e-4)
 
@@ -505,3 +505,38 @@ def test_an_exported_gripper_holds_a_ball() -> None:
     mujoco.mj_step(model, data, 400)
     np.testing.assert_allclose(data.body("ball").xpos, before, atol=2e-4)
     assert data.ncon >= 2
+
+
+INERTIALS = {
+    "none": "",
+    "mass only": '<inertial><mass value="0.03"/></inertial>',
+    "impossible": '<inertial><mass value="0.03"/><inertia ixx="1e-9" iyy="1e-5" izz="1e-9" '
+    'ixy="0" ixz="0" iyz="0"/></inertial>',
+    "whole": '<inertial><origin xyz="0 0 0.02"/><mass value="0.03"/><inertia ixx="3e-6" iyy="4e-6" '
+    'izz="2e-6" ixy="1e-7" ixz="0" iyz="0"/></inertial>',
+}
+
+
+@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
+@pytest.mark.parametrize("kind", INERTIALS)
+def test_a_converted_link_has_the_mass_of_the_simulated_one(kind: str, tmp_path: Path) -> None:
+    shape = (
+        '<collision><origin xyz="0 0 0.02"/><geometry><box size=".02 .01 .04"/></geometry>'
+        "</collision>"
+    )
+    joints = "".join(
+        f'<link name="l{k}">{INERTIALS[kind]}{shape}</link><joint name="j{k}" type="revolute">'
+        f'<parent link="base"/><child link="l{k}"/><origin xyz="{0.04 * (2 * k - 1)} 0 0"/>'
+        f'<axis xyz="0 {1 - 2 * k} 0"/><limit lower="0" upper="1" effort="2" velocity="2"/></joint>'
+        for k in range(2)
+    )
+    file = tmp_path / "jaws.urdf"
+    file.write_text(f'<robot name="jaws"><link name="base">{shape}</link>{joints}</robot>')
+    written = mujoco.MjModel.from_xml_string(robot_to_mjcf(load_robot(file)))
+    scene = sg.GraspScene(hand=sg.load_hand(file), object=sg.load_object("sphere"))
+    simulated = sg.compile_model(scene)
+    for name in ("l0", "l1"):
+        one, other = written.body(name), simulated.body(name)
+        assert one.mass == pytest.approx(other.mass, rel=1e-5)  # digits of the file
+        assert one.inertia == pytest.approx(other.inertia, rel=1e-5)
+        assert one.mass > 0.005

@@ -109,13 +109,25 @@ def believable_density(robot: Robot, density: float | None) -> float | None:
 def body_fields(
     link: Link, frame: Array, density: float | None, notes: list[str]
 ) -> dict[str, Any]:
-    """Mass fields of a phalanx.
+    """Mass fields of a phalanx, with a note where it cannot collide.
 
     Args:
         link: A moving link.
         frame: Frame of the phalanx in the link frame, (4, 4).
         density: Density that replaces a stated mass [kg/m³].
         notes: Messages about assumptions are appended here.
+    """
+    if link.inertial is not None and not touching(link):
+        notes.append(f"link '{link.name}' has a mass but no shape: it cannot collide")
+    return mass_fields(link, frame, density, notes)
+
+
+def mass_fields(
+    link: Link, frame: Array, density: float | None, notes: list[str]
+) -> dict[str, Any]:
+    """Return ``inertial``, ``mass`` or ``density`` of a moving link; arguments as ``body_fields``.
+
+    The same assumptions hold for the links of a hand, and for a robot that is converted.
     """
     shaped = bool(touching(link))
     if density is not None and shaped:
@@ -126,8 +138,6 @@ def body_fields(
     if link.inertial is None:
         notes.append(f"link '{link.name}' has no body; its mass is set to {1e3 * EMPTY.mass:g} g")
         return {"inertial": EMPTY}
-    if not shaped:
-        notes.append(f"link '{link.name}' has a mass but no shape: it cannot collide")
     back = np.asarray(np.linalg.inv(frame), dtype=float)
     if is_possible(link.inertial):
         return {"inertial": in_frame(link.inertial, back)}
