@@ -17,7 +17,7 @@ from softgrasp.cli import terminal
 from softgrasp.cli.names import plain_value, require_scene
 from softgrasp.cli.options import SceneOptions
 from softgrasp.description.base import Vec3
-from softgrasp.description.closure import CLOSURES, DefaultClosure
+from softgrasp.description.closure import CLOSURES
 from softgrasp.description.closure_base import Closure
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import (
@@ -222,10 +222,7 @@ def _with_closure(scene: GraspScene, options: SceneOptions) -> GraspScene:
     if name is None:
         return scene
     if name == scene.closure.name:
-        kept = scene.closure
-        return scene.replace(
-            closure=kept.position_increments if isinstance(kept, DefaultClosure) else kept
-        )
+        return scene.replace(closure=scene.closure.concrete)
     fields: dict[str, Any] = {}
     for setting in options.settings:
         path, _, text = setting.partition("=")

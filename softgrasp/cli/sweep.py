@@ -358,7 +358,8 @@ def plan_of(
             "expected a field to vary (--density R1,R2,… or --vary FIELD=V1,V2,…), or --repeats N "
             "with --noise, found none"
         )
-    scene = scene_of(what, object_name, options)
+    varied = any("grasp" in axis["path"] for axis in axes)
+    scene = scene_of(what, object_name, options, adapt=not varied)
     return SweepPlan(scene=scene, axes=tuple(Axis(**axis) for axis in axes), **fields)
 
 

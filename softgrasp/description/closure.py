@@ -72,7 +72,7 @@ class DefaultClosure(PositionIncrementClosure):
         return "position-increment"
 
     @property
-    def position_increments(self) -> PositionIncrementClosure:
+    def concrete(self) -> PositionIncrementClosure:
         """The closure by position increments with the same fields."""
         return PositionIncrementClosure(**{name: value for name, value in self if name != "type"})
 

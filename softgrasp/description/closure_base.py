@@ -128,6 +128,11 @@ class Closure(Description):
         """Name of the closure: its ``type``."""
         return str(type(self).model_fields["type"].default)
 
+    @property
+    def concrete(self) -> Closure:
+        """The closure with a type that is not chosen any more."""
+        return self
+
     @classmethod
     def rates_are_of_joints(cls) -> bool:
         """Return whether ``rates`` are those of the hand's actuators."""

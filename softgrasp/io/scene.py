@@ -13,7 +13,8 @@ from softgrasp.assets import YAML_SUFFIXES
 from softgrasp.description.arm import Arm, HandCarrier, carrier_kind
 from softgrasp.description.base import Description, FieldPath, path_text, short
 from softgrasp.description.calibration import FingerRelease
-from softgrasp.description.closure import CLOSURES, DEFAULT_TYPE
+from softgrasp.description.closure import CLOSURES, DEFAULT_TYPE, DefaultClosure
+from softgrasp.description.closure_base import Closure
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import GraspObject, PlacedObject
 from softgrasp.description.scene import GraspScene
@@ -123,7 +124,8 @@ def scene_from(data: dict[str, Tree], *, directory: Path) -> GraspScene:
 def _closure_to_si(closure: dict[str, Tree], hand: Hand, length: float, angle: float) -> None:
     """Convert rates of joints and mean postures; other rates are always in SI."""
     units = [{"m": length, "rad": angle}.get(actuator.unit, 1.0) for actuator in hand.actuators]
-    kind = CLOSURES.get(str(closure.get("type", DEFAULT_TYPE)))
+    kinds: dict[str, type[Closure]] = {DEFAULT_TYPE: DefaultClosure, **CLOSURES}
+    kind = kinds.get(str(closure.get("type", DEFAULT_TYPE)))
     if "rates" in closure and kind is not None and kind.rates_are_of_joints():
         closure["rates"] = rates_to_si(closure["rates"], units)
     named = {actuator.name: unit for actuator, unit in zip(hand.actuators, units, strict=True)}

@@ -144,7 +144,7 @@ def _reduced(scene: GraspScene) -> GraspScene:
         timestep=None,
         control_period=CONTROL_PERIOD,
         duration=None,
-        closure=scene.closure,  # specified, so that the trial keeps it
+        closure=scene.closure.concrete,  # so that the trial keeps it
         solver=Solver(),
         source="",
         seed=0,

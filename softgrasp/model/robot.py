@@ -22,7 +22,6 @@ from softgrasp.description.bendable import Bendable, Chamber
 from softgrasp.description.geometry import Mesh, Pose
 from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot
 from softgrasp.errors import BuildError, SoftgraspWarning
-from softgrasp.io.urdf.links import mass_fields, parts_of
 from softgrasp.mechanics.robot_kinematics import joint_frame, origin_frame
 from softgrasp.mechanics.transforms import (
     Array,
@@ -231,6 +230,8 @@ def add_link(spec: mujoco.MjSpec, body: mujoco.MjsBody, link: Link, *, moves: bo
 
 def _add_mass(body: mujoco.MjsBody, link: Link) -> None:
     """Set the mass and inertia of a link, with the assumptions that hold for the link of a hand."""
+    from softgrasp.io.urdf.links import mass_fields, parts_of  # not for a grasp of other hands
+
     notes: list[str] = []
     fields = mass_fields(link, np.eye(4), None, notes)
     for note in notes:

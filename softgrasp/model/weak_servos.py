@@ -57,7 +57,7 @@ def with_sufficient_closure(scene: GraspScene) -> GraspScene:
     """Choose the closure of a scene that specifies no type of it by the payload of its servos.
 
     Args:
-        scene: The scene; unchanged if it specifies its closure.
+        scene: The scene; unchanged if it specifies its closure, or if its servos are not weak.
 
     Warns:
         SoftgraspWarning: The closure is force-limited.
@@ -65,8 +65,8 @@ def with_sufficient_closure(scene: GraspScene) -> GraspScene:
     if scene.specifies_closure:
         return scene
     closure, message = closure_for_payload(scene)
-    if not message:  # the same motion, so that no part has to be checked or computed again
-        return scene.model_copy(update={"closure": closure})
+    if not message:
+        return scene
     warnings.warn(message, SoftgraspWarning, stacklevel=2)
     return scene.replace(closure=closure)
 
@@ -78,19 +78,19 @@ def closure_for_payload(scene: GraspScene) -> tuple[AnyClosure, str]:
         scene: Scene that closes by position increments, with defaults.
 
     Returns:
-        The closure, and a message about it; one by position increments and "" where these do.
+        The closure, and a message about it; that of the scene and "" where it is kept.
     """
     available, closure = force_at_contact(scene), scene.closure
     if not isinstance(closure, DefaultClosure):
         return closure, ""
-    kept, specified = closure.position_increments, closure.specified
+    specified = closure.specified
     if available is None or "grip_force" in specified:  # only position increments have one
-        return kept, ""
+        return closure, ""
     friction = scene.requested_contact.kinetic_friction
     weight = -STANDARD_GRAVITY[2] * object_mass(scene.object)
     required = SAFETY * weight / friction if friction > 0.0 else math.inf
     if available >= required or math.isinf(required):
-        return kept, ""
+        return closure, ""
     # two fingers at least share it
     force = max(MIN_FORCE, required / 2.0, 2.0 * closure.threshold)
     fraction = _contact_rate_fraction(scene, force)

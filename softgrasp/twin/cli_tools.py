@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from functools import partial
+from math import degrees, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from softgrasp import assets
@@ -132,8 +132,6 @@ def _fit_document(report: FitReport) -> Row:
 
 
 def _print_fit(report: FitReport) -> None:
-    from math import degrees
-
     from softgrasp.twin.piecewise_bending import MAX_CURVE_ERROR, reversal_clause
 
     fit, errors = report.fit, report.curve_errors
@@ -243,8 +241,8 @@ def pick(
         written.append(save_overlay(photo, result, overlay))
     if json:
         terminal.put_json({
-            "angles_deg": np.degrees(result.angles).tolist(),
-            "sigmas_deg": np.degrees(result.sigmas).tolist(),
+            "angles_deg": [degrees(angle) for angle in result.angles],
+            "sigmas_deg": [degrees(sigma) for sigma in result.sigmas],
             "files": [str(file) for file in written],
         })  # fmt: skip
         return
@@ -272,6 +270,8 @@ def _scripted(points: str | None, line: str | None, edges: bool) -> Picks | None
 
 
 def _points(option: str, text: str) -> Array:
+    import numpy as np
+
     points = []
     for word in text.split():
         parts = word.split(",")
@@ -279,7 +279,7 @@ def _points(option: str, text: str) -> Array:
             numbers = [float(part) for part in parts]
         except ValueError:
             numbers = []
-        if len(numbers) != 2 or not np.isfinite(numbers).all():
+        if len(numbers) != 2 or not all(map(isfinite, numbers)):
             raise DescriptionError(f"{option}: expected points as column,row, found '{word}'")
         points.append(numbers)
     if not points:

@@ -68,7 +68,7 @@ def test_every_option_arrives_in_the_scene(run: Run) -> None:
     assert scene.object_euler == (0, 0, math.pi / 2)
     assert (scene.object_mount, scene.actuation, scene.seed) == ("planar", "prescribed", 3)
     assert scene.gravity == (0, 0, -9.81)
-    assert scene.contact == sg.Contact(stiffness=2e4, damping=200, static_friction=0.7)
+    assert scene.contact.specified == {"stiffness": 2e4, "damping": 200, "static_friction": 0.7}
     assert (scene.timestep, scene.duration) == (5e-4, 0.05)
     assert scene.closure.samples == 5
     assert scene.hand.fingers[0].phalanges[1].radius == 0.009

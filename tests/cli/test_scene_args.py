@@ -17,6 +17,7 @@ from softgrasp.cli.grasp import grasp
 from softgrasp.cli.options import SceneOptions
 from softgrasp.cli.plan import plan
 from softgrasp.cli.scene_args import SENSORS, scene_of
+from softgrasp.cli.sweep import plan_of
 from softgrasp.description.closure import CLOSURES
 from softgrasp.errors import DescriptionError
 from tests.conftest import QUICK, Run
@@ -437,3 +438,14 @@ def test_the_command_of_compliant_synergies_in_the_manual_holds_the_ball(run: Ru
     assert ran.json["scene"]["closure"]["synergy_stiffness"] == [3.0]
     touching = [contact["finger"] for contact in ran.json["contacts"] if contact["established_s"]]
     assert {"thumb", "index", "middle"} <= set(touching)
+
+
+@pytest.mark.parametrize(
+    ("axis", "adapts"), [("contact.damping=300,310", True), ("grasp=power", False)]
+)
+def test_a_sweep_of_the_same_words_is_the_same_scene(axis: str, adapts: bool) -> None:
+    options = SceneOptions(hold=True)
+    fields = {"method": "grid", "samples": None, "repeats": 1, "seed": 0, "quality": False}
+    plan = plan_of("four_finger", "sphere", options, None, [axis], **fields)
+    assert plan.scene == scene_of("four_finger", "sphere", options, adapt=adapts)
+    assert plan.scene.adapt_grasp is adapts

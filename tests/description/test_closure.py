@@ -34,7 +34,7 @@ def test_position_increments_are_the_default_closure() -> None:
     default = pinch(closure={"samples": 3})
     assert not default.specifies_closure
     assert default.closure.specified == {"samples": 3}
-    assert default.closure.position_increments == sg.PositionIncrementClosure(samples=3)
+    assert default.closure.concrete == sg.PositionIncrementClosure(samples=3)
     assert pinch().closure == DefaultClosure()
     assert pinch(closure=sg.PositionIncrementClosure()).specifies_closure
     for scene in (default, pinch(closure={"type": "position-increment"})):
