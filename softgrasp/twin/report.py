@@ -170,7 +170,10 @@ def key_numbers(record: TwinRecord) -> list[tuple[str, str]]:
     if len(rows) < 2:
         return []
     latency, lateness = (1e3 * column(rows, name) for name in ("latency", "lateness"))
-    rate = (len(record.rows) - 1) / max(record.rows[-1]["time"] - record.rows[0]["time"], 1e-9)
+    # the row of the end comes after the stop, which is no cycle
+    ended = str(record.rows[-1]["events"]).endswith("End.")
+    cycles = record.rows[:-1] if ended else record.rows
+    rate = (len(cycles) - 1) / max(cycles[-1]["time"] - cycles[0]["time"], 1e-9)
     return [
         ("Cycles per second", f"{rate:.1f} of {record.twin.rate:g}"),
         ("Answer time", f"median {np.median(latency):.1f} ms, 99 % within "

@@ -20,6 +20,7 @@ from softgrasp.twin.record import (
     read_twin_record,
     replayed,
 )
+from softgrasp.twin.report import key_numbers
 from tests.conftest import limited_file_size
 from tests.twin.test_loop import CLOSE, At
 from tests.twin.twins import Bench
@@ -141,3 +142,14 @@ def test_a_full_disk_is_one_error_and_keeps_the_rows_before(tmp_path: Path) -> N
     assert kept.broken
     assert [one["number"] for one in kept.rows] == list(range(len(kept.rows)))
     assert len(kept.rows) > 3
+
+
+def test_the_time_of_the_stop_is_not_one_of_the_cycles(tmp_path: Path) -> None:
+    rig = Bench()
+    rig.loop.keep(At(rig, 5, CLOSE))
+    with TwinRecorder(tmp_path, rig.twin) as recorder:
+        rig.loop.keep(recorder.add)
+        asyncio.run(rig.run(100))
+    record = read_twin_record(tmp_path)
+    assert record.rows[-1]["time"] > 3.0  # 2 s, and the stop
+    assert dict(key_numbers(record))["Cycles per second"] == "50.0 of 50"
