@@ -88,6 +88,16 @@ def demonstration(python: Path, cwd: Path) -> str:
     return run(python.with_name("softgrasp"), *DEMO, cwd=cwd)
 
 
+def tried(python: Path, words: str, cwd: Path) -> tuple[int, str]:
+    """Exit code and messages of a verb, run by the console script."""
+    kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(
+        [str(python.with_name("softgrasp")), *words.split()], cwd=cwd, env=kept,
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    return done.returncode, done.stderr
+
+
 def main(pythons: list[str]) -> None:
     """Try one Python after another and tell what came out."""
     with tempfile.TemporaryDirectory() as position:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import softgrasp
+from softgrasp.cli.app import GROUPS, VERBS
 from tests.packaging import clean_install
 
 ROOT = clean_install.ROOT
@@ -80,6 +81,32 @@ def test_the_sdist_builds_the_wheel_of_the_checkout(built: tuple[Path, Path]) ->
     assert wheel.stat().st_size < 5e6
 
 
+VERBS_OF_THE_BASE = {
+    "demo soft --no-video --renderer raycast": 0,
+    "grasp two_finger_planar sphere --no-video --no-report --out run": 0,
+    "sweep two_finger_planar sphere --density 100,200": 3,
+    "plan two_finger_planar sphere": 3,
+    "report run --renderer raycast --no-video": 0,
+    "rerun run": 0,
+    "check demo": 0,
+    "crosscheck no_such_scene": 2,
+    "bench no_such_benchmark": 2,
+    "calibrate no_such_problem": 2,
+    "new hand mine": 0,
+    "list hands": 0,
+    "convert four_finger hand.xml": 0,
+    "schema hand": 0,
+    "view allegro_left": 3,
+    "twin serve": 3,
+    "twin run --no-view": 3,
+    "twin robot": 3,
+    "twin fit four_piece --out fit": 0,
+    "twin replay run": 3,
+    "doctor": 0,
+}
+"""Every verb with words, and its exit code without extras; those with 0 run after one another."""
+
+
 @pytest.mark.slow
 def test_the_wheel_works_where_nothing_else_is(built: tuple[Path, Path], tmp_path: Path) -> None:
     wheel, _ = built
@@ -96,3 +123,8 @@ def test_the_wheel_works_where_nothing_else_is(built: tuple[Path, Path], tmp_pat
     assert message["held"] is True
     assert all((work / file).is_file() for file in message["files"])
     assert made.megabytes < 900.0  # docs/install.md says how much it is
+    assert {words.split()[0] for words in VERBS_OF_THE_BASE} == {*VERBS, *GROUPS}
+    ended = {words: clean_install.tried(made.python, words, work) for words in VERBS_OF_THE_BASE}
+    assert not [message for _, message in ended.values() if "Traceback" in message]
+    assert {words: code for words, (code, _) in ended.items()} == VERBS_OF_THE_BASE, ended
+    assert all("pip install" in message for code, message in ended.values() if code == 3)
