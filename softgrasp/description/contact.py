@@ -3,19 +3,18 @@
 ``Contact.model`` selects the meaning of the parameters (docs/contact_models.md): ``compliant``, a
 Kelvin–Voigt contact F = K·δ + D·δ̇ (paper 004, eq 1 and Table 2); ``soft-finger``, the same with a
 moment about the normal from a contact ``Patch``; ``native``, MuJoCo's contact with the parameters
-of ``NativeLaw``. A hand, an object and a scene state a ``ContactOverride``, only what they say;
+of ``NativeLaw``. A hand, an object and a scene state a ``ContactOverride``, only what they specify;
 ``resolve_contact`` makes the ``Contact`` of a pair from these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from softgrasp.description.base import Description, FieldError, NonNegative, Positive
-from softgrasp.description.resolved import Resolved, SourceValues, merge
 
 Fraction = Annotated[float, Field(gt=0, lt=1, strict=True)]
 
@@ -125,7 +124,7 @@ class Contact(Description):
 
 
 class ContactOverride(Description):
-    """What one source says about a contact; a field that is None is left to others.
+    """What one source specifies about a contact; a field that is None is left to others.
 
     A ``Contact`` is converted: the fields that it was made with are specified, its defaults not.
     """
@@ -137,7 +136,7 @@ class ContactOverride(Description):
     damping: Positive | None = None
     """D [N·s/m]."""
     static_friction: NonNegative | None = None
-    """µs [–]; who says it says µd, too: the same where ``dynamic_friction`` is None."""
+    """µs [–]; who specifies it specifies µd, too: the same where ``dynamic_friction`` is None."""
     dynamic_friction: NonNegative | None = None
     """µd [–]."""
     critical_velocity: Positive | None = None
@@ -167,15 +166,46 @@ def _override(value: Any) -> Any:
 
 
 SpecifiedContact = Annotated[ContactOverride, BeforeValidator(_override)]
-"""What a description says about its contact; from a ``Contact``, a mapping, or nothing."""
+"""What a description specifies about its contact; from a ``Contact``, a mapping, or nothing."""
 
 
-def resolved_fields(sources: Sequence[SourceValues]) -> dict[str, Resolved[Any]]:
-    """Return every field of a contact with its source, from those of higher rank first.
+# From what several sources state
 
-    µs and µd belong together: where a source says µs, µd is not taken from one below it.
+
+Source = Literal["pair", "scene", "hand", "material", "default"]
+"""Who specifies a value: the contact of one pair (a further object, a surrounding body), the scene,
+the file of the hand, the material of the object, the default of ``Contact``."""
+
+
+class SourceValues(NamedTuple):
+    """What one source states, by field; a field that is missing or None is left to others."""
+
+    source: Source
+    values: Mapping[str, Any]
+
+
+class ResolvedField(NamedTuple):
+    """A value, who states it, and the place of that source in their order, from 0."""
+
+    value: Any
+    source: Source
+    rank: int
+
+
+def resolved_fields(sources: Sequence[SourceValues]) -> dict[str, ResolvedField]:
+    """Return every field of a contact from the first source that states it.
+
+    µs and µd belong together: where a source states µs, µd is not taken from one below it.
+
+    Args:
+        sources: Sources in the order of their rank; the defaults come after them.
     """
-    fields = merge([*sources, SourceValues("default", dict(Contact()))])
+    default = len(sources)
+    fields = {name: ResolvedField(value, "default", default) for name, value in Contact()}
+    for rank in reversed(range(default)):
+        source, values = sources[rank]
+        stated = {name: value for name, value in values.items() if value is not None}
+        fields |= {name: ResolvedField(value, source, rank) for name, value in stated.items()}
     static = fields["static_friction"]
     if static.rank < fields["dynamic_friction"].rank:
         fields["dynamic_friction"] = static._replace(value=None)
@@ -183,7 +213,7 @@ def resolved_fields(sources: Sequence[SourceValues]) -> dict[str, Resolved[Any]]
 
 
 def resolve_contact(sources: Sequence[SourceValues]) -> Contact:
-    """Merge what sources say about a contact, field by field; the first one that says it counts.
+    """Merge what sources state about a contact, field by field.
 
     Args:
         sources: Sources in the order of their rank.

@@ -22,13 +22,13 @@ from softgrasp.description.closure_base import ActuationModel, ClosingMotion
 from softgrasp.description.contact import (
     Contact,
     ContactOverride,
+    SourceValues,
     SpecifiedContact,
     resolve_contact,
 )
 from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.object import GraspObject, Lift, Mount, PlacedObject, Surrounding, Table
-from softgrasp.description.resolved import SourceValues
 from softgrasp.description.scene_validation import SCENE_RULES
 from softgrasp.description.sensor import AnySensor
 from softgrasp.description.task import ClosePhase, Phase, PreshapePhase, Sequence, SuccessCriterion
@@ -102,8 +102,8 @@ class GraspScene(Description):
     gravity: Vec3 = (0.0, 0.0, 0.0)
     """[m/s²]; ``True`` is 9.81 down, ``False`` none."""
     contact: SpecifiedContact = ContactOverride()
-    """What the scene says about the contacts of its objects; fields that it leaves out are those of
-    the hand, then of the object's material."""
+    """What the scene specifies about the contacts of its objects; fields that it leaves out are
+    those of the hand, then of the object's material."""
     self_contact: bool = True
     """Whether the hand's bodies can touch one another."""
     closure: AnyClosure = DefaultClosure()
@@ -293,7 +293,7 @@ class GraspScene(Description):
         return self.contact_of(0)
 
     def contact_sources(self, index: int, around: Surrounding | None = None) -> list[SourceValues]:
-        """Return who says something about a contact, in the order of rank.
+        """Return what is specified about a contact, in the order of rank.
 
         Args:
             index: 0 for the object to be grasped, from 1 on for further ones.
@@ -302,21 +302,18 @@ class GraspScene(Description):
         """
         placed = self.objects[index - 1] if index else None
         obj = self.object if placed is None else placed.object
-        sources = (
-            [] if around is None else [SourceValues("pair", around.contact.specified, around.type)]
-        )
-        if placed is not None:
-            sources.append(SourceValues("pair", placed.contact.specified, self.object_names[index]))
-        sources += [
+        of_pair = [part.contact for part in (around, placed) if part is not None]
+        sources = [
+            *(SourceValues("pair", contact.specified) for contact in of_pair),
             SourceValues("scene", self.contact.specified),
-            SourceValues("hand", self.hand.contact.specified, self.hand.name),
+            SourceValues("hand", self.hand.contact.specified),
         ]
         if (material := obj.material) is not None:
             friction = {
                 "static_friction": material.static_friction,
                 "dynamic_friction": material.dynamic_friction,
             }
-            sources.append(SourceValues("material", friction, material.name))
+            sources.append(SourceValues("material", friction))
         return sources
 
     def contact_of(self, index: int, around: Surrounding | None = None) -> Contact:
@@ -329,7 +326,7 @@ class GraspScene(Description):
         return self._contacts[index, self._around(around)]
 
     def _around(self, part: Surrounding | None) -> int | None:
-        """Return the index of a surrounding body; None where it says nothing of its own."""
+        """Return the index of a surrounding body; None where it specifies nothing of its own."""
         if part is None or not part.contact.specified:
             return None
         return next(k for k, one in enumerate(self.surroundings) if one is part)

@@ -77,7 +77,7 @@ def with_objects(scene: GraspScene, model: mujoco.MjModel) -> Iterator[ContactGr
 def with_surroundings(scene: GraspScene, model: mujoco.MjModel) -> Iterator[ContactGroup]:
     """Yield the contacts of every object, then of the hand, with all surroundings.
 
-    What the surrounding body says nothing about is that of the object.
+    A field that the surrounding body does not specify is that of the object.
     """
     for part, around in zip(scene.surroundings, names.surrounding_bodies(scene), strict=True):
         for index, body in enumerate(names.object_bodies(scene)):

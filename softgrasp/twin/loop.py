@@ -129,7 +129,7 @@ class TwinLoop:
         return await self._client.read()
 
     async def _watch(self, cycle: Cycle[ControllerReading]) -> None:
-        """Tell the watchdog the reading, and send commands and the heartbeat."""
+        """Pass the reading to the watchdog, and send commands and the heartbeat."""
         if cycle.value is not None:
             self._report("controller", "")
             self.watchdog.heard(cycle.ended, cycle.value)
@@ -160,7 +160,7 @@ class TwinLoop:
             self._waiting += [one for one in taken if not one.vents]
             self._drop()
             self._events.append(f"Command: {VENT.words}.")
-            self.watchdog.stop(self._clock.now(), "it was commanded", asked=True)
+            self.watchdog.stop(self._clock.now(), "it was commanded", by_user=True)
         else:
             self._waiting += taken
 

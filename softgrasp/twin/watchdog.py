@@ -1,9 +1,9 @@
 """State machine that watches a pneumatic controller: connection, agreement, and the safe stop.
 
-The ``Watchdog`` has neither clock nor connection. The loop tells it every reading, every missing
-one and every command with its time; it says whether commands may be sent and whether the gripper
-has to be vented now. What it notices is reported in sentences. States and transitions are drawn
-in ``docs/twin.md``.
+The ``Watchdog`` has neither clock nor connection. The loop passes it every reading, every missing
+one and every command with its time; from these follows whether commands may be sent and whether
+the gripper has to be vented now. What it notices is reported in sentences. States and transitions
+are drawn in ``docs/twin.md``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class State(StrEnum):
     STOPPED = "stopped"
     """A stop was confirmed."""
     FAULT = "fault"
-    """The controller did not do what it was told; stays until the end of the run."""
+    """The controller did not do what was commanded; stays until the end of the run."""
 
 
 TRANSITIONS: dict[State, frozenset[State]] = {
@@ -151,7 +151,7 @@ class Watchdog:
 
     @property
     def holds(self) -> bool:
-        """Whether the gripper keeps its pressure where nobody asked to vent it."""
+        """Whether the gripper keeps its pressure unless a user vents it."""
         return self._twin.safe_stop == "hold" and not self._vent_waits
 
     @property
@@ -219,9 +219,9 @@ class Watchdog:
         """Whether the targets that were written are read back."""
         return not self._wrong_targets(reading)
 
-    def stop(self, time: float, reason: str, *, asked: bool = False) -> None:
-        """Begin to vent, unless the twin is set to hold and nobody ``asked`` for it."""
-        self._vent_waits = self._vent_waits or asked
+    def stop(self, time: float, reason: str, *, by_user: bool = False) -> None:
+        """Begin to vent, unless the twin is set to hold and no user commands it."""
+        self._vent_waits = self._vent_waits or by_user
         if self.holds:  # what was accepted is not known
             self._adopts = self.commanded is not None
             self._report(f"No safe stop, as the twin is set to hold: {reason}.")
@@ -265,7 +265,7 @@ class Watchdog:
         """Return whether the stop has failed: no ambient pressure for ``stop_within``."""
         return time >= self._stop_at + self._twin.stop_within and not self.confirmation.begun(time)
 
-    # How it is judged
+    # Comparison with the commands
 
     def _connect(self, time: float, reading: ControllerReading) -> None:
         if self._lost:

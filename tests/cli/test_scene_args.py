@@ -20,7 +20,9 @@ from softgrasp.cli.scene_args import SENSORS, scene_of
 from softgrasp.cli.sweep import plan_of
 from softgrasp.description.closure import CLOSURES
 from softgrasp.errors import DescriptionError
+from softgrasp.model.scene import build
 from tests.conftest import QUICK, Run
+from tests.model.test_object_grasp import hand_text
 
 
 def test_scene_options_of_a_verb_come_from_the_table() -> None:
@@ -440,12 +442,34 @@ def test_the_command_of_compliant_synergies_in_the_manual_holds_the_ball(run: Ru
     assert {"thumb", "index", "middle"} <= set(touching)
 
 
-@pytest.mark.parametrize(
-    ("axis", "adapts"), [("contact.damping=300,310", True), ("grasp=power", False)]
-)
-def test_a_sweep_of_the_same_words_is_the_same_scene(axis: str, adapts: bool) -> None:
-    options = SceneOptions(hold=True)
+def planned(hand: str, axis: str) -> sg.GraspScene:
+    """Return the scene of a sweep of a hand and a sphere."""
     fields = {"method": "grid", "samples": None, "repeats": 1, "seed": 0, "quality": False}
-    plan = plan_of("four_finger", "sphere", options, None, [axis], **fields)
-    assert plan.scene == scene_of("four_finger", "sphere", options, adapt=adapts)
-    assert plan.scene.adapt_grasp is adapts
+    return plan_of(hand, "sphere", SceneOptions(hold=True), None, [axis], **fields).scene
+
+
+def test_a_sweep_that_varies_the_grasp_adapts_none() -> None:
+    scene = planned("four_finger", "grasp=power,precision")
+    assert scene == scene_of("four_finger", "sphere", SceneOptions(hold=True))
+
+
+def test_a_sweep_of_the_object_adapts_the_grasp_in_every_row() -> None:
+    scene = planned("four_finger", "object.radius=0.02,0.03")
+    assert scene == scene_of("four_finger", "sphere", SceneOptions(hold=True), adapt=True)
+    assert scene.adapt_grasp
+
+
+@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
+def test_a_sweep_of_the_same_words_has_the_grasp_of_these_words(tmp_path: Path) -> None:
+    file = tmp_path / "hand.xml"
+    file.write_text(hand_text())
+    alone = scene_of(str(file), "sphere", SceneOptions(hold=True), adapt=True)
+    chosen = build(alone).scene
+    assert chosen.preset != alone.preset  # computed for the object
+    scene = planned(str(file), "contact.damping=300,310")
+    assert (scene.preset, scene.grasp, scene.adapt_grasp) == (chosen.preset, chosen.grasp, False)
+    assert not scene.preset.per_object  # no row searches again
+    heavy = alone.replace(object=alone.object.weighing(density=2000))
+    varied = planned(str(file), "object.density=100:2000:3")
+    assert varied.preset == build(heavy).scene.preset
+    assert varied.object == alone.object

@@ -1,4 +1,4 @@
-"""Contacts from what several sources say: each field has the first source that says it."""
+"""Contacts from what several sources specify: each field has the first source that does."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from softgrasp.description.contact import (
     ContactOverride,
     NativeLaw,
     Patch,
+    Source,
+    SourceValues,
     resolve_contact,
     resolved_fields,
 )
 from softgrasp.description.object import Block, Material, PlacedObject, Table
-from softgrasp.description.resolved import Source, SourceValues
 from softgrasp.description.scene import with_field
 from softgrasp.errors import DescriptionError
 

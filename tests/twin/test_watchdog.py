@@ -190,6 +190,10 @@ SCENES: dict[str, tuple[list[tuple[float, Act]], list[State], str]] = {
     "the valve is stuck": (
         [(0.1, order(CLOSE)), (1.0, fault("stuck")), (1.5, order(VENT))],
         [CONNECTING, IDLE, PRESSURISED, STOPPING, FAULT], "a pressure of 59.8 kPa that remains"),
+    "the pressure does not rise": (
+        [(0.0, fault("stuck")), (0.1, order(CLOSE))],
+        [CONNECTING, IDLE, PRESSURISED, STOPPING, FAULT],
+        "expected a pressure of 60 kPa, found 0 kPa"),
     "triggers lie": (
         [(0.1, order(CLOSE)), (1.0, fault("lies about triggers"))],
         [CONNECTING, IDLE, PRESSURISED, STOPPING, FAULT], "a pressure of 60 kPa that remains"),
@@ -206,7 +210,11 @@ SCENES: dict[str, tuple[list[tuple[float, Act]], list[State], str]] = {
         [CONNECTING, IDLE, PRESSURISED, CONNECTING, STOPPING, FAULT], "found 135000"),
 }  # fmt: skip
 """What happens when, the states that follow, and what the error says; empty: exit code 0."""
-LENGTH = {"the valve is stuck": 8.0, "the valve opens too far": 5.0}
+LENGTH = {
+    "the pressure does not rise": 7.0,
+    "the valve is stuck": 8.0,
+    "the valve opens too far": 5.0,
+}
 """Durations other than 4 s [s]."""
 
 

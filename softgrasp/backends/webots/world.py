@@ -30,9 +30,8 @@ from softgrasp.backends.webots.solids import (
 )
 from softgrasp.description.arm import HandCarrier
 from softgrasp.description.base import either
-from softgrasp.description.contact import resolve_contact
+from softgrasp.description.contact import SourceValues, resolve_contact
 from softgrasp.description.hand import Hand
-from softgrasp.description.resolved import SourceValues
 from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene, Solver
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import BuildError
