@@ -21,7 +21,7 @@ from pathlib import Path
 from measured import Line, machine, show
 
 import softgrasp as sg
-from softgrasp.sim.simulate import SceneRunner
+from softgrasp.pipeline import SceneRunner
 from softgrasp.sweeps.planner import PlannedGrasps, candidates_of
 
 CANDIDATES, WORKERS, ALONE = 1000, 2, 64

@@ -26,10 +26,10 @@ from measured import Line, machine, show
 
 import softgrasp as sg
 from softgrasp.comparison.closure_speed import OpenLoop
+from softgrasp.evaluation.result_builder import result_of
 from softgrasp.model.scene import BuiltScene, build
 from softgrasp.sim.engine import Workspace
 from softgrasp.sim.grasp_run import ClosureRun
-from softgrasp.sim.result_builder import result_of
 from softgrasp.sweeps.executors import Rows
 from softgrasp.sweeps.parameters import combinations, scene_of, scene_of_row
 from softgrasp.sweeps.storage import SweepStore

@@ -5,6 +5,7 @@ from softgrasp import continuum_control as control
 from softgrasp import description as description
 from softgrasp import envs as envs
 from softgrasp import errors as errors
+from softgrasp import evaluation as evaluation
 from softgrasp import hydraulics as hydraulics
 from softgrasp import io as io
 from softgrasp import mechanics as mechanics
@@ -44,6 +45,11 @@ from softgrasp.errors import ResultError as ResultError
 from softgrasp.errors import SimulationError as SimulationError
 from softgrasp.errors import SoftgraspError as SoftgraspError
 from softgrasp.errors import SoftgraspWarning as SoftgraspWarning
+from softgrasp.evaluation.analysis import analysis_of as analysis_of
+from softgrasp.evaluation.outcome import GraspStatus as GraspStatus
+from softgrasp.evaluation.outcome import Outcome as Outcome
+from softgrasp.evaluation.result import GraspResult as GraspResult
+from softgrasp.evaluation.result_files import load_result as load_result
 from softgrasp.io.load import load_hand as load_hand
 from softgrasp.io.load import load_object as load_object
 from softgrasp.io.scene import load_scene as load_scene
@@ -51,14 +57,9 @@ from softgrasp.io.scene import save_scene as save_scene
 from softgrasp.model.scene import build_spec as build_spec
 from softgrasp.model.scene import compile_model as compile_model
 from softgrasp.model.scene import to_mjcf as to_mjcf
+from softgrasp.pipeline import simulate as simulate
 from softgrasp.rendering.video import render_video as render_video
 from softgrasp.report.grasp_report import write_report as write_report
-from softgrasp.sim.analysis import analysis_of as analysis_of
-from softgrasp.sim.outcome import GraspStatus as GraspStatus
-from softgrasp.sim.outcome import Outcome as Outcome
-from softgrasp.sim.result import GraspResult as GraspResult
-from softgrasp.sim.result_files import load_result as load_result
-from softgrasp.sim.simulate import simulate as simulate
 from softgrasp.sim.soft_dynamics import stable_timestep as stable_timestep
 from softgrasp.sim.soft_statics import equilibrium as equilibrium
 from softgrasp.sweeps.ensemble import grasp_ensemble as grasp_ensemble

@@ -109,7 +109,7 @@ COMMAND_GROUPS = {"twin": "softgrasp.twin.cli:twin"}
 """Groups of verbs, which are Typer applications, by name."""
 WORLD_PROPERTIES = "softgrasp.backends.webots.cli:world_properties"
 """Function file → (properties, problems) of a Webots world, for ``softgrasp check``."""
-GRASP_TRIAL = "softgrasp.sim.simulate:displacement_in_trial"
+GRASP_TRIAL = "softgrasp.pipeline:displacement_in_trial"
 """Function scene → displacement of the object in a short hold test [m], for a model to be built."""
 WORLD_WRITER = "softgrasp.backends.webots.cli:put_project"
 """Function that writes a Webots project, for ``softgrasp convert``."""

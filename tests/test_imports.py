@@ -35,7 +35,7 @@ def satellites_in(code: str) -> list[str]:
     command = [sys.executable, "-W", "ignore", "-c", code]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     names = ran.stdout.split()
-    assert "softgrasp.sim.simulate" in names
+    assert "softgrasp.pipeline" in names
     return [name for name in names if SATELLITE.search(name) and name not in CORE]
 
 

@@ -187,8 +187,8 @@ def is_result(source: str) -> bool:
 
 def result_file(source: str, path: Path) -> Path:
     """Write a result's joint states and return the path."""
-    from softgrasp.sim.result_builder import write_joint_states
-    from softgrasp.sim.result_files import load_result
+    from softgrasp.evaluation.result_builder import write_joint_states
+    from softgrasp.evaluation.result_files import load_result
 
     return write_joint_states(load_result(source), path)
 

@@ -107,7 +107,7 @@ def _engines() -> list[Finding]:
     """Check the engines other than MuJoCo."""
     from softgrasp.errors import BackendUnavailable
     from softgrasp.extensions import ENGINES
-    from softgrasp.sim.simulate import external_engine
+    from softgrasp.sim.engine import external_engine
 
     findings = []
     for name in ENGINES:

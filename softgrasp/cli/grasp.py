@@ -42,8 +42,8 @@ from softgrasp.io.files import RESULT_FILE, listening
 
 if TYPE_CHECKING:
     from softgrasp.description.scene import GraspScene
+    from softgrasp.evaluation.result import GraspResult
     from softgrasp.io.finger_ensemble import FingerEnsemble
-    from softgrasp.sim.result import GraspResult
     from softgrasp.sweeps.ensemble import EnsembleResult
 
 UNITS = {
@@ -107,7 +107,7 @@ def grasp(
     require_scene(first, second)
     from softgrasp.cli.scene_args import CONTACT_MODELS, scene_of
     from softgrasp.description.closure import CLOSURES
-    from softgrasp.sim.simulate import BACKENDS
+    from softgrasp.pipeline import BACKENDS
 
     require_known("backend", backend, BACKENDS)
     if options.closure is not None:
@@ -214,8 +214,8 @@ def _renderer_text(job: Job) -> str:
 
 
 def _simulate(scene: GraspScene, job: Job, update: terminal.ProgressCallback) -> GraspResult:
-    from softgrasp.sim.engine import Interrupted
-    from softgrasp.sim.simulate import simulate
+    from softgrasp.evaluation.result import Interrupted
+    from softgrasp.pipeline import simulate
 
     limit = None if scene.duration is None else scene.duration + scene.time_besides_closing
 
@@ -287,7 +287,7 @@ def _print_summary(
     job: Job,
     ensemble: EnsembleResult | None,
 ) -> None:
-    from softgrasp.sim.result_files import document
+    from softgrasp.evaluation.result_files import document
 
     for sentence in result.warnings:
         warnings.warn(sentence, SoftgraspWarning, stacklevel=2)  # shown once
@@ -311,7 +311,7 @@ def _print_summary(
 
 
 def _exit_with_code(result: GraspResult, job: Job) -> None:
-    from softgrasp.sim.outcome import Outcome
+    from softgrasp.evaluation.outcome import Outcome
 
     if result.outcome is Outcome.UNSTABLE:
         terminal.show_message("error", result.message)
@@ -370,9 +370,9 @@ def rerun(
     Exits with 0 where they are equal and with 1 where they differ. With --out the new result is
     written there.
     """
+    from softgrasp.evaluation.result_files import load_result, require_scene_files
     from softgrasp.io.result import read_document
-    from softgrasp.sim.result_files import load_result, require_scene_files
-    from softgrasp.sim.simulate import simulate
+    from softgrasp.pipeline import simulate
 
     directory = result_dir.parent if result_dir.name == RESULT_FILE else result_dir
     if out is not None:

@@ -278,7 +278,8 @@ def _backends() -> list[Row]:
 
     from softgrasp.errors import BackendUnavailable
     from softgrasp.extensions import ENGINES
-    from softgrasp.sim.simulate import BACKENDS, external_engine
+    from softgrasp.pipeline import BACKENDS
+    from softgrasp.sim.engine import external_engine
 
     rows: list[Row] = []
     for name in BACKENDS:

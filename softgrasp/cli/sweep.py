@@ -256,8 +256,8 @@ def run_rows(
 
 def _make_videos(directory: Path, rows: list[int], as_json: bool) -> None:
     """Simulate selected rows again and write their files as ``softgrasp grasp`` does."""
+    from softgrasp.pipeline import simulate
     from softgrasp.report.grasp_report import write_report
-    from softgrasp.sim.simulate import simulate
     from softgrasp.sweeps.parameters import scene_of_row
     from softgrasp.sweeps.storage import plan_in, require_inputs
 

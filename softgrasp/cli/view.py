@@ -135,7 +135,7 @@ class View(Protocol):
 
 class _ResultShown:
     def __init__(self, directory: Path) -> None:
-        from softgrasp.sim.result_files import load_result
+        from softgrasp.evaluation.result_files import load_result
 
         self._result = load_result(directory)
 

@@ -39,9 +39,9 @@ from softgrasp.comparison.runs import (
     total_force_note,
 )
 from softgrasp.continuum.statics import GRAVITY
+from softgrasp.evaluation.result import BodyContact, GraspResult
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import compile_model
-from softgrasp.sim.result import BodyContact, GraspResult
 from softgrasp.sim.soft_dynamics import MUJOCO
 
 LINEAR, CLOSED = "linear mode", "closed form"

@@ -22,9 +22,9 @@ from softgrasp.comparison.runs import (
 )
 from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.scene import GraspScene
+from softgrasp.evaluation.result import ContactModel
 from softgrasp.extensions import ENGINES
-from softgrasp.sim.result import ContactModel
-from softgrasp.sim.simulate import external_engine
+from softgrasp.sim.engine import external_engine
 
 
 def crosscheck(

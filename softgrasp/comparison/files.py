@@ -24,11 +24,11 @@ from softgrasp.comparison.runs import EngineProperties, GraspRuns, ReleaseRuns
 from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError, reason
+from softgrasp.evaluation.result import GraspResult
+from softgrasp.evaluation.result_files import load_result
 from softgrasp.io.files import atomic_path, remove_written, write_text
 from softgrasp.io.input_limits import read_arrays, read_json, result_loader
-from softgrasp.sim.result import GraspResult
-from softgrasp.sim.result_files import load_result
-from softgrasp.sim.run_record import Engine
+from softgrasp.sim.run_record import EngineRecord
 from softgrasp.sim.soft_dynamics import FreeMotion, LinearMode
 
 Arrays = dict[str, NDArray[Any]]
@@ -250,7 +250,7 @@ def _release_runs(
             stored[f"{key}.time"],
             stored[f"{key}.joint_angles"],
             stored[f"{key}.tip"],
-            Engine(**engine),
+            EngineRecord(**engine),
         )
         for key, engine in data["motions"].items()
     }

@@ -29,12 +29,13 @@ from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.evaluation.outcome import GraspStatus
+from softgrasp.evaluation.result import GraspResult
 from softgrasp.extensions import ENGINES
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.object import object_mass
-from softgrasp.sim.outcome import GraspStatus
-from softgrasp.sim.result import GraspResult
-from softgrasp.sim.simulate import BACKENDS, external_engine, simulate
+from softgrasp.pipeline import BACKENDS, simulate
+from softgrasp.sim.engine import external_engine
 from softgrasp.sim.soft_dynamics import (
     MUJOCO,
     FreeMotion,

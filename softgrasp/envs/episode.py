@@ -23,14 +23,14 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import PoseNoise
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import DescriptionError
+from softgrasp.evaluation.hold_result import CREEP_FRACTION
+from softgrasp.evaluation.outcome import EJECTION_DISTANCE, RESTING_SPEED, SLIPPING_SPEED, Outcome
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.sim.control_state import DebouncedFlags
-from softgrasp.sim.hold_result import CREEP_FRACTION
 from softgrasp.sim.load_balance import EARTH, NO_LOAD
 from softgrasp.sim.motion_plan import gravity_steps, lift_path
-from softgrasp.sim.outcome import EJECTION_DISTANCE, RESTING_SPEED, SLIPPING_SPEED, Outcome
 
 WHOLE = 1e-6
 """Tolerance for a decision period to be a multiple of the control period [–]."""

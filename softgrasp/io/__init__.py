@@ -10,8 +10,8 @@ NAMES = {
     "io.load": ("load_hand", "load_object", "load_robot"),
     "io.scene": ("load_criterion", "load_release", "load_scene", "save_release", "save_scene"),
     "model.export": ("save_urdf",),
-    "sim.result_builder": ("write_joint_states",),
-    "sim.result_files": ("load_result", "save_result"),
+    "evaluation.result_builder": ("write_joint_states",),
+    "evaluation.result_files": ("load_result", "save_result"),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""
 

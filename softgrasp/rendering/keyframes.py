@@ -16,6 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial import ConvexHull, QhullError
 
+from softgrasp.evaluation.analysis import ReplayedResult
+from softgrasp.evaluation.outcome import Outcome
+from softgrasp.evaluation.result import BodyContact, GraspResult, PhaseSpan
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.visual import CONTACT_RGBA, IN_CONTACT_RGBA
@@ -28,15 +31,13 @@ from softgrasp.rendering.camera import (
 )
 from softgrasp.rendering.overlay import Arrow, Ball, Mark, Rgba
 from softgrasp.rendering.rays import Caster
-from softgrasp.sim.analysis import ReplayedResult
 from softgrasp.sim.contacts import (
     BodyContactState,
     ContactPoint,
     contact_points,
     merged,
 )
-from softgrasp.sim.outcome import Outcome
-from softgrasp.sim.result import BodyContact, ContactEvent, GraspResult, PhaseSpan
+from softgrasp.sim.run_record import ContactEvent
 
 Instant = tuple[float, str]
 """Simulated time [s] and caption."""

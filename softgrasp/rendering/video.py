@@ -23,6 +23,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
+from softgrasp.evaluation.result import GraspResult
 from softgrasp.io.files import DISK_ERRORS, atomic_path, delayed_interrupt, disk_message
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
@@ -37,7 +38,6 @@ from softgrasp.rendering.keyframes import (
 )
 from softgrasp.rendering.overlay import Ball, Image, Mark, Renderer, Rgba, stamp
 from softgrasp.rendering.renderer import open_renderer
-from softgrasp.sim.result import GraspResult
 
 Progress = Callable[[float], None]
 """Called with the completed fraction, 0 to 1."""

@@ -20,6 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.description.sensor import ForceTorqueSensor, TactileSensor
+from softgrasp.evaluation.analysis import ReplayedResult
+from softgrasp.evaluation.quality_log import QualityLog
+from softgrasp.evaluation.result import (
+    BodyContact,
+    GraspResult,
+    PeakForce,
+    PullTest,
+    SensorReading,
+    column,
+)
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.names import parts
@@ -41,16 +51,6 @@ from softgrasp.report.time_series import (
     sampled,
     spans,
     thinned,
-)
-from softgrasp.sim.analysis import ReplayedResult
-from softgrasp.sim.quality_log import QualityLog
-from softgrasp.sim.result import (
-    BodyContact,
-    GraspResult,
-    PeakForce,
-    PullTest,
-    SensorReading,
-    column,
 )
 
 if TYPE_CHECKING:

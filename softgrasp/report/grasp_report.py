@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from softgrasp._version import __version__
+from softgrasp.evaluation.result import GraspResult
 from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, write_text
 from softgrasp.io.tables import with_numbers
 from softgrasp.rendering.keyframes import key_frames
@@ -44,7 +45,6 @@ from softgrasp.report.grasp_text import (
 from softgrasp.report.pressure_figure import draw_pressure
 from softgrasp.report.style import WIDTH
 from softgrasp.report.time_series import draw_joints, draw_object
-from softgrasp.sim.result import GraspResult
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -20,6 +20,13 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.object import Block, GraspObject, Table, Wall
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import SuccessCriterion
+from softgrasp.evaluation.result import (
+    BodyContact,
+    DirectionTest,
+    GraspResult,
+    HoldPart,
+    PairContact,
+)
 from softgrasp.mechanics.transforms import euler_from_quaternions
 from softgrasp.model import names
 from softgrasp.model.object import object_mass
@@ -37,14 +44,7 @@ from softgrasp.report.grasp_text import (
     phase_text,
 )
 from softgrasp.sim.load_balance import percent
-from softgrasp.sim.result import (
-    BodyContact,
-    ContactEvent,
-    DirectionTest,
-    GraspResult,
-    HoldPart,
-    PairContact,
-)
+from softgrasp.sim.run_record import ContactEvent
 
 EMPTY = "–"
 LARGE_GRIP = 20.0

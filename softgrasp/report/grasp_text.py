@@ -21,17 +21,17 @@ from softgrasp.description.sensor import (
     TactileSensor,
 )
 from softgrasp.description.task import ClosePhase, Phase, ShakePhase, SuccessCriterion
-from softgrasp.mechanics.transforms import Array, rotation_angles
-from softgrasp.rendering.keyframes import body_label
-from softgrasp.report.formatting import capitalized, count, millimetres, newtons
-from softgrasp.sim.outcome import GraspStatus, Outcome
-from softgrasp.sim.result import (
+from softgrasp.evaluation.outcome import GraspStatus, Outcome
+from softgrasp.evaluation.result import (
     BodyContact,
     DirectionTest,
     GraspResult,
     HoldTest,
     column,
 )
+from softgrasp.mechanics.transforms import Array, rotation_angles
+from softgrasp.rendering.keyframes import body_label
+from softgrasp.report.formatting import capitalized, count, millimetres, newtons
 
 Tone = Literal["good", "neutral", "bad"]
 

@@ -18,8 +18,10 @@ from scipy.stats import chi2, spearmanr
 
 from softgrasp._version import __version__
 from softgrasp.errors import BackendUnavailable
+from softgrasp.evaluation.result import GraspResult
 from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
+from softgrasp.pipeline import simulate
 from softgrasp.rendering.video import SIZE as VIDEO_SIZE
 from softgrasp.report import style
 from softgrasp.report.contact_figures import final_poses
@@ -33,8 +35,6 @@ from softgrasp.report.grasp_report import (
     write_report,
 )
 from softgrasp.report.sweep_measures import MEASURES
-from softgrasp.sim.result import GraspResult
-from softgrasp.sim.simulate import simulate
 from softgrasp.sweeps.planner import POSE_COLUMNS, PlannedGrasps, largest_is_best
 from softgrasp.sweeps.table import COLUMNS, FAILED
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.evaluation.result import GraspResult
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
-from softgrasp.sim.result import GraspResult
 from softgrasp.sim.soft_statics import blocked_force
 
 POINTS = 25

@@ -102,8 +102,8 @@ def _content(directory: Path) -> str:
 
 
 def _write_grasp(directory: Path, options: Options) -> list[Path]:
+    from softgrasp.evaluation.result_files import load_result
     from softgrasp.report.grasp_report import ENSEMBLE_RESULT, write_report
-    from softgrasp.sim.result_files import load_result
 
     ensemble = None
     if (directory / ENSEMBLE_RESULT).is_file():

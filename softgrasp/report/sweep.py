@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from softgrasp.description.sweep import Axis, SweepPlan
-    from softgrasp.sim.result import GraspResult
+    from softgrasp.evaluation.result import GraspResult
 
 REPORT = "report.html"
 MAX_POSES = 5

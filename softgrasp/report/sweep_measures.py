@@ -15,8 +15,8 @@ from softgrasp.description.base import Description, field_docs
 from softgrasp.description.object import GraspObject
 from softgrasp.description.sweep import SAMPLING_METHODS
 from softgrasp.description.task import SuccessCriterion
+from softgrasp.evaluation.outcome import Outcome
 from softgrasp.mechanics.transforms import Array
-from softgrasp.sim.outcome import Outcome
 from softgrasp.sweeps.parameters import SHORT
 
 if TYPE_CHECKING:

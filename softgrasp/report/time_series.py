@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from softgrasp.description.closure_base import ClosureActuator
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.soft_finger import MountedSoftFinger
+from softgrasp.evaluation.result import GraspResult, PhaseSpan, column
 from softgrasp.mechanics.transforms import Array, euler_from_quaternions, relative_quaternions
 from softgrasp.model import names
 from softgrasp.rendering.keyframes import has_phases, shown_phases
 from softgrasp.report import style
 from softgrasp.report.formatting import signed
 from softgrasp.report.grasp_text import let_go_s, out_of_hand
-from softgrasp.sim.result import GraspResult, PhaseSpan, column
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -1,20 +1,11 @@
-"""Run scenes: motion, contact detection, recording and results."""
+"""Run scenes: motion, contact detection, physics and recordings."""
 
 from __future__ import annotations
 
 from softgrasp._lazy import lazy_names
 
 NAMES = {
-    "sim.analysis": ("GraspAnalysis", "analysis_of"),
-    "sim.outcome": ("GraspStatus", "Outcome"),
-    "sim.result": (
-        "ContactEvent",
-        "GraspResult",
-        "HoldTest",
-        "OtherContact",
-        "PhaseSpan",
-        "SensorReading",
-    ),
+    "sim.run_record": ("ContactEvent", "FinishedRun"),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""
 

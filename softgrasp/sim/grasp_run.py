@@ -40,8 +40,7 @@ from softgrasp.sim.motion_plan import (
     gravity_steps,
     lift_path,
 )
-from softgrasp.sim.result import ContactEvent
-from softgrasp.sim.run_record import Engine, EventLog, PullRecord, PushRecord
+from softgrasp.sim.run_record import ContactEvent, EngineRecord, EventLog, PullRecord, PushRecord
 from softgrasp.sim.sensors import Sensing
 from softgrasp.sim.step_refinement import StepRefinement
 from softgrasp.sim.stepper import MujocoStepper, Plans, Stepper, driven
@@ -82,7 +81,7 @@ class ClosureRun:
         self.model = built.model
         self.layout = closure_layout(built)
         step = float(self.model.opt.timestep)
-        self.engine = Engine("mujoco", mujoco.__version__, self.scene.integrator, step)
+        self.engine = EngineRecord("mujoco", mujoco.__version__, self.scene.integrator, step)
         self.state = ClosureState.at_start(
             start_targets(self.scene), len(built.bodies), self.layout.samples
         )

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import mujoco
 
-from softgrasp.description.base import Vec3
+from softgrasp.description.base import Description, Vec3
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import Pull
 from softgrasp.model import names
@@ -22,7 +22,6 @@ from softgrasp.sim.control_state import ClosureLayout, ClosureState, Peaks, Reco
 from softgrasp.sim.debounced_closing import ESTABLISHED, LOST, TOUCHING
 from softgrasp.sim.load_balance import LoadRecord
 from softgrasp.sim.motion_plan import PhaseRows
-from softgrasp.sim.result import ContactEvent
 from softgrasp.sim.sensors import Sensing
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 
@@ -31,7 +30,7 @@ Points = Callable[[], list[ContactPoint]]
 """Reads the contacts of a sample."""
 
 
-class Engine(NamedTuple):
+class EngineRecord(NamedTuple):
     """The physics engine of a run."""
 
     name: str
@@ -39,6 +38,32 @@ class Engine(NamedTuple):
     integrator: str
     timestep: float
     """[s]"""
+
+
+class ContactEvent(Description):
+    """A change of contact between a body of the hand and objects, at a control sample.
+
+    A body that touches several objects has one event, of the one that it presses hardest.
+    """
+
+    time_s: float
+    body: str
+    finger: str
+    """Empty for the palm."""
+    phalanx: str
+    """Empty for the palm."""
+    kind: Literal["touching", "established", "lost"]
+    object: str | None = None
+    """Name of the object; of a lost contact the last one. None in results without it."""
+    point_m: Vec3 | None = None
+    """Centre of pressure in the world; None for a lost contact without a point."""
+    normal: Vec3 | None = None
+    """Unit normal into the object."""
+    normal_force_N: float = 0.0
+    friction_force_N: float = 0.0
+    slip_speed_m_s: float = 0.0
+    separation_m: float | None = None
+    """Negative where the bodies overlap."""
 
 
 class PushRecord(NamedTuple):
@@ -83,7 +108,7 @@ class FinishedRun(Protocol):
     """MuJoCo model of the scene, also for runs in other engines."""
     layout: ClosureLayout
     state: ClosureState
-    engine: Engine
+    engine: EngineRecord
     engine_warnings: Counter[str]
     diverged: bool
     refusal: str

@@ -15,6 +15,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.description.hand import Hand
+from softgrasp.description.scene_validation import servo_joints
 from softgrasp.description.sensor import (
     AnySensor,
     ForceTorqueSensor,
@@ -28,9 +30,20 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.scene import BuiltScene
 from softgrasp.model.shapes import TOUCHING_GROUPS
-from softgrasp.sim.result import channels_of
 
+WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
 _BOX = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+
+
+def channels_of(sensor: AnySensor, hand: Hand) -> tuple[str, ...]:
+    """Return the names of a sensor's channels."""
+    match sensor:
+        case TactileSensor():
+            return tuple(f"r{r}c{c}" for r in range(sensor.rows) for c in range(sensor.columns))
+        case ForceTorqueSensor():
+            return WRENCH
+        case JointTorqueSensor():
+            return sensor.joints or tuple(servo_joints(hand))
 
 
 class Sensing:

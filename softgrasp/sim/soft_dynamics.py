@@ -40,9 +40,8 @@ from softgrasp.model.compile import compiled
 from softgrasp.model.names import finger_joint_names
 from softgrasp.model.shapes import set_inertia
 from softgrasp.model.soft_finger import TIP, finger_model, finger_spec
-from softgrasp.sim.engine import caught_warnings
-from softgrasp.sim.run_record import Engine
-from softgrasp.sim.simulate import external_engine
+from softgrasp.sim.engine import caught_warnings, external_engine
+from softgrasp.sim.run_record import EngineRecord
 from softgrasp.sim.soft_statics import damped_finger, loaded_shape
 
 NUMBER = 1
@@ -228,7 +227,7 @@ class FreeMotion(NamedTuple):
     """Joint angles, positive towards −z, (T, n) [rad]."""
     tip: Array
     """Tip relative to the first joint, along x and z, (T, 2) [m]."""
-    engine: Engine
+    engine: EngineRecord
 
 
 def release_motion(
@@ -325,7 +324,7 @@ def rest_shape(finger: SoftFinger, rate: float, backend: str, *, timestep: float
 
 def _in_mujoco(
     finger: SoftFinger, start: Array, timestep: float, sample_period: float, samples: int
-) -> tuple[Array, Engine]:
+) -> tuple[Array, EngineRecord]:
     import mujoco
 
     every = round(sample_period / timestep)
@@ -333,7 +332,7 @@ def _in_mujoco(
     motion = move_finger(
         finger, duration, start_angles=start, timestep=timestep, integrator=INTEGRATOR
     )
-    engine = Engine(MUJOCO, mujoco.__version__, INTEGRATOR, timestep)
+    engine = EngineRecord(MUJOCO, mujoco.__version__, INTEGRATOR, timestep)
     return motion.joint_angles[::every], engine
 
 
@@ -344,7 +343,7 @@ def _simulated(
     timestep: float,
     sample_period: float,
     samples: int,
-) -> tuple[Array, Engine]:
+) -> tuple[Array, EngineRecord]:
     if backend not in RELEASES:
         hint = did_you_mean(backend, RELEASES)
         raise BackendUnavailable(f"no backend '{backend}' for releases; {hint}")
@@ -357,7 +356,7 @@ def _simulated(
             f"of shape {angles.shape}"
         )
     version = external_engine(backend).version()
-    return angles, Engine(backend, version, "dWorldStep of ODE", timestep)
+    return angles, EngineRecord(backend, version, "dWorldStep of ODE", timestep)
 
 
 @dataclass(frozen=True)

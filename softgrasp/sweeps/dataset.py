@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from softgrasp.evaluation.analysis import hand_pose_at
+from softgrasp.evaluation.result import GraspResult
 from softgrasp.io.files import write_bytes
 from softgrasp.io.input_limits import read_arrays
 from softgrasp.mechanics.transforms import quaternion_of, transform
 from softgrasp.model.object import object_mass
-from softgrasp.sim.analysis import hand_pose_at
-from softgrasp.sim.result import GraspResult
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -21,11 +21,11 @@ import numpy as np
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import Axis, SweepPlan
 from softgrasp.errors import DescriptionError, ResultError
+from softgrasp.evaluation.outcome import Outcome
 from softgrasp.io.files import write_text
 from softgrasp.io.finger_ensemble import FingerEnsemble, load_finger_ensemble
 from softgrasp.io.input_limits import read_json, result_loader
 from softgrasp.mechanics.transforms import Array
-from softgrasp.sim.outcome import Outcome
 from softgrasp.sweeps.dataset import Arrays, trajectories
 from softgrasp.sweeps.run import Progress, sweep
 from softgrasp.sweeps.table import FAILED, Row

@@ -37,9 +37,9 @@ from typing import Any, Self, TypeVar
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import BackendUnavailable, ResultError, SimulationError, SoftgraspError
+from softgrasp.evaluation.result import GraspResult
+from softgrasp.pipeline import SceneRunner, SimulatedScene, simulate
 from softgrasp.sim.grasp_run import max_rows
-from softgrasp.sim.result import GraspResult
-from softgrasp.sim.simulate import SceneRunner, SimulatedScene, simulate
 from softgrasp.sweeps.dataset import ExtraOutputs
 from softgrasp.sweeps.parameters import (
     combinations,

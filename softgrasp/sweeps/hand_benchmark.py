@@ -38,6 +38,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.scene_validation import fingertips
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import DescriptionError, ResultError, SoftgraspError
+from softgrasp.evaluation.result import GraspResult
 from softgrasp.io.files import disk_message, write_text
 from softgrasp.io.input_limits import note_inputs, read_json, recorded_inputs
 from softgrasp.io.json_lines import JsonLines
@@ -48,10 +49,9 @@ from softgrasp.model.grasp_geometry import geom_vertices
 from softgrasp.model.object import default_grasp
 from softgrasp.model.scene import build
 from softgrasp.model.shapes import width
+from softgrasp.pipeline import simulate
 from softgrasp.rendering.keyframes import Playback
 from softgrasp.rendering.video import framing, render_key_frames, write_png
-from softgrasp.sim.result import GraspResult
-from softgrasp.sim.simulate import simulate
 from softgrasp.sweeps.executors import follow_parent
 
 JOURNAL, SETTINGS, IMAGES = "rows.jsonl", "benchmark.json", "images"

@@ -16,10 +16,10 @@ import numpy as np
 
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import BackendUnavailable, ResultError
+from softgrasp.evaluation.result import GraspResult, HoldTest
 from softgrasp.io.files import atomic_path
 from softgrasp.io.tables import cell_text
 from softgrasp.quality.matrix_measures import smallest_singular_value
-from softgrasp.sim.result import GraspResult, HoldTest
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,6 +17,7 @@ from scipy.spatial.transform import Rotation
 from softgrasp.description.base import Description
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
+from softgrasp.evaluation.quality_log import QualityLog
 from softgrasp.io.load import load_hand
 from softgrasp.io.mesh_files import ShapeTriangles, shape_triangles
 from softgrasp.io.mjcf.model import primitive_of
@@ -39,7 +40,6 @@ from softgrasp.rendering.camera import (
 from softgrasp.rendering.keyframes import Playback, best_camera
 from softgrasp.rendering.overlay import Arrow, Ball, Rgba
 from softgrasp.rendering.shading import Skin, skins_of
-from softgrasp.sim.quality_log import QualityLog
 
 if TYPE_CHECKING:
     import viser

@@ -15,13 +15,13 @@ from softgrasp import assets
 from softgrasp.description.closure import CLOSURES
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SimulationError, SoftgraspError
+from softgrasp.evaluation.result import GraspResult
 from softgrasp.io.files import write_text
 from softgrasp.model.names import object_bodies
+from softgrasp.pipeline import simulate
 from softgrasp.rendering.camera import Camera
 from softgrasp.rendering.keyframes import Playback
 from softgrasp.rendering.video import framing
-from softgrasp.sim.result import GraspResult
-from softgrasp.sim.simulate import simulate
 from softgrasp.viewer.page import Announcement, Page, recorded, serve, set_camera
 from softgrasp.viewer.scene_markers import (
     Choices,

@@ -11,7 +11,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.errors import BackendUnavailable
-from softgrasp.sim.simulate import BACKENDS, run_mujoco
+from softgrasp.pipeline import BACKENDS, run_mujoco
 from tests.conftest import Run, files_in
 from tests.sim.engines import require_engine
 from tests.support.scenes import diverging

@@ -21,7 +21,7 @@ PATIENCE = 60.0
 """Seconds after which something hangs."""
 PROGRAM = """
 import signal, sys
-import softgrasp.sim.simulate as room
+import softgrasp.pipeline as room
 from softgrasp.cli import main
 
 def simulate(scene, backend, progress):

@@ -11,8 +11,8 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.mechanics.transforms import Array
+from softgrasp.pipeline import BACKENDS, run_mujoco
 from softgrasp.sim import soft_dynamics
-from softgrasp.sim.simulate import BACKENDS, run_mujoco
 from tests.conftest import Run, files_in
 
 NUMBERS = {

@@ -72,7 +72,7 @@ def test_what_a_library_user_logs_is_his(caplog: pytest.LogCaptureFixture) -> No
     scene = pinch(duration=0.02)
     with caplog.at_level(logging.INFO, logger="softgrasp"):
         sg.simulate(scene)
-    assert [record.name for record in caplog.records] == ["softgrasp.sim.simulate"] * 2
+    assert [record.name for record in caplog.records] == ["softgrasp.pipeline"] * 2
     assert caplog.messages[1].startswith("four_finger on ball: TIMED_OUT after 0.020 s of the run")
 
 

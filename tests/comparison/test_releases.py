@@ -11,8 +11,8 @@ import pytest
 import softgrasp as sg
 from softgrasp.comparison.files import arrays
 from softgrasp.mechanics.transforms import Array
+from softgrasp.pipeline import BACKENDS, run_mujoco
 from softgrasp.sim import soft_dynamics
-from softgrasp.sim.simulate import BACKENDS, run_mujoco
 
 RELEASE = [
     "static_pose", "trajectory", "without_hk", "frequency", "damping_ratio", "settling_time",

@@ -10,7 +10,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.comparison.files import document
 from softgrasp.comparison.runs import FACTORS, SELF_CONTACT_NOTE
-from softgrasp.sim.simulate import BACKENDS, run_mujoco
+from softgrasp.pipeline import BACKENDS, run_mujoco
 from tests.support.scenes import pinch
 
 Change = Callable[[sg.GraspScene], sg.GraspScene]

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.evaluation.analysis import hand_pose_at
 from softgrasp.hydraulics.hand_carrier import carrier_rest
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
 from softgrasp.model.scene import build
-from softgrasp.sim.analysis import hand_pose_at
 from tests.hydraulics.arms import one_section, with_sections
 
 STIFF = one_section().sections[0].bending_stiffness * 400.0

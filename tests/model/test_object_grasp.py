@@ -17,7 +17,7 @@ from softgrasp.mechanics.transforms import rotation_from_euler
 from softgrasp.model.contact_pairs import object_pairs, penetration
 from softgrasp.model.object_grasp import MAX_DROP, _reduced, fitted
 from softgrasp.model.scene import build
-from softgrasp.sim.simulate import displacement_in_trial
+from softgrasp.pipeline import displacement_in_trial
 
 HEAD = (
     '<mujoco><compiler angle="radian"/><option gravity="0 0 -9.81"/><default><geom density="400"/>'

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
+from softgrasp.evaluation.quality_log import QualityLog
 from softgrasp.rendering.keyframes import key_frames
 from softgrasp.rendering.video import pace
 from softgrasp.report import grasp_tables, grasp_text, time_series
@@ -28,7 +29,6 @@ from softgrasp.report.grasp_text import (
     quality_rows,
 )
 from softgrasp.report.time_series import draw_joints, draw_object
-from softgrasp.sim.quality_log import QualityLog
 from tests.support.pads import pads
 from tests.support.scenes import ball, pinch
 

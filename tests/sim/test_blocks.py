@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.evaluation.result_builder import result_of
 from softgrasp.model.scene import build
+from softgrasp.pipeline import SceneRunner
 from softgrasp.sim import stepper
 from softgrasp.sim.blocks import BlockRollout, can_step_blocks
 from softgrasp.sim.control_state import closure_layout
 from softgrasp.sim.engine import Workspace
 from softgrasp.sim.grasp_run import ClosureRun
-from softgrasp.sim.result_builder import result_of
-from softgrasp.sim.simulate import SceneRunner
 from tests.support.scenes import ball, diverging, pinch
 
 HELD = sg.SuccessCriterion(ramp_time=0.05, hold_time=0.05)

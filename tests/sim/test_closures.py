@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.evaluation.result import column
+from softgrasp.evaluation.result_files import load_result
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import build
 from softgrasp.sim.grasp_run import ClosureRun
-from softgrasp.sim.result import column
-from softgrasp.sim.result_files import load_result
 from tests.support.kinematics import soft_synergy_compliance
 from tests.support.pads import pads
 from tests.support.scenes import ball, pinch

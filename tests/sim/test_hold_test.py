@@ -10,12 +10,12 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.errors import DescriptionError
+from softgrasp.evaluation.result_files import load_result
 from softgrasp.report.contact_figures import draw_pulls
 from softgrasp.report.grasp_tables import pull_rows
 from softgrasp.report.grasp_text import criterion_text, hold_clause, limits_text
 from softgrasp.sim.contacts import ContactPoint
 from softgrasp.sim.hold_test import SlipDetector, direction_label
-from softgrasp.sim.result_files import load_result
 from tests.support.pads import pads
 from tests.support.scenes import pinch
 

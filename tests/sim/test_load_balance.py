@@ -15,12 +15,12 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.description.base import Vec3
+from softgrasp.evaluation.analysis import ReplayedResult
+from softgrasp.evaluation.hold_result import commanded_acceleration
 from softgrasp.model.scene import build
 from softgrasp.report.grasp_tables import load_rows
 from softgrasp.sim import grasp_run
-from softgrasp.sim.analysis import ReplayedResult
 from softgrasp.sim.contacts import ContactReader
-from softgrasp.sim.hold_result import commanded_acceleration
 from softgrasp.sim.load_balance import (
     Bearer,
     LoadBalance,

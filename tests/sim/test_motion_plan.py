@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
+from softgrasp.evaluation.analysis import hand_pose_at
 from softgrasp.mechanics.trajectory import moved, shaken
 from softgrasp.model.arm import carrier_start, carrier_targets, home_pose
 from softgrasp.model.names import WRIST_JOINTS
 from softgrasp.model.scene import build
-from softgrasp.sim.analysis import hand_pose_at
 from softgrasp.sim.motion_plan import gravity_steps
 from tests.support.scenes import pinch
 

@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import chi2
 
 import softgrasp as sg
+from softgrasp.evaluation.analysis import ReplayedResult
 from softgrasp.model.object import object_mass
-from softgrasp.sim.analysis import ReplayedResult
 from softgrasp.sim.sensors import samples_of_delay
 from tests.support.scenes import ball, pinch, plate
 

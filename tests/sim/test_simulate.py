@@ -13,6 +13,9 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.evaluation.hold_result import object_tracks
+from softgrasp.evaluation.result import Interrupted
+from softgrasp.evaluation.result_builder import chatter_warnings
 from softgrasp.model.scene import build
 from softgrasp.sim.control_state import closure_layout
 from softgrasp.sim.debounced_closing import (
@@ -24,10 +27,8 @@ from softgrasp.sim.debounced_closing import (
     grip_targets,
     next_targets,
 )
-from softgrasp.sim.engine import Interrupted, caught_warnings
+from softgrasp.sim.engine import caught_warnings
 from softgrasp.sim.grasp_run import ClosureRun
-from softgrasp.sim.hold_result import object_tracks
-from softgrasp.sim.result_builder import chatter_warnings
 from softgrasp.sim.stepper import driven
 from tests.sim.engines import require_engine
 from tests.support.scenes import diverging, pinch, plate

@@ -169,7 +169,7 @@ def test_a_shard_is_a_part_of_a_whole(text: str) -> None:
 
 def test_trajectories_are_those_of_the_results(tmp_path: Path) -> None:
     table = sweep(plan(), tmp_path, workers=1, trajectories=True)
-    from softgrasp.sim.result import digest
+    from softgrasp.evaluation.result import digest
 
     kept = dict(trajectories(tmp_path))
     assert sorted(kept) == list(range(6))

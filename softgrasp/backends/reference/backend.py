@@ -17,15 +17,14 @@ from softgrasp.backends.reference.stepper import ReferenceStepper, TouchReader
 from softgrasp.description.arm import HandCarrier
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError
+from softgrasp.evaluation.result import GraspResult, Interrupted
+from softgrasp.evaluation.result_builder import result_of
 from softgrasp.model.names import is_object
 from softgrasp.model.scene import BuiltScene, build
 from softgrasp.sim.contacts import ContactPoint, ContactReader
 from softgrasp.sim.control_state import Recording
-from softgrasp.sim.engine import Interrupted
 from softgrasp.sim.grasp_run import MAX_ROWS, ClosureRun, Progress, max_rows
-from softgrasp.sim.result import GraspResult
-from softgrasp.sim.result_builder import result_of
-from softgrasp.sim.run_record import Engine
+from softgrasp.sim.run_record import EngineRecord
 from softgrasp.sim.step_refinement import StepRefinement
 from softgrasp.sim.stepper import Stepper
 
@@ -55,7 +54,7 @@ class ReferenceRun(ClosureRun):
         require_supported(built)
         self._pairs: GeomPairs = pairs_of_scene(built, self._settings.stick_speed)
         super().__init__(built, progress)
-        self.engine = Engine(
+        self.engine = EngineRecord(
             NAME, f"scipy {scipy.__version__}", f"{self._settings.method}, adaptive",
             built.scene.control_period,
         )  # fmt: skip

@@ -25,16 +25,16 @@ from softgrasp.backends.warp.scenes import (
 )
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import ClosePhase
+from softgrasp.evaluation.result import GraspResult, Interrupted
+from softgrasp.evaluation.result_builder import result_of
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.closing_check import closing_obstacle
 from softgrasp.model.scene import BuiltScene, build
-from softgrasp.sim.engine import Interrupted, caught_warnings
+from softgrasp.sim.engine import caught_warnings
 from softgrasp.sim.grasp_run import ClosureRun, Progress
 from softgrasp.sim.load_balance import borne_by_hand
 from softgrasp.sim.motion_plan import PhaseRows
-from softgrasp.sim.result import GraspResult
-from softgrasp.sim.result_builder import result_of
-from softgrasp.sim.run_record import Engine
+from softgrasp.sim.run_record import EngineRecord
 
 SINGLE_PRECISION = (
     "MuJoCo Warp computes in single precision: positions agree with MuJoCo to about 1e-6 rad for "
@@ -65,7 +65,7 @@ class WarpRun(ClosureRun):
         require_supported_model(built)
         super().__init__(built, progress)
         step = float(built.model.opt.timestep)
-        self.engine = Engine(NAME, version, built.scene.integrator, step)
+        self.engine = EngineRecord(NAME, version, built.scene.integrator, step)
         self._device = device
         self._before, self._loads = built.model.opt.gravity.copy(), test_loads(built)
 

@@ -11,9 +11,9 @@ pair. Targets are in double precision, because increments are summed over a thou
 
 import warp as wp
 
+from softgrasp.evaluation.outcome import EJECTION_SAMPLES
 from softgrasp.sim.debounced_closing import ESTABLISHED, GRIP_INTERVAL, LOST, TOUCHING
 from softgrasp.sim.grasp_run import LARGEST_SPEED
-from softgrasp.sim.outcome import EJECTION_SAMPLES
 from softgrasp.sim.stiffness_feedback import (
     INTERVAL,
     LARGEST_CHANGE,

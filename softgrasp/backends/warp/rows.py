@@ -26,14 +26,14 @@ from softgrasp.backends.warp.scenes import (
 )
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError, SoftgraspError
+from softgrasp.evaluation.hold_result import is_within
+from softgrasp.evaluation.outcome import OPPOSING_TOLERANCE, GraspStatus, Outcome
 from softgrasp.mechanics.transforms import Array, relative_quaternions, rotation_angles
 from softgrasp.model.closing_check import closing_obstacle
 from softgrasp.model.scene import BuiltScene, build
 from softgrasp.quality.contact_forces import can_balance
 from softgrasp.quality.matrix_measures import smallest_singular_value
-from softgrasp.sim.hold_result import is_within
 from softgrasp.sim.load_balance import NO_LOAD
-from softgrasp.sim.outcome import OPPOSING_TOLERANCE, GraspStatus, Outcome
 from softgrasp.sweeps.dataset import ExtraOutputs
 from softgrasp.sweeps.executors import Chunk, Rows
 from softgrasp.sweeps.table import COLUMNS, Row

@@ -23,12 +23,12 @@ import warp
 from softgrasp.backends.warp import kernels
 from softgrasp.backends.warp.scenes import PER_WORLD, object_address, test_loads
 from softgrasp.errors import BackendUnavailable, BuildError, DescriptionError, SimulationError
+from softgrasp.evaluation.hold_result import CREEP_FRACTION
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.sim.control_state import ClosureLayout, closure_layout
 from softgrasp.sim.grasp_run import planned_samples
-from softgrasp.sim.hold_result import CREEP_FRACTION
 from softgrasp.sim.stiffness_feedback import INTERVAL
 
 DEVICE = "SOFTGRASP_WARP_DEVICE"

@@ -3,7 +3,7 @@
 A scene becomes a project (world, controller and job), an engine runs it, and ``ImportedRun``
 converts what the controller recorded into a result. Both engines run the same world and the same
 controller: ``webots`` needs an installed Webots, ``ode`` reads the text of the world by the rules
-of Webots and steps the Open Dynamics Engine, on which Webots is built (decision 0013).
+of Webots and steps the Open Dynamics EngineRecord, on which Webots is built (decision 0013).
 """
 
 from __future__ import annotations
@@ -50,6 +50,8 @@ from softgrasp.errors import (
     SimulationError,
     did_you_mean,
 )
+from softgrasp.evaluation.result import GraspResult
+from softgrasp.evaluation.result_builder import result_of
 from softgrasp.extensions import ENGINES, RELEASES, load
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
@@ -61,9 +63,7 @@ from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
 from softgrasp.sim.grasp_run import Progress, max_rows
 from softgrasp.sim.load_balance import LoadRecord, borne_by_hand
 from softgrasp.sim.motion_plan import PhaseRows
-from softgrasp.sim.result import ContactEvent, GraspResult
-from softgrasp.sim.result_builder import result_of
-from softgrasp.sim.run_record import Engine, EventLog, PullRecord, PushRecord
+from softgrasp.sim.run_record import ContactEvent, EngineRecord, EventLog, PullRecord, PushRecord
 from softgrasp.sim.sensors import Sensing
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 
@@ -174,7 +174,7 @@ def run_in(
     world, job = world_and_job(built, player.shortest_step, job_name(Path(WORLD_FILE)))
     timeout = TIMEOUT * (1.0 + max_rows(scene) * scene.control_period)
     rows, console_warnings = play(player, world, job, timeout)
-    engine = Engine(player.name, version, "dWorldStep of ODE", world.timestep)
+    engine = EngineRecord(player.name, version, "dWorldStep of ODE", world.timestep)
     run = ImportedRun(built, engine, [law.name for law in world.laws], rows)
     if progress is not None:
         progress(run.now)
@@ -312,13 +312,13 @@ class ImportedRun:
     """
 
     def __init__(
-        self, built: BuiltScene, engine: Engine, joints: list[str], imported: dict[str, Any]
+        self, built: BuiltScene, engine: EngineRecord, joints: list[str], imported: dict[str, Any]
     ) -> None:
         """Convert the records that the controller wrote.
 
         Args:
             built: Compiled scene.
-            engine: Engine that ran it.
+            engine: EngineRecord that ran it.
             joints: Names of the joints in the order of the controller.
             imported: Content of the result file.
 

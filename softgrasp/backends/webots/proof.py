@@ -189,7 +189,7 @@ def grasp_check(backend: str = "webots") -> Check:
         backend: Another engine instead of Webots, to try the check.
     """
     from softgrasp.description.scene import GraspScene
-    from softgrasp.sim.simulate import simulate
+    from softgrasp.pipeline import simulate
 
     hand, ball = load_hand("four_finger"), load_object("sphere_35")
     scene = GraspScene(hand=hand, object=ball, grasp="precision")

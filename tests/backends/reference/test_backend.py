@@ -11,10 +11,10 @@ import pytest
 import softgrasp as sg
 from softgrasp.backends.reference.backend import ReferenceRun, run_reference
 from softgrasp.errors import BuildError
+from softgrasp.evaluation.result import GraspStatus
+from softgrasp.evaluation.result_builder import result_of
 from softgrasp.model.scene import build
-from softgrasp.sim.result import GraspStatus
-from softgrasp.sim.result_builder import result_of
-from softgrasp.sim.simulate import external_engine
+from softgrasp.sim.engine import external_engine
 
 
 def scene(obj: str = "sphere", **fields: Any) -> sg.GraspScene:

@@ -14,9 +14,9 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.errors import ResultError, SimulationError
+from softgrasp.evaluation.outcome import Outcome
 from softgrasp.model.scene import BuiltScene, build
 from softgrasp.sim.grasp_run import ClosureRun
-from softgrasp.sim.outcome import Outcome
 from softgrasp.sweeps.planner import plan_grasps
 
 if find_spec("mujoco_warp") is None:

@@ -14,9 +14,9 @@ import softgrasp as sg
 from softgrasp.backends.webots.backend import ImportedRun, world_and_job
 from softgrasp.backends.webots.project import write_project
 from softgrasp.errors import BuildError
+from softgrasp.evaluation.result_builder import result_of
 from softgrasp.model.scene import BuiltScene, build
-from softgrasp.sim.result_builder import result_of
-from softgrasp.sim.run_record import Engine
+from softgrasp.sim.run_record import EngineRecord
 from tests.sim.engines import require_engine
 
 LIKE_WEBOTS = """
@@ -47,7 +47,7 @@ def played(built: BuiltScene, directory: Path, program: str) -> sg.GraspResult:
     )
     assert done.returncode == 0, done.stderr
     message = json.loads(project.result.read_text("utf-8"))
-    engine = Engine("webots", "none", "", world.timestep)
+    engine = EngineRecord("webots", "none", "", world.timestep)
     return result_of(ImportedRun(built, engine, [law.name for law in world.laws], message), [], 0.0)
 
 

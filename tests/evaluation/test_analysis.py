@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 import softgrasp as sg
 from softgrasp import quality
 from softgrasp.errors import DescriptionError, ResultError
-from softgrasp.sim.result_files import load_result
+from softgrasp.evaluation.result_files import load_result
 from tests.support.kinematics import point_jacobians
 from tests.support.pads import pads
 from tests.support.scenes import ball, pinch

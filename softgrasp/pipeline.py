@@ -13,7 +13,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from softgrasp import extensions
 from softgrasp.description.scene import GraspScene
@@ -24,14 +24,13 @@ from softgrasp.errors import (
     SoftgraspError,
     did_you_mean,
 )
-from softgrasp.extensions import ENGINES, load
+from softgrasp.evaluation.outcome import GraspStatus
+from softgrasp.evaluation.quality_log import RATE
+from softgrasp.evaluation.result import GraspResult, Interrupted
+from softgrasp.evaluation.result_builder import result_of
 from softgrasp.model.scene import build
-from softgrasp.sim.engine import Interrupted, Workspace
+from softgrasp.sim.engine import Workspace
 from softgrasp.sim.grasp_run import ClosureRun, Progress
-from softgrasp.sim.outcome import GraspStatus
-from softgrasp.sim.quality_log import RATE
-from softgrasp.sim.result import GraspResult
-from softgrasp.sim.result_builder import result_of
 
 ROTATION_ARM = 5e-3
 """Displacement that counts as much as a rotation of the object by 1 rad [m]."""
@@ -44,32 +43,6 @@ LOST = 0.015
 FAILED = (GraspStatus.EJECTED, GraspStatus.NO_CONTACT, GraspStatus.DIVERGED)
 logger = logging.getLogger(__name__)
 Backend = Callable[[GraspScene, Progress | None, float | None], GraspResult]
-
-
-class ExternalEngine(Protocol):
-    """Properties of an engine besides MuJoCo."""
-
-    @property
-    def version(self) -> Callable[[], str]:
-        """Function that returns the version; raises BackendUnavailable if it is not installed."""
-
-    @property
-    def shortest_step(self) -> float:
-        """Shortest time step that the engine accepts [s]."""
-
-    @property
-    def constraint_softness(self) -> float | None:
-        """Constraint force mixing (CFM) of its world [m/(N·s)]; None where it has none."""
-
-    @property
-    def require_supported(self) -> Callable[[GraspScene], None]:
-        """Function that raises BuildError for a scene with features that the engine lacks."""
-
-
-def external_engine(name: str) -> ExternalEngine:
-    """Return an external engine by name, one of ``extensions.ENGINES``."""
-    engine: ExternalEngine = load(ENGINES[name])()
-    return engine
 
 
 def run_mujoco(

@@ -20,18 +20,8 @@ import numpy as np
 
 from softgrasp.description.soft_finger import MountedSoftFinger, SoftFinger
 from softgrasp.errors import SoftgraspWarning
-from softgrasp.io.result import JointStates, save_joint_states
-from softgrasp.mechanics.transforms import Array, rotation_angles
-from softgrasp.model import names
-from softgrasp.model.contact_sensors import MAX_SLOTS
-from softgrasp.model.deformable import full_size, node_track
-from softgrasp.model.scene import compile_model
-from softgrasp.model.timestep import RESOLVED
-from softgrasp.sim.contacts import ContactPoint, OtherPoint, merged, on_hardest
-from softgrasp.sim.control_state import Peaks
-from softgrasp.sim.diagnostics import closing_warnings, miss_warnings
-from softgrasp.sim.engine import sentences
-from softgrasp.sim.hold_result import (
+from softgrasp.evaluation.diagnostics import closing_warnings, miss_warnings
+from softgrasp.evaluation.hold_result import (
     Track,
     creep_warnings,
     hold_test,
@@ -40,9 +30,9 @@ from softgrasp.sim.hold_result import (
     object_motion,
     object_tracks,
 )
-from softgrasp.sim.outcome import GraspStatus, grasp_status
-from softgrasp.sim.quality_log import quality_log
-from softgrasp.sim.result import (
+from softgrasp.evaluation.outcome import GraspStatus, grasp_status
+from softgrasp.evaluation.quality_log import quality_log
+from softgrasp.evaluation.result import (
     BodyContact,
     ContactModel,
     GraspResult,
@@ -53,6 +43,16 @@ from softgrasp.sim.result import (
     SaturatedActuator,
     SoftFingerEnd,
 )
+from softgrasp.io.result import JointStates, save_joint_states
+from softgrasp.mechanics.transforms import Array, rotation_angles
+from softgrasp.model import names
+from softgrasp.model.contact_sensors import MAX_SLOTS
+from softgrasp.model.deformable import full_size, node_track
+from softgrasp.model.scene import compile_model
+from softgrasp.model.timestep import RESOLVED
+from softgrasp.sim.contacts import ContactPoint, OtherPoint, merged, on_hardest
+from softgrasp.sim.control_state import Peaks
+from softgrasp.sim.engine import sentences
 from softgrasp.sim.run_record import FinishedRun, still_closing
 from softgrasp.sim.sensors import sensed
 from softgrasp.sim.soft_statics import equilibrium

@@ -10,11 +10,11 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.evaluation.outcome import HELD_BACK, ROUNDING
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.contact_pairs import object_pairs
 from softgrasp.model.names import OBJECT
 from softgrasp.sim.control_state import RELEASE_RATIO
-from softgrasp.sim.outcome import HELD_BACK, ROUNDING
 from softgrasp.sim.run_record import FinishedRun, still_closing
 
 LONG = 50

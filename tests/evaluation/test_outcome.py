@@ -12,13 +12,13 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.cli.grasp import summary_lines
+from softgrasp.evaluation import outcome as rules
+from softgrasp.evaluation.outcome import EJECTION_SPEED, SLIPPING_SPEED
 from softgrasp.mechanics.transforms import quaternion_of, transform
 from softgrasp.quality import can_balance
 from softgrasp.report import grasp_text
 from softgrasp.report.grasp_tables import key_numbers
-from softgrasp.sim import outcome as rules
 from softgrasp.sim.hold_test import palm_body
-from softgrasp.sim.outcome import EJECTION_SPEED, SLIPPING_SPEED
 from softgrasp.sweeps.table import row_of
 from tests.sim.test_simulate import diverging
 from tests.support.pads import on_a_stand, pads

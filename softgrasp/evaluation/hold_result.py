@@ -24,6 +24,21 @@ from softgrasp.description.task import (
     ShakePhase,
     SuccessCriterion,
 )
+from softgrasp.evaluation.outcome import (
+    RESTING_SPEED,
+    SLIPPING_SPEED,
+    UNKNOWN_BEARERS,
+    UNLOADED,
+    motion_text,
+)
+from softgrasp.evaluation.result import (
+    DirectionTest,
+    HoldPart,
+    HoldTest,
+    ObjectMotion,
+    OtherHeld,
+    PullTest,
+)
 from softgrasp.mechanics.transforms import (
     Array,
     euler_from_quaternions,
@@ -39,21 +54,6 @@ from softgrasp.model.placement import PlacedItem, placed_items
 from softgrasp.sim.hold_test import direction_label, palm_body
 from softgrasp.sim.load_balance import NO_LOAD, load_balance, object_mass
 from softgrasp.sim.motion_plan import PhaseRows
-from softgrasp.sim.outcome import (
-    RESTING_SPEED,
-    SLIPPING_SPEED,
-    UNKNOWN_BEARERS,
-    UNLOADED,
-    motion_text,
-)
-from softgrasp.sim.result import (
-    DirectionTest,
-    HoldPart,
-    HoldTest,
-    ObjectMotion,
-    OtherHeld,
-    PullTest,
-)
 from softgrasp.sim.run_record import FinishedRun, PullRecord, PushRecord
 
 CREEP_FRACTION = 0.25

@@ -10,7 +10,7 @@ import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +20,16 @@ from softgrasp.description.base import Description, Vec3, Vec4
 from softgrasp.description.contact import Contact
 from softgrasp.description.object import Lift
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.scene_validation import servo_joints
-from softgrasp.description.sensor import (
-    AnySensor,
-    ForceTorqueSensor,
-    JointTorqueSensor,
-    TactileSensor,
-)
+from softgrasp.description.sensor import AnySensor, TactileSensor
 from softgrasp.description.task import SuccessCriterion
+from softgrasp.evaluation.outcome import GraspStatus, Outcome, OutcomeReason, outcome_of
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.load_balance import LoadBalance, first_unborne
-from softgrasp.sim.outcome import GraspStatus, Outcome, OutcomeReason, outcome_of
+from softgrasp.sim.run_record import ContactEvent
+from softgrasp.sim.sensors import channels_of
 
 if TYPE_CHECKING:
-    from softgrasp.description.hand import Hand
-    from softgrasp.sim.quality_log import QualityLog
+    from softgrasp.evaluation.quality_log import QualityLog
 
 
 Names = NDArray[np.str_]
@@ -60,39 +55,11 @@ SENSOR_KEYS = ("sensor_names", "sensor_values", "sensor_truth")
 """Arrays that sensors add."""
 ADDED_KEYS = (*SOFT_KEYS, *OBJECTS_KEYS, "object_nodes", *SENSOR_KEYS)
 """Arrays that are present where they apply."""
-WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
-
 
 ROUNDING = 1e-3
 """Relative tolerance in the comparison of two time steps."""
 REST_SPEED = 1e-3
 """Speed below which a pair in contact is at rest [m/s]."""
-
-
-class ContactEvent(Description):
-    """A change of contact between a body of the hand and objects, at a control sample.
-
-    A body that touches several objects has one event, of the one that it presses hardest.
-    """
-
-    time_s: float
-    body: str
-    finger: str
-    """Empty for the palm."""
-    phalanx: str
-    """Empty for the palm."""
-    kind: Literal["touching", "established", "lost"]
-    object: str | None = None
-    """Name of the object; of a lost contact the last one. None in results without it."""
-    point_m: Vec3 | None = None
-    """Centre of pressure in the world; None for a lost contact without a point."""
-    normal: Vec3 | None = None
-    """Unit normal into the object."""
-    normal_force_N: float = 0.0
-    friction_force_N: float = 0.0
-    slip_speed_m_s: float = 0.0
-    separation_m: float | None = None
-    """Negative where the bodies overlap."""
 
 
 class BodyContact(Description):
@@ -525,7 +492,7 @@ class GraspResult:
 
     @property
     def outcome(self) -> Outcome:
-        """Outcome of the run, decided after the hold test; see ``sim.outcome.outcome_of``."""
+        """Outcome of the run, decided after the hold test; see ``outcome.outcome_of``."""
         return self._reason.outcome
 
     @property
@@ -615,7 +582,7 @@ class GraspResult:
 
     def save(self, directory: str | Path) -> list[Path]:
         """Write ``result.json`` and ``trajectory.npz`` into a directory; see ``save_result``."""
-        from softgrasp.sim.result_files import save_result
+        from softgrasp.evaluation.result_files import save_result
 
         return save_result(self, directory)
 
@@ -668,17 +635,6 @@ class SensorReading:
         return self.values.reshape(-1, self.sensor.rows, self.sensor.columns)
 
 
-def channels_of(sensor: AnySensor, hand: Hand) -> tuple[str, ...]:
-    """Return the names of a sensor's channels."""
-    match sensor:
-        case TactileSensor():
-            return tuple(f"r{r}c{c}" for r in range(sensor.rows) for c in range(sensor.columns))
-        case ForceTorqueSensor():
-            return WRENCH
-        case JointTorqueSensor():
-            return sensor.joints or tuple(servo_joints(hand))
-
-
 def readings(
     scene: GraspScene,
     names: NDArray[np.str_] | None,
@@ -697,3 +653,16 @@ def readings(
         )
         first = columns.stop
     return readings_by_name
+
+
+class Interrupted(KeyboardInterrupt):
+    """Interruption of a simulation by Ctrl-C, with what was finished.
+
+    Attributes:
+        result: The run up to the last finished control sample.
+    """
+
+    def __init__(self, result: GraspResult) -> None:
+        """Store the finished part of the run."""
+        super().__init__(f"interrupted at {result.simulated_time:.3f} s")
+        self.result = result

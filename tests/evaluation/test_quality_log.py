@@ -12,10 +12,10 @@ import pytest
 import softgrasp as sg
 from softgrasp import quality
 from softgrasp.errors import DescriptionError
-from softgrasp.sim.analysis import ReplayedResult
+from softgrasp.evaluation.analysis import ReplayedResult
+from softgrasp.evaluation.quality_log import EDGES
+from softgrasp.evaluation.result_files import load_result
 from softgrasp.sim.contacts import GraspContactReader, object_reach
-from softgrasp.sim.quality_log import EDGES
-from softgrasp.sim.result_files import load_result
 from tests.support.pads import pads
 from tests.support.scenes import ball, pinch
 
@@ -151,7 +151,7 @@ def test_moments_are_over_the_reach_of_the_object(shape: object, reach: float) -
 
 def test_many_contacts_are_thinned_to_a_lower_bound_that_is_near() -> None:
     """A ring of contacts on a palm, as a rim makes, against three fingers."""
-    from softgrasp.sim.quality_log import measures_of, thinned
+    from softgrasp.evaluation.quality_log import measures_of, thinned
 
     rotations = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False)
     rim = np.c_[0.03 * np.cos(rotations), 0.03 * np.sin(rotations), np.full(60, 0.04)]

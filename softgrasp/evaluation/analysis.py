@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from softgrasp import quality
 from softgrasp.description.arm import HandCarrier
 from softgrasp.errors import DescriptionError, ResultError, SoftgraspWarning
+from softgrasp.evaluation.quality_log import measures_of
+from softgrasp.evaluation.result import GraspResult, column
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.transforms import Array, rotation_from_euler, transform
 from softgrasp.model import names
@@ -29,8 +31,6 @@ from softgrasp.model.placement import REMOVED, PlacedItem, placed_items, removed
 from softgrasp.model.scene import compile_model
 from softgrasp.quality import Graspability
 from softgrasp.sim.contacts import GraspContactReader, GraspContacts, object_reach
-from softgrasp.sim.quality_log import measures_of
-from softgrasp.sim.result import GraspResult, column
 
 MAX_STATES = 6
 """Largest number of contacts for which all 3ⁿ states of potential grasp robustness are tried."""

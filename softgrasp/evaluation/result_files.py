@@ -13,17 +13,12 @@ from pydantic import BaseModel
 from softgrasp._version import __version__
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
-from softgrasp.io.files import RESULT_FILE
-from softgrasp.io.input_limits import result_loader
-from softgrasp.io.load import changed_input, current_hashes, described_files, input_hashes
-from softgrasp.io.result import read_document, read_result, write_result
-from softgrasp.sim.outcome import GraspStatus
-from softgrasp.sim.quality_log import QualityLog
-from softgrasp.sim.result import (
+from softgrasp.evaluation.outcome import GraspStatus
+from softgrasp.evaluation.quality_log import QualityLog
+from softgrasp.evaluation.result import (
     ADDED_KEYS,
     TRAJECTORY_KEYS,
     BodyContact,
-    ContactEvent,
     ContactModel,
     GraspResult,
     HoldTest,
@@ -33,6 +28,11 @@ from softgrasp.sim.result import (
     PhaseSpan,
     SoftFingerEnd,
 )
+from softgrasp.io.files import RESULT_FILE
+from softgrasp.io.input_limits import result_loader
+from softgrasp.io.load import changed_input, current_hashes, described_files, input_hashes
+from softgrasp.io.result import read_document, read_result, write_result
+from softgrasp.sim.run_record import ContactEvent
 
 SCHEMA_VERSION = 2
 SERIES = ("directions", "pulls", "parts")

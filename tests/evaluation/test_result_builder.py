@@ -11,12 +11,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 import softgrasp as sg
+from softgrasp.evaluation.result_builder import joint_states
+from softgrasp.evaluation.result_files import load_result
 from softgrasp.io.result import JointStates, load_joint_states, save_joint_states
 from softgrasp.report.formatting import newtons
 from softgrasp.report.grasp_tables import other_rows
 from softgrasp.report.grasp_text import force_clause
-from softgrasp.sim.result_builder import joint_states
-from softgrasp.sim.result_files import load_result
 from tests.support.scenes import pinch
 
 

@@ -21,7 +21,7 @@ from softgrasp.sim.load_balance import NO_LOAD
 if TYPE_CHECKING:
     from softgrasp.description.object import Lift
     from softgrasp.description.task import SuccessCriterion
-    from softgrasp.sim.result import (
+    from softgrasp.evaluation.result import (
         DirectionTest,
         GraspResult,
         HoldPart,
