@@ -36,7 +36,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from measured import machine  # beside this script
 
-from softgrasp.backends.reference.backend import run_reference
 from tests.support import outcome_scenes as scenes
 from tests.support import yardsticks
 from tests.support.adversarial_scenes import ADVERSARIES
@@ -231,7 +230,7 @@ def reference_at_rest(scene: sg.GraspScene) -> float | str:
     signal.signal(signal.SIGVTALRM, _give_up)
     signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
     try:
-        return rounded(run_reference(scene).normal_force[-1].sum())
+        return rounded(sg.simulate(scene, "reference", quality_rate=None).normal_force[-1].sum())
     except (Slow, sg.SoftgraspError) as error:
         return str(error)
     finally:
@@ -478,12 +477,12 @@ ROUNDS = 9
 
 def cost(scene: sg.GraspScene) -> float:
     """Return CPU time of a closure over that of as many coarse steps of the same model [–]."""
-    from softgrasp.model.scene import build
+    from softgrasp.pipeline import compile_scene
     from softgrasp.sim.grasp_run import ClosureRun
 
     ratios = []
     for _ in range(ROUNDS):
-        loop = ClosureRun(build(scene))
+        loop = ClosureRun(compile_scene(scene))
         begin = time.process_time()
         loop.close()
         taken = time.process_time() - begin

@@ -24,7 +24,8 @@ from measured import Line, machine, show
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from softgrasp.model.scene import BuiltScene, build
+from softgrasp.model.scene import BuiltScene
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.grasp_run import ClosureRun
 
 STEPS = (1 / 240, 1 / 500, 1 / 1000, 1 / 2000, 1 / 4000, 1 / 8000)
@@ -52,7 +53,7 @@ def lines() -> Iterator[Line]:
         yield Line("the same grasp in PyBullet", "not measured: pybullet is not installed")
         return
     scene = sg.GraspScene(hand=sg.load_hand("four_finger"), object=sg.load_object("sphere"))
-    built = build(scene)
+    built = compile_scene(scene)
     targets, own = watched(built)
     simulated = len(targets) * scene.control_period
     yield Line(f"softgrasp, time step {built.model.opt.timestep * 1e3:g} ms: "

@@ -27,7 +27,8 @@ from measured import Line, machine, show
 import softgrasp as sg
 from softgrasp.comparison.closure_speed import OpenLoop
 from softgrasp.evaluation.result_builder import result_of
-from softgrasp.model.scene import BuiltScene, build
+from softgrasp.model.scene import BuiltScene
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.engine import Workspace
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sweeps.executors import Rows
@@ -131,7 +132,7 @@ def many_grasps(grasps: int) -> Iterator[Line]:
     plan = plan_of(grasps)
     values = combinations(plan)
     scenes = [scene_of(plan, one, None) for one in values[:ROUND]]
-    raws = [open_loop(build(scene)) for scene in scenes]
+    raws = [open_loop(compile_scene(scene)) for scene in scenes]
     names = ("scene", "build", "closed loop", "result", "row")
     ratios: dict[str, list[float]] = {name: [] for name in (*names, "all")}
     raw_seconds = []
@@ -161,7 +162,7 @@ def many_grasps(grasps: int) -> Iterator[Line]:
 def one_simulation(rounds: int = 15) -> Iterator[Line]:
     """The call ``simulate`` of one closure, from its scene to its result."""
     scene = sg.GraspScene(hand=sg.load_hand("four_finger"), object=sg.load_object("sphere"))
-    raw = open_loop(build(scene))
+    raw = open_loop(compile_scene(scene))
     ratios = []
     for _ in range(rounds):
         before, begin = raw()[0], time.process_time()
@@ -195,7 +196,7 @@ def row_seconds(plan: sg.description.SweepPlan, values: dict[str, Any]) -> list[
 
     scene = scene_of(plan, values, None)
     done()
-    built = build(scene)
+    built = compile_scene(scene)
     done()
     run = ClosureRun(built, workspace=WORKSPACE)
     run.run()
@@ -231,7 +232,7 @@ def five_densities() -> Iterator[Line]:
     plan = sg.description.SweepPlan(
         scene=scene, axes=(sg.description.Axis(path="object.density", values=DENSITIES),)
     )
-    built = [build(scene_of_row(plan, row)) for row in range(plan.size)]
+    built = [compile_scene(scene_of_row(plan, row)) for row in range(plan.size)]
     prescribed_seconds(built[0])
     raw = sum(prescribed_seconds(one) for one in built)
     yield Line("five densities of paper 004, raw engine, one thread [s]", f"{raw:.1f}")

@@ -20,6 +20,7 @@ MODULES = {
     "description": "Hands, objects, contacts, closures and scenes as frozen values.",
     "io": "Files to descriptions and back.",
     "model": "Descriptions to MuJoCo models.",
+    "resolution": "Every value of a scene concrete, with its origin.",
     "sim": "Runs: motion, contacts, recordings.",
     "evaluation": "Recordings to outcomes, hold tests, quality and results.",
     "quality": "Grasp matrix, wrench spaces, ε and other measures, on arrays.",

@@ -13,6 +13,7 @@ from softgrasp import model as model
 from softgrasp import quality as quality
 from softgrasp import rendering as rendering
 from softgrasp import report as report
+from softgrasp import resolution as resolution
 from softgrasp import sim as sim
 from softgrasp import soft as soft
 from softgrasp import sweeps as sweeps
@@ -54,12 +55,13 @@ from softgrasp.io.load import load_hand as load_hand
 from softgrasp.io.load import load_object as load_object
 from softgrasp.io.scene import load_scene as load_scene
 from softgrasp.io.scene import save_scene as save_scene
-from softgrasp.model.scene import build_spec as build_spec
-from softgrasp.model.scene import compile_model as compile_model
-from softgrasp.model.scene import to_mjcf as to_mjcf
+from softgrasp.pipeline import build_spec as build_spec
+from softgrasp.pipeline import compile_model as compile_model
 from softgrasp.pipeline import simulate as simulate
+from softgrasp.pipeline import to_mjcf as to_mjcf
 from softgrasp.rendering.video import render_video as render_video
 from softgrasp.report.grasp_report import write_report as write_report
+from softgrasp.resolution.resolve import resolve as resolve
 from softgrasp.sim.soft_dynamics import stable_timestep as stable_timestep
 from softgrasp.sim.soft_statics import equilibrium as equilibrium
 from softgrasp.sweeps.ensemble import grasp_ensemble as grasp_ensemble

@@ -6,32 +6,22 @@ reference is ``module:name``; ``load`` imports the module and returns the object
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from softgrasp.errors import SoftgraspError
 
-BACKENDS = {
-    "reference": "softgrasp.backends.reference.backend:run_reference",
-    "ode": "softgrasp.backends.webots.backend:run_in_ode",
-    "webots": "softgrasp.backends.webots.backend:run_in_webots",
-    "warp": "softgrasp.backends.warp.backend:run_warp",
-}
-"""Functions that simulate a scene, by the names of their engines."""
 ROW_EXECUTORS = {"warp": "softgrasp.backends.warp.rows:WarpRows"}
 """Executors that simulate the rows of a sweep plan in another engine, by their names."""
-ENGINES = {
+ENGINES: dict[str, str | Callable[[], Any]] = {
     "reference": "softgrasp.backends.reference.backend:ReferenceEngine",
-    "webots": "softgrasp.backends.webots.backend:webots_player",
-    "ode": "softgrasp.backends.webots.backend:ode_player",
+    "ode": "softgrasp.backends.webots.backend:ode_engine",
+    "webots": "softgrasp.backends.webots.backend:webots_engine",
     "warp": "softgrasp.backends.warp.backend:WarpEngine",
 }
-"""Functions that return an ``ExternalEngine``, by the names of the engines."""
-RELEASES = {
-    "webots": "softgrasp.backends.webots.backend:imported_release",
-    "ode": "softgrasp.backends.webots.backend:imported_release",
-}
-"""Functions that simulate the release of a soft finger, by the names of the engines."""
+"""Functions that return a ``sim.engines.Engine``, by its name; an entry added here is available
+everywhere."""
 HARDWARE_CHECKS = ("softgrasp.continuum_control.hardware:check_system",)
 """Functions that raise DescriptionError for a ``ros2_control`` system they cannot drive."""
 
@@ -109,8 +99,6 @@ COMMAND_GROUPS = {"twin": "softgrasp.twin.cli:twin"}
 """Groups of verbs, which are Typer applications, by name."""
 WORLD_PROPERTIES = "softgrasp.backends.webots.cli:world_properties"
 """Function file → (properties, problems) of a Webots world, for ``softgrasp check``."""
-GRASP_TRIAL = "softgrasp.pipeline:displacement_in_trial"
-"""Function scene → displacement of the object in a short hold test [m], for a model to be built."""
 WORLD_WRITER = "softgrasp.backends.webots.cli:put_project"
 """Function that writes a Webots project, for ``softgrasp convert``."""
 

@@ -1,9 +1,8 @@
-"""Simulate a scene: choose the backend, run the grasp, build the result.
+"""The steps of a grasp in their order: described, resolved, compiled, run, evaluated.
 
-A grasp's path: ``simulate`` → ``model.scene.build`` → ``grasp_run.ClosureRun`` (phases from
-``motion_plan``, targets from ``control_state`` and ``debounced_closing``, physics in ``stepper``,
-tests from ``hold_test``) → ``result_builder.result_of`` → ``result.GraspResult``. Other engines are
-functions of the same signature in ``extensions.BACKENDS``.
+``resolution.resolve`` makes every value concrete, ``model.scene.build`` compiles the model, an
+engine runs it (``sim.engines``; in MuJoCo ``grasp_run.ClosureRun``), and
+``evaluation.result_builder`` makes the result of the recording.
 """
 
 from __future__ import annotations
@@ -12,103 +11,33 @@ import logging
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
-from softgrasp import extensions
+import mujoco
+
+from softgrasp.description.resolved import ResolvedScene
 from softgrasp.description.scene import GraspScene
-from softgrasp.errors import (
-    BackendUnavailable,
-    BuildError,
-    DescriptionError,
-    SoftgraspError,
-    did_you_mean,
-)
-from softgrasp.evaluation.outcome import GraspStatus
+from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.evaluation.quality_log import RATE
 from softgrasp.evaluation.result import GraspResult, Interrupted
 from softgrasp.evaluation.result_builder import result_of
-from softgrasp.model.scene import build
+from softgrasp.model.scene import BuiltScene, build
+from softgrasp.resolution.resolve import resolve
 from softgrasp.sim.engine import Workspace
-from softgrasp.sim.grasp_run import ClosureRun, Progress
+from softgrasp.sim.engines import Engine, MujocoEngine, engine_named
+from softgrasp.sim.grasp_run import Progress
 
-ROTATION_ARM = 5e-3
-"""Displacement that counts as much as a rotation of the object by 1 rad [m]."""
-MIN_CONTACTS = 2
-"""Smallest number of bodies of the hand in contact at the end."""
-ONE_FINGER = 1e-3
-"""Displacement that counts as much as contacts of one finger only [m]."""
-LOST = 0.015
-"""Displacement in the palm above which an object counts as lost [m]."""
-FAILED = (GraspStatus.EJECTED, GraspStatus.NO_CONTACT, GraspStatus.DIVERGED)
+AnyScene = GraspScene | ResolvedScene
 logger = logging.getLogger(__name__)
-Backend = Callable[[GraspScene, Progress | None, float | None], GraspResult]
 
 
-def run_mujoco(
-    scene: GraspScene, progress: Progress | None = None, quality_rate: float | None = None
-) -> GraspResult:
-    """Simulate a scene in MuJoCo.
-
-    Args:
-        scene: The scene.
-        progress: Called with the simulated time [s] from time to time.
-        quality_rate: As for ``result_of``.
-
-    Raises:
-        BuildError: The scene makes no model that can be simulated.
-        Interrupted: The user stopped the run; its result is the finished part.
-    """
-    begin = time.perf_counter()
-    caught: list[warnings.WarningMessage] = []
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            run = ClosureRun(build(scene), progress)
-            stopped = _is_interrupted(run)
-    except SoftgraspError:
-        for warning in caught:  # there is no result to keep them, and they may explain the error
-            warnings.warn(warning.message, stacklevel=2)
-        raise
-    messages = [str(warning.message) for warning in caught]
-    taken = time.perf_counter() - begin
-    if not stopped:
-        return result_of(run, messages, taken, quality_rate=quality_rate)
-    interrupted = f"interrupted by the user at {run.now:.3f} s"
-    raise Interrupted(result_of(run, messages, taken, interrupted, quality_rate))
-
-
-def _is_interrupted(run: ClosureRun) -> bool:
-    """Simulate to the end; True if the user has interrupted the run."""
-    try:
-        run.run()
-    except KeyboardInterrupt:
-        if run.recording.rows == 0:
-            raise
-        return True
-    return False
-
-
-BACKENDS: dict[str, Backend | str] = {"mujoco": run_mujoco, **extensions.BACKENDS}
-"""Engines by name: functions, or references to them as in ``extensions``. An entry added here is
-available everywhere."""
-
-
-def backend_function(name: str) -> Backend:
-    """Return the function that simulates a scene in an engine.
-
-    Raises:
-        BackendUnavailable: There is no such backend.
-    """
-    if name not in BACKENDS:
-        raise BackendUnavailable(f"no backend '{name}'; {did_you_mean(name, BACKENDS)}")
-    backend = BACKENDS[name]
-    function: Backend = extensions.load(backend) if isinstance(backend, str) else backend
-    return function
+# One scene
 
 
 def simulate(
-    scene: GraspScene,
+    scene: AnyScene,
     backend: str = "mujoco",
     *,
     progress: Progress | None = None,
@@ -127,24 +56,64 @@ def simulate(
         The result, also of a grasp that failed.
 
     Raises:
-        BackendUnavailable: There is no such backend, or it is not installed.
+        BackendUnavailable: There is no such engine, or it is not installed.
         BuildError: The scene makes no model that can be simulated.
         DescriptionError: The rate is negative or not finite.
+        Interrupted: The user stopped the run; its result is the finished part.
     """
     if quality_rate is not None and not 0.0 <= quality_rate < math.inf:
         raise DescriptionError(
             f"expected a rate of at least 0, found {quality_rate:g}", field="quality_rate"
         )
-    run = backend_function(backend)
-    what = f"{scene.hand.name} on {', '.join(scene.object_names)}"
-    logger.info("Simulating %s with %s.", what, backend)
-    result = run(scene, progress, quality_rate)
+    engine = engine_named(backend)
+    engine.version()
+    result = _simulate(scene, engine, progress, quality_rate).result
     logger.info(
-        "%s: %s after %.3f s of the run, which took %.2f s; time step %g ms, %d contact events.",
-        what, result.outcome.name, result.simulated_time, result.wall_time,
+        "%s on %s in %s: %s after %.3f s of the run, which took %.2f s; time step %g ms, %d contact"
+        " events.", result.scene.hand.name, ", ".join(result.scene.object_names), backend,
+        result.outcome.name, result.simulated_time, result.wall_time,
         1e3 * result.contact_model.timestep_s, len(result.events),
     )  # fmt: skip
     return result
+
+
+class _Simulated(NamedTuple):
+    result: GraspResult
+    build_time: float
+    """Wall time of resolving and compiling [s]."""
+
+
+def _simulate(
+    scene: AnyScene, engine: Engine, progress: Progress | None, quality_rate: float | None
+) -> _Simulated:
+    begin = time.perf_counter()
+    with _collected_warnings() as messages:
+        resolved = resolve(scene)
+        built = build(resolved)
+        build_time = time.perf_counter() - begin
+        run = engine.run(built, progress)
+    messages[:0] = resolved.warnings
+    taken = time.perf_counter() - begin
+    result = result_of(run, messages, taken, quality_rate=quality_rate)
+    if not (run.finished or run.diverged or run.refusal):
+        raise Interrupted(result)
+    return _Simulated(result, build_time)
+
+
+@contextmanager
+def _collected_warnings() -> Iterator[list[str]]:
+    """Collect warnings for the result; those before an error are shown, as there is no result."""
+    messages: list[str] = []
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield messages
+    except SoftgraspError:
+        for warning in caught:
+            warnings.warn(warning.message, stacklevel=2)
+        raise
+    messages += [str(warning.message) for warning in caught]
 
 
 # Many scenes
@@ -156,7 +125,7 @@ class SimulatedScene(NamedTuple):
     result: GraspResult | Exception
     """The result, or the error that prevented it."""
     build_time: float = 0.0
-    """Wall time of building the model, reading files and decomposing meshes included [s]."""
+    """Wall time until the model was compiled, reading files and decomposing meshes included [s]."""
 
 
 class SceneRunner:
@@ -166,11 +135,11 @@ class SceneRunner:
         """Start without any memory.
 
         Args:
-            quality_rate: As for ``result_of``.
+            quality_rate: As for ``simulate``.
         """
-        self._workspace, self._quality_rate = Workspace(), quality_rate
+        self._engine, self._quality_rate = MujocoEngine(Workspace()), quality_rate
 
-    def simulate(self, scenes: Iterable[GraspScene | Exception]) -> Iterator[SimulatedScene]:
+    def simulate(self, scenes: Iterable[AnyScene | Exception]) -> Iterator[SimulatedScene]:
         """Simulate scenes.
 
         Args:
@@ -181,52 +150,39 @@ class SceneRunner:
             the error that prevented it.
         """
         for scene in scenes:
-            yield SimulatedScene(scene) if isinstance(scene, Exception) else self._simulated(scene)
-
-    def _simulated(self, scene: GraspScene) -> SimulatedScene:
-        begin, build_time = time.perf_counter(), 0.0
-        try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                built = build(scene)
-            build_time = time.perf_counter() - begin
-            run = ClosureRun(built, workspace=self._workspace)
-            run.run()
-            messages, taken = [str(one.message) for one in caught], time.perf_counter() - begin
-            result = result_of(run, messages, taken, quality_rate=self._quality_rate)
-        except Exception as error:  # noqa: BLE001 - one bad grasp does not end the others
-            return SimulatedScene(error, build_time)
-        return SimulatedScene(result, build_time)
+            if isinstance(scene, Exception):
+                yield SimulatedScene(scene)
+                continue
+            begin = time.perf_counter()
+            try:
+                yield SimulatedScene(*_simulate(scene, self._engine, None, self._quality_rate))
+            except Exception as error:  # noqa: BLE001 - one bad grasp does not end the others
+                yield SimulatedScene(error, time.perf_counter() - begin)
 
 
-# Trials, to choose among computed grasps
+# Models without a run
 
 
-def displacement_in_trial(scene: GraspScene) -> float:
-    """Simulate a grasp and its hold test; return how far the object moves in the palm [m].
+def compile_scene(scene: AnyScene) -> BuiltScene:
+    """Resolve and compile a scene; errors as ``compile_model``."""
+    return build(resolve(scene))
 
-    A rotation counts as a displacement on ``ROTATION_ARM``, and contacts of one finger of several
-    add ``ONE_FINGER``: another grasp is then preferred. Infinite where the object is not in the
-    hand at the end, or where the start is not clear.
 
-    Args:
-        scene: The scene with a hold test.
+def compile_model(scene: AnyScene) -> mujoco.MjModel:
+    """Compile a scene to an ``mjModel`` with converted contacts; keyframe 0 is the start state.
+
+    Raises:
+        BuildError: The object starts inside the hand, or the time step is too large for the
+            contact.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            run = ClosureRun(build(scene))
-        except BuildError:
-            return math.inf
-        run.run()
-        result = result_of(run, [], 0.0)
-    touching = [contact for contact in result.contacts if contact.in_contact]
-    if result.status in FAILED or result.hold is None or len(touching) < MIN_CONTACTS:
-        return math.inf
-    displacement = max(result.hold.drop_m, ROTATION_ARM * result.hold.rotation_rad)
-    if displacement > LOST:
-        return math.inf
-    known = {finger.name for finger in scene.hand.fingers}
-    known |= {finger.name for finger in scene.hand.soft_fingers}
-    fingers = known & {contact.finger for contact in touching}
-    return displacement + (ONE_FINGER if len(fingers) < min(2, len(known)) else 0.0)
+    return compile_scene(scene).model
+
+
+def build_spec(scene: AnyScene) -> mujoco.MjSpec:
+    """Build the ``MjSpec`` of a scene, to be changed or attached; errors as ``compile_model``."""
+    return compile_scene(scene).spec
+
+
+def to_mjcf(scene: AnyScene) -> str:
+    """Return a scene as MJCF text; errors as ``compile_model``."""
+    return str(compile_scene(scene).spec.to_xml())

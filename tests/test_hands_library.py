@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 
 import softgrasp as sg
 from softgrasp import assets
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from tests.support.kinematics import fingertip
 from tests.support.outside import outside_file
 from tests.support.scenes import ball
@@ -158,7 +158,7 @@ def test_zero_lies_inside_the_limits_where_the_source_has_none(name: str) -> Non
 @pytest.mark.parametrize("name", OURS)
 def test_nothing_overlaps_where_a_grasp_starts(name: str, grasp: str) -> None:
     """Warnings are errors here: overlapping bodies of the hand would be one."""
-    build(sg.GraspScene(hand=sg.load_hand(name), object=ball(0.035), grasp=grasp))
+    compile_scene(sg.GraspScene(hand=sg.load_hand(name), object=ball(0.035), grasp=grasp))
 
 
 WITHOUT_THUMB = {("dlr_hit_ii", "power"): ("ball 25",)}

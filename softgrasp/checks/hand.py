@@ -45,8 +45,8 @@ from softgrasp.model.clearance import START_TOLERANCE
 from softgrasp.model.compile import compiled
 from softgrasp.model.contact_pairs import Pair, penetration, self_pairs
 from softgrasp.model.hand import build_hand_spec
-from softgrasp.model.scene import build
 from softgrasp.model.shapes import TOUCHING_GROUPS, mass_properties
+from softgrasp.pipeline import compile_scene
 
 MM = 1e3
 USUAL_MASS = (0.01, 10.0)
@@ -413,7 +413,7 @@ def _build_messages(scene: GraspScene) -> list[tuple[str, Severity]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SoftgraspWarning)
         try:
-            build(scene)
+            compile_scene(scene)
         except BuildError as error:
             return [(str(error), "problem")]
     words = [str(one.message) for one in caught if issubclass(one.category, SoftgraspWarning)]

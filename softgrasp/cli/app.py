@@ -62,6 +62,11 @@ VERBS = {
         "Write the report of a result from its files.",
         "softgrasp report out/demo --no-video",
     ),
+    "explain": Verb(
+        "softgrasp.cli.explain:explain",
+        "Print every value of a grasp and who states it.",
+        "softgrasp explain four_finger strawberry --field contact",
+    ),
     "rerun": Verb(
         "softgrasp.cli.grasp:rerun",
         "Repeat a result and compare it bit for bit.",
@@ -116,7 +121,7 @@ GROUPS = {
 
 SECTIONS = {
     "Simulate": ("demo", "grasp", "sweep", "plan"),
-    "Analyse": ("report", "rerun", "check", "crosscheck", "bench"),
+    "Analyse": ("explain", "report", "rerun", "check", "crosscheck", "bench"),
     "Calibrate": ("calibrate",),
     "Convert": ("new", "list", "convert", "schema"),
     "Serve": ("view", "twin"),
@@ -125,7 +130,7 @@ SECTIONS = {
 """Verbs by section of ``softgrasp --help``."""
 
 
-XACRO_VERBS = ("check", "convert", "grasp", "view")
+XACRO_VERBS = ("check", "convert", "explain", "grasp", "view")
 """Verbs with arguments of the xacro files that they read."""
 
 

@@ -155,7 +155,7 @@ def _model_text(source: str, *, is_hand: bool) -> str:
     from softgrasp.io.load import load_hand
     from softgrasp.io.scene import load_scene
     from softgrasp.model.hand import hand_to_mjcf
-    from softgrasp.model.scene import to_mjcf
+    from softgrasp.pipeline import to_mjcf
 
     return hand_to_mjcf(load_hand(source)) if is_hand else to_mjcf(load_scene(source))
 

@@ -107,12 +107,12 @@ def _engines() -> list[Finding]:
     """Check the engines other than MuJoCo."""
     from softgrasp.errors import BackendUnavailable
     from softgrasp.extensions import ENGINES
-    from softgrasp.sim.engine import external_engine
+    from softgrasp.sim.engines import engine_named
 
     findings = []
     for name in ENGINES:
         try:
-            findings.append(Finding(f"backend {name}", external_engine(name).version()))
+            findings.append(Finding(f"backend {name}", engine_named(name).version()))
         except BackendUnavailable as error:
             reason, _, cure = str(error).partition(": ")
             findings.append(Finding(f"backend {name}", reason, cure))

@@ -107,9 +107,9 @@ def grasp(
     require_scene(first, second)
     from softgrasp.cli.scene_args import CONTACT_MODELS, scene_of
     from softgrasp.description.closure import CLOSURES
-    from softgrasp.pipeline import BACKENDS
+    from softgrasp.sim.engines import engine_names
 
-    require_known("backend", backend, BACKENDS)
+    require_known("backend", backend, engine_names())
     if options.closure is not None:
         require_known("closure", options.closure, CLOSURES)
     if options.contact_model is not None:

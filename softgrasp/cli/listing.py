@@ -274,17 +274,13 @@ def _criteria() -> list[Row]:
 
 
 def _backends() -> list[Row]:
-    from importlib.metadata import version
-
     from softgrasp.errors import BackendUnavailable
-    from softgrasp.extensions import ENGINES
-    from softgrasp.pipeline import BACKENDS
-    from softgrasp.sim.engine import external_engine
+    from softgrasp.sim.engines import engine_named, engine_names
 
     rows: list[Row] = []
-    for name in BACKENDS:
+    for name in engine_names():
         try:
-            version_text = external_engine(name).version() if name in ENGINES else version(name)
+            version_text = engine_named(name).version()
         except BackendUnavailable as error:
             version_text = str(error)
         rows.append({"name": name, "version": version_text})

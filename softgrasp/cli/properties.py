@@ -39,8 +39,9 @@ from softgrasp.model.compile import compiled
 from softgrasp.model.hand import build_hand_spec
 from softgrasp.model.object import object_mass
 from softgrasp.model.robot import ROBOT_TEXT
-from softgrasp.model.scene import BuiltScene, build
+from softgrasp.model.scene import BuiltScene
 from softgrasp.model.shapes import extent, mass_properties
+from softgrasp.pipeline import compile_scene
 from softgrasp.report.grasp_text import criterion_text, limits_text
 from softgrasp.sim.soft_dynamics import LinearMode, linear_mode
 from softgrasp.sim.soft_statics import damped_finger, equilibrium, loaded_shape
@@ -193,7 +194,7 @@ def _properties_if_built(hand: Hand) -> dict[str, Any]:
 
 def _build(scene: GraspScene) -> tuple[dict[str, Any], list[str]]:
     try:
-        return built_properties(build(scene)), []
+        return built_properties(compile_scene(scene)), []
     except BuildError as error:
         return {}, [str(error)]
 

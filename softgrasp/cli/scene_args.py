@@ -122,9 +122,8 @@ def scene_of(
         scene = GraspScene(
             hand=hand,
             object=obj,
-            grasp=default_grasp(hand, obj),
             adapt_grasp=adapt and not _names_grasp(options),
-        )
+        ).choose(grasp=default_grasp(hand, obj))
     else:
         scene = load_scene(first)
         scene = scene.replace(hand=_with_finger(scene.hand, options))

@@ -381,11 +381,11 @@ def plan_of(
 def _with_one_grasp(scene: GraspScene, densities: list[float]) -> GraspScene:
     """Choose the grasp of all rows once, as ``grasp`` does it: the heaviest object decides."""
     from softgrasp.errors import SoftgraspError
-    from softgrasp.model.scene import build
+    from softgrasp.resolution.resolve import resolve
 
     heaviest = scene.object.weighing(density=max(densities)) if densities else scene.object
     try:
-        chosen = build(scene.replace(object=heaviest)).scene
+        chosen = resolve(scene.replace(object=heaviest)).scene
     except SoftgraspError:  # reported in its row, where the axes do not mend it
         return scene
     return scene.replace(hand=chosen.hand, grasp=chosen.grasp, adapt_grasp=False)

@@ -41,7 +41,7 @@ from softgrasp.comparison.runs import (
 from softgrasp.continuum.statics import GRAVITY
 from softgrasp.evaluation.result import BodyContact, GraspResult
 from softgrasp.mechanics.transforms import Array
-from softgrasp.model.scene import compile_model
+from softgrasp.pipeline import compile_model
 from softgrasp.sim.soft_dynamics import MUJOCO
 
 LINEAR, CLOSED = "linear mode", "closed form"

@@ -21,7 +21,8 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SimulationError
 from softgrasp.io.files import report_progress
 from softgrasp.mechanics.transforms import Array
-from softgrasp.model.scene import BuiltScene, build
+from softgrasp.model.scene import BuiltScene
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.engine import caught_warnings
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.motion_plan import gravity_steps
@@ -63,7 +64,7 @@ def closure_speed(scene: GraspScene, rounds: int = 25) -> ClosureSpeed:
         SimulationError: The scene cannot be repeated from its controls.
         BuildError: The scene makes no model that can be simulated.
     """
-    built = build(scene)._replace(fine=())
+    built = compile_scene(scene)._replace(fine=())
     _refuse_other_scenes(built)
     with caught_warnings():
         reference = ClosureRun(built)

@@ -24,7 +24,7 @@ from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.scene import GraspScene
 from softgrasp.evaluation.result import ContactModel
 from softgrasp.extensions import ENGINES
-from softgrasp.sim.engine import external_engine
+from softgrasp.sim.engines import engine_named
 
 
 def crosscheck(
@@ -257,7 +257,7 @@ def _contact(name: str, model: ContactModel) -> dict[str, str]:
         "D": f"{contact.damping:.4g} N·s/m",
         "µ": f"{contact.static_friction:g}",
     }
-    softness = external_engine(name).constraint_softness if name in ENGINES else None
+    softness = engine_named(name).constraint_softness
     if softness is not None:
         strength = step * contact.stiffness + contact.damping
         parameters["ERP = h·K/(h·K + D)"] = f"{step * contact.stiffness / strength:.4g}"

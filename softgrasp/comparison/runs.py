@@ -31,11 +31,11 @@ from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.evaluation.outcome import GraspStatus
 from softgrasp.evaluation.result import GraspResult
-from softgrasp.extensions import ENGINES
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.object import object_mass
-from softgrasp.pipeline import BACKENDS, simulate
-from softgrasp.sim.engine import external_engine
+from softgrasp.pipeline import simulate
+from softgrasp.resolution.resolve import resolve
+from softgrasp.sim.engines import engine_named, engine_names
 from softgrasp.sim.soft_dynamics import (
     MUJOCO,
     FreeMotion,
@@ -413,8 +413,8 @@ def check_backends(backends: Iterable[str]) -> tuple[str, ...]:
     """
     names = tuple(backends)
     for name in names:
-        if name not in BACKENDS:
-            hint = did_you_mean(name, BACKENDS)
+        if name not in engine_names():
+            hint = did_you_mean(name, engine_names())
             raise DescriptionError(f"no backend '{name}'; {hint}", field="backends")
     if len(names) < 2 or len(set(names)) < len(names):
         raise DescriptionError(
@@ -432,17 +432,18 @@ def require_engines(backends: Iterable[str], subject: GraspScene | FingerRelease
         BuildError: An engine lacks a feature of the scene; names the feature.
         BackendUnavailable: One is not installed.
     """
-    engines = [external_engine(name) for name in backends if name in ENGINES]
+    engines = [engine_named(name) for name in backends]
     if isinstance(subject, GraspScene):
+        resolved = resolve(subject)
         for engine in engines:
-            engine.require_supported(subject)
+            engine.require_supported(resolved)
     for engine in engines:
         engine.version()
 
 
 def shortest_step(backend: str) -> float:
     """Return the shortest time step of an engine [s]."""
-    return external_engine(backend).shortest_step if backend in ENGINES else 0.0
+    return engine_named(backend).shortest_step
 
 
 # Forces at rest

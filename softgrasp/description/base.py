@@ -19,7 +19,7 @@ from difflib import get_close_matches
 from functools import cache
 from ipaddress import ip_address
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 else:
     ModelMetaclass = type(BaseModel)
 
+T = TypeVar("T")
 LARGEST = 1e15
 """Largest magnitude of a number in a description; squares and cubes of larger ones overflow."""
 Number = Annotated[float, Field(strict=True, ge=-LARGEST, le=LARGEST)]
@@ -86,13 +87,44 @@ class Description(BaseModel, metaclass=_DescriptionType):
         return data
 
     def replace(self, **changes: Any) -> Self:
-        """Return a validated copy with the named fields changed.
+        """Return a validated copy with the named fields changed, which are then stated fields.
+
+        Raises:
+            DescriptionError: A field does not exist or the new value is out of range.
+        """
+        changed = self.choose(**changes)
+        changed.__pydantic_fields_set__.update(changes)
+        return changed
+
+    def choose(self, **values: Any) -> Self:
+        """Return a validated copy with values of fields that nobody has stated.
+
+        ``model_fields_set`` stays what it is: the names of the stated fields.
 
         Raises:
             DescriptionError: A field does not exist or the new value is out of range.
         """
         current = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self)(**(current | changes))
+        changed = type(self)(**(current | values))
+        changed.__pydantic_fields_set__.clear()
+        changed.__pydantic_fields_set__.update(self.model_fields_set)
+        return changed
+
+
+def unstated(value: T) -> T:
+    """Return a value that was read from a file, in which no field is stated by anybody else.
+
+    Args:
+        value: A new description, or a tuple of such; those inside it are treated, too.
+    """
+    if isinstance(value, Description):
+        value.__pydantic_fields_set__.clear()
+        for name in type(value).model_fields:
+            unstated(getattr(value, name))
+    elif isinstance(value, tuple):
+        for part in value:
+            unstated(part)
+    return value
 
 
 class FieldError(ValueError):

@@ -172,9 +172,10 @@ SpecifiedContact = Annotated[ContactOverride, BeforeValidator(_override)]
 # From what several sources state
 
 
-Source = Literal["pair", "scene", "hand", "material", "default"]
-"""Who specifies a value: the contact of one pair (a further object, a surrounding body), the scene,
-the file of the hand, the material of the object, the default of ``Contact``."""
+Source = Literal["pair", "said", "hand file", "object file", "material", "computed", "default"]
+"""Who states a value: the contact of one pair (a further object, a surrounding body); the words of
+a command, a scene file or Python (``said``); the files of hand and object; the material of the
+object; a computation; nobody."""
 
 
 class SourceValues(NamedTuple):

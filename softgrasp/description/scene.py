@@ -305,8 +305,8 @@ class GraspScene(Description):
         of_pair = [part.contact for part in (around, placed) if part is not None]
         sources = [
             *(SourceValues("pair", contact.specified) for contact in of_pair),
-            SourceValues("scene", self.contact.specified),
-            SourceValues("hand", self.hand.contact.specified),
+            SourceValues("said", self.contact.specified),
+            SourceValues("hand file", self.hand.contact.specified),
         ]
         if (material := obj.material) is not None:
             friction = {
@@ -398,7 +398,28 @@ def with_field(scene: GraspScene, path: str, value: Any) -> GraspScene:
         tree["success"] = criterion
     if len(parts) > 2 and parts[0] == "contact" and tree["contact"].get(str(parts[1]), "") is None:
         tree["contact"][parts[1]] = scene.requested_contact.model_dump()[str(parts[1])]
-    return GraspScene(**_replaced(tree, parts, value, ""))
+    changed = GraspScene(**_replaced(tree, parts, value, ""))
+    _keep_stated(changed, scene, parts)
+    return changed
+
+
+def _keep_stated(changed: Any, before: Any, parts: list[FieldPart]) -> None:
+    """Give a changed description the stated fields of the one before, and the changed field."""
+    if isinstance(before, Description) and type(changed) is type(before):
+        stated = changed.__pydantic_fields_set__
+        stated.clear()
+        stated.update({*before.model_fields_set, *map(str, parts[:1])})
+        pairs: list[tuple[FieldPart, Any, Any]] = [
+            (name, getattr(changed, name), getattr(before, name))
+            for name in type(before).model_fields
+        ]
+    elif isinstance(before, tuple) and isinstance(changed, tuple):
+        pairs = [(k, *both) for k, both in enumerate(zip(changed, before, strict=False))]
+    else:
+        return
+    for key, one, other in pairs:
+        if parts != [key]:  # the new value itself is stated as it is
+            _keep_stated(one, other, parts[1:] if parts[:1] == [key] else [])
 
 
 def _replaced(node: Any, parts: list[FieldPart], value: Any, done: str) -> Any:

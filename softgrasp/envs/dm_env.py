@@ -30,8 +30,9 @@ from softgrasp.model.hand import add_hand
 from softgrasp.model.names import OBJECT, contact_sensor
 from softgrasp.model.object import add_object
 from softgrasp.model.placement import object_pose
-from softgrasp.model.scene import BuiltScene, build
+from softgrasp.model.scene import BuiltScene
 from softgrasp.model.soft_finger import damp_as_described
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.step_refinement import lagging_as_described
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 
@@ -54,7 +55,7 @@ def dm_environment(
 ) -> dm_env.Environment:
     """Make the environment of ``softgrasp.make_dm_env``."""
     described = scene if isinstance(scene, GraspScene) else load_scene(scene)
-    built = build(with_goal(described))
+    built = compile_scene(with_goal(described))
     if built.scene.actuation != "servo" or built.contact.switches_friction:
         field, value = ("contact", "two coefficients of friction")
         if built.scene.actuation != "servo":
@@ -248,7 +249,7 @@ def composer_scene(scene: GraspScene) -> ComposerScene:
             SoftgraspWarning,
             stacklevel=2,
         )
-    built = build(scene)
+    built = compile_scene(scene)
     scene = built.scene
     hand = _entity(composer, mjcf, _hand_xml(scene, float(built.model.opt.timestep)), "hand")
     obj = _entity(composer, mjcf, _object_xml(scene), OBJECT)

@@ -27,8 +27,8 @@ from softgrasp.errors import (
 )
 from softgrasp.io.scene import load_scene
 from softgrasp.model import names
-from softgrasp.model.scene import build
 from softgrasp.model.visual import IN_CONTACT_RGBA
+from softgrasp.pipeline import compile_scene
 from softgrasp.rendering.camera import geom_corner_points
 from softgrasp.rendering.keyframes import best_camera
 from softgrasp.rendering.renderer import open_renderer
@@ -90,7 +90,7 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
                 SoftgraspWarning,
                 stacklevel=2,
             )
-        built = build(with_goal(described))
+        built = compile_scene(with_goal(described))
         self.task = grasp_task(built, EnvSettings(**settings))
         self._simulation = EnvSimulation(built, self.task)
         self.model, self.data = self._simulation.model, self._simulation.data

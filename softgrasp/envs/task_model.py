@@ -24,7 +24,7 @@ from softgrasp.model import names
 from softgrasp.model.compile import compiled, put_object
 from softgrasp.model.contact_sensors import COMPONENTS
 from softgrasp.model.object import add_object
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.hold_test import palm_body
 
 SENSOR = mujoco.mjtSensor
@@ -59,7 +59,7 @@ def scene_source(scene: GraspScene) -> Source:
     """Return the spec of a scene whose hand is on a wrist or fixed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        built = build(scene)
+        built = compile_scene(scene)
     spec, model = built.spec.copy(), built.model
     for key in list(spec.keys):
         spec.delete(key)

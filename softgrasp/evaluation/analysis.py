@@ -28,7 +28,8 @@ from softgrasp.model.arm import arm_base, home_pose
 from softgrasp.model.deformable import node_columns, node_positions
 from softgrasp.model.effective_mass import actuator_moments, tendon_moments
 from softgrasp.model.placement import REMOVED, PlacedItem, placed_items, removed_bodies
-from softgrasp.model.scene import compile_model
+from softgrasp.model.scene import build
+from softgrasp.model.timestep import as_resolved
 from softgrasp.quality import Graspability
 from softgrasp.sim.contacts import GraspContactReader, GraspContacts, object_reach
 
@@ -306,7 +307,7 @@ class ReplayedResult:
         with warnings.catch_warnings():
             # issued when the scene was built for the run, and recorded in the result
             warnings.simplefilter("ignore", SoftgraspWarning)
-            self.model = compile_model(result.scene)
+            self.model = build(as_resolved(result.scene)).model
         self.data = mujoco.MjData(self.model)
         mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
         self._joints = [self.model.joint(name).qposadr[0] for name in result.joint_names.tolist()]

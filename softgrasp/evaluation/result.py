@@ -19,6 +19,7 @@ from pydantic import Field
 from softgrasp.description.base import Description, Vec3, Vec4
 from softgrasp.description.contact import Contact
 from softgrasp.description.object import Lift
+from softgrasp.description.resolved import ResolvedScene
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sensor import AnySensor, TactileSensor
 from softgrasp.description.task import SuccessCriterion
@@ -467,6 +468,8 @@ class GraspResult:
     sensor_truth: Array | None = None
     """The same without noise, bias, delay, saturation and quantisation, (T, ns) [N, N·m]."""
     trajectory_sha256: str = field(init=False)
+    resolved: ResolvedScene | None = None
+    """The scene with the origins of its values; None in results of before."""
     advice: str = ""
     """What to change where the run diverged, or why the hand was not closed."""
 

@@ -48,8 +48,8 @@ from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.model import names
 from softgrasp.model.contact_sensors import MAX_SLOTS
 from softgrasp.model.deformable import full_size, node_track
-from softgrasp.model.scene import compile_model
-from softgrasp.model.timestep import RESOLVED
+from softgrasp.model.scene import build
+from softgrasp.model.timestep import RESOLVED, as_resolved
 from softgrasp.sim.contacts import ContactPoint, OtherPoint, merged, on_hardest
 from softgrasp.sim.control_state import Peaks
 from softgrasp.sim.engine import sentences
@@ -80,7 +80,7 @@ def result_of(
     run: FinishedRun,
     build_warnings: list[str],
     taken: float,
-    interrupted: str = "",
+    *,
     quality_rate: float | None = None,
 ) -> GraspResult:
     """Build the result of a run.
@@ -89,14 +89,13 @@ def result_of(
         run: The run at its end.
         build_warnings: Warnings of building the scene.
         taken: Wall time of building and running [s].
-        interrupted: Sentence where the user has stopped it.
         quality_rate: Rate at which contacts are sampled for the quality of the grasp [1/s]; 0 for
             the end only, None for no quality.
     """
     begin = time.perf_counter()
-    messages = (*dict.fromkeys(build_warnings), *sentences(run.engine_warnings))
-    messages += (interrupted,) if interrupted else ()
     recording, model, scene = run.recording, run.model, run.scene
+    notes = dict.fromkeys((*build_warnings, *run.remarks))
+    messages = (*notes, *sentences(run.engine_warnings), *_interruption(run))
     rows = slice(0, recording.rows)
     force = recording.force[rows].reshape(recording.rows, len(run.built.bodies), -1, 3)
     tracks = object_tracks(run, recording.qpos[rows])
@@ -124,6 +123,7 @@ def result_of(
     several = _series_of_several(run, force, tracks) if scene.objects else {}
     return GraspResult(
         scene=scene,
+        resolved=run.built.resolved,
         backend={"name": run.engine.name, "version": run.engine.version},
         status=_status(run, tracks[0].position, force),
         held=held,
@@ -170,6 +170,14 @@ def result_of(
         **several,
         **sensed(run),
     )
+
+
+def _interruption(run: FinishedRun) -> tuple[str, ...]:
+    """Return the sentence about a run that the user has stopped."""
+    if run.finished or run.diverged or run.refusal:
+        return ()
+    end = float(run.recording.time[run.recording.rows - 1])
+    return (f"interrupted by the user at {end:.3f} s",)
 
 
 def _closure_warnings(run: FinishedRun, force: Array, quaternion: Array) -> tuple[str, ...]:
@@ -486,7 +494,7 @@ def _effort(result: GraspResult, velocity: Array) -> Array:
     with warnings.catch_warnings():
         # issued when the scene was built for the run, and recorded in the result
         warnings.simplefilter("ignore", SoftgraspWarning)
-        model = compile_model(result.scene)
+        model = build(as_resolved(result.scene)).model
     driven: list[str] = result.actuator_names.tolist()
     model.actuator_biasprm[:] = lagging_as_described(
         model, model.actuator_biasprm, result.contact_model.timestep_s

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from softgrasp._version import __version__
+from softgrasp.description.resolved import ResolvedScene, ResolvedValue
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 from softgrasp.evaluation.outcome import GraspStatus
@@ -122,6 +123,7 @@ def document(result: GraspResult) -> dict[str, Any]:
         "softgrasp_version": __version__,
         "backend": result.backend,
         "scene": result.scene,
+        "resolved": None if result.resolved is None else _resolved(result.resolved),
         "status": result.status.name,
         "outcome": result.outcome.name,
         "message": result.message,
@@ -150,6 +152,11 @@ def document(result: GraspResult) -> dict[str, Any]:
     return {k: _plain(v) for k, v in values.items() if v is not None or k in always}
 
 
+def _resolved(resolved: ResolvedScene) -> dict[str, Any]:
+    values = [one.model_dump(mode="json", exclude_defaults=True) for one in resolved.values]
+    return {"timestep_s": resolved.timestep, "values": values}
+
+
 def _peak(peak: PeakForce) -> dict[str, Any]:
     return peak.model_dump(mode="json", exclude_none=True) | {"resolved": peak.resolved}
 
@@ -169,8 +176,10 @@ def _plain(value: Any) -> Any:
 
 def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> GraspResult:
     status = _status(document_data["status"])
+    scene = _made(GraspScene, document_data["scene"])
     return GraspResult(
-        scene=_made(GraspScene, document_data["scene"]),
+        scene=scene,
+        resolved=_resolved_of(scene, document_data.get("resolved")),
         backend=document_data["backend"],
         status=status,
         held=document_data["held"],
@@ -195,6 +204,13 @@ def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> Gra
         **{key: arrays[key] for key in TRAJECTORY_KEYS},
         **{key: arrays[key] for key in ADDED_KEYS if key in arrays},
     )
+
+
+def _resolved_of(scene: GraspScene, saved: Any) -> ResolvedScene | None:
+    if saved is None:
+        return None
+    values = tuple(_made(ResolvedValue, one) for one in saved["values"])
+    return ResolvedScene(scene, scene, float(saved["timestep_s"]), saved=values)
 
 
 def _peak_of(value: dict[str, Any]) -> PeakForce:

@@ -23,7 +23,7 @@ from softgrasp.assets import (
     YAML_SUFFIXES,
     YCB_PREFIX,
 )
-from softgrasp.description.base import Description
+from softgrasp.description.base import Description, unstated
 from softgrasp.description.geometry import Mesh
 from softgrasp.description.hand import Hand, HandModel
 from softgrasp.description.object import GraspObject
@@ -61,6 +61,10 @@ def load_hand(name: str | Path) -> Hand:
         SoftgraspWarning: Something in a U(C)RDF file is not kept, or cannot be true; or a scene
             replaces options of a MuJoCo model.
     """
+    return unstated(_hand(name))
+
+
+def _hand(name: str | Path) -> Hand:
     path = Path(name)
     if path.suffix.lower() in YAML_SUFFIXES:
         if _has_robot_model(path):
@@ -77,7 +81,7 @@ def load_hand(name: str | Path) -> Hand:
     _refuse_other_files(path, "a hand", (*YAML_SUFFIXES, *ROBOT_SUFFIXES, *MODEL_SUFFIXES))
     if str(name) in assets.names("robots") and str(name) not in assets.names("hands"):
         return _urdf_hand(name)
-    return load_hand(assets.find("hands", str(name)))
+    return _hand(assets.find("hands", str(name)))
 
 
 def _has_robot_model(path: Path) -> bool:
@@ -132,6 +136,21 @@ def load_object(
         DescriptionError: There is no such object, its file is wrong, or its mass is not given
             exactly once.
     """
+    obj = unstated(_object(name, mass, density, units, lock_joints=lock_joints))
+    weights = {"mass": mass, "density": density}
+    stated = (name for name, value in weights.items() if value is not None)
+    obj.__pydantic_fields_set__.update(stated)
+    return obj
+
+
+def _object(
+    name: str | Path,
+    mass: float | None,
+    density: float | None,
+    units: LengthUnit,
+    *,
+    lock_joints: bool,
+) -> GraspObject:
     path = Path(name)
     if path.is_dir():
         path = object_file(path)

@@ -6,7 +6,6 @@ from softgrasp._lazy import lazy_names
 
 NAMES = {
     "model.dh_convention": ("with_convention",),
-    "model.scene": ("build_spec", "compile_model", "to_mjcf"),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""
 

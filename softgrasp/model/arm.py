@@ -161,7 +161,7 @@ def with_carried_pose(scene: GraspScene) -> GraspScene:
     """Return the scene with the pose of the hand at rest on a carrier mounted in the world."""
     if not isinstance(scene.arm, HandCarrier) or not scene.arm.mounted:
         return scene
-    return scene.replace(hand_pose=carrier_model(scene.arm).rest(scene).hand)
+    return scene.choose(hand_pose=carrier_model(scene.arm).rest(scene).hand)
 
 
 def home_pose(scene: GraspScene) -> Array:

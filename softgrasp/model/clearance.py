@@ -1,18 +1,16 @@
-"""Clearance at the start: move the object out of the hand, reject all other overlaps."""
+"""Clearance at the start: overlaps of hand, object and surroundings, and their rejection."""
 
 from __future__ import annotations
 
-import copy
 import math
-import warnings
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
 
 from softgrasp.description.scene import GraspScene
-from softgrasp.errors import BuildError, SoftgraspWarning
+from softgrasp.errors import BuildError
 from softgrasp.mechanics.transforms import (
-    Array,
     euler_from_quaternions,
     quaternion_of,
     rotation_from_euler,
@@ -31,94 +29,61 @@ from softgrasp.model.contact_pairs import (
 
 START_TOLERANCE = 1e-6
 """Overlap at the start up to which bodies touch without penetration [m]."""
-CLEARANCE = 1e-3
-"""Gap between hand and object after the displacement [m]."""
 UPWARD = 0.5
 """Cosine to the vertical of the direction from palm to grasp above which a hand points up [–]."""
-MAX_DISPLACEMENT, STEP = 0.08, 1e-3
-"""Largest displacement of an object, and step of the search [m]."""
 
 
-def clearing_displacement(
-    model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene
-) -> Array | None:
-    """Compute the displacement with which the object starts clear of the hand.
+class Overlap(NamedTuple):
+    """The deepest overlap of the hand with the object, or with the table, at the start."""
 
-    A table without a specified height, which is directly under the object, moves with it.
+    item: str
+    """The object by its name, or a part of the hand."""
+    obstacle: str
+    depth: float
+    """[m]"""
+    of_table: bool
+    """Whether a part of the hand is inside the table."""
+
+
+def clearing_pairs(model: mujoco.MjModel, scene: GraspScene) -> list[Pair]:
+    """Return the pairs that have to be clear: hand with object, hand with table."""
+    return [*object_pairs(model), *_with_table(model, scene)]
+
+
+def _with_table(model: mujoco.MjModel, scene: GraspScene) -> list[Pair]:
+    return [] if scene.table is None else hand_pairs_around(model, names.TABLE)
+
+
+def hand_overlap(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -> Overlap | None:
+    """Return the deepest overlap of the hand with object or table; None where it is clear.
 
     Args:
         model: The compiled scene.
-        data: Its start state; not changed.
-        scene: The scene as described.
-
-    Returns:
-        Displacement in the world, (3,) [m]; None where the object is clear already.
-
-    Raises:
-        BuildError: The position of the object is specified, or no short displacement clears it.
+        data: A state of it; not changed.
+        scene: The scene.
     """
-    hand_and_table = [] if scene.table is None else hand_pairs_around(model, names.TABLE)
-    pairs = [*object_pairs(model), *hand_and_table]
+    pairs = clearing_pairs(model, scene)
     deepest = max(pairs, key=lambda pair: penetration(model, data, pair))
     depth = penetration(model, data, deepest)
     if depth <= START_TOLERANCE:
         return None
-    item, obstacle = f"'{scene.object.name}'", deepest.first
-    if deepest in hand_and_table:
-        item, obstacle = deepest.first, "the table"
-    is_positioned = scene.object_position is not None
-    is_positioned |= scene.table is not None and scene.table.height is not None
-    displacement = None if is_positioned else _shortest_displacement(model, data, pairs, scene)
-    if displacement is None:
+    if deepest in _with_table(model, scene):
+        return Overlap(deepest.first, "the table", depth, of_table=True)
+    return Overlap(f"'{scene.object.name}'", deepest.first, depth, of_table=False)
+
+
+def refuse_hand_overlap(scene: GraspScene, overlap: Overlap | None) -> None:
+    """Reject a start in which the hand is inside the object or the table.
+
+    Raises:
+        BuildError: There is an overlap.
+    """
+    if overlap is not None:
         raise BuildError(
             f"object_position: expected an object that starts clear of the hand, found "
-            f"{item} {depth * 1e3:.2f} mm inside {obstacle}"
-            + (_flip_hint(scene) if deepest in hand_and_table else "")
+            f"{overlap.item} {overlap.depth * 1e3:.2f} mm inside {overlap.obstacle}"
+            + (_flip_hint(scene) if overlap.of_table else "")
         )
-    warnings.warn(
-        f"the object starts {np.linalg.norm(displacement) * 1e3:.0f} mm farther from the palm than "
-        f"the grasp's centre, where {item} would be {depth * 1e3:.2f} mm inside {obstacle}; "
-        "object_position (--position) selects another position",
-        SoftgraspWarning,
-        stacklevel=3,
-    )
-    return displacement
-
-
-def _shortest_displacement(
-    model: mujoco.MjModel, data: mujoco.MjData, pairs: list[Pair], scene: GraspScene
-) -> Array | None:
-    """Search for the shortest displacement away from the palm; None above the maximum."""
-    away = _away_from_palm(scene)
-    model, data = copy.copy(model), copy.copy(data)
-    positions = _object_positions(model, data)
-    starts = [position.copy() for position in positions]
-    for step in range(1, round(MAX_DISPLACEMENT / STEP) + 1):
-        displacement = step * STEP * away
-        for position, start in zip(positions, starts, strict=True):
-            position[:] = start + displacement
-        mujoco.mj_kinematics(model, data)
-        if all(penetration(model, data, pair) <= 1e-9 - CLEARANCE for pair in pairs):
-            return np.asarray(displacement)
-    return None
-
-
-def _object_positions(model: mujoco.MjModel, data: mujoco.MjData) -> list[Array]:
-    """Return views of the positions of the object and its table, to be changed in place."""
-    tables = [i for i in range(model.nbody) if model.body(i).name == names.TABLE]
-    positions = [np.asarray(model.body_pos[index]) for index in tables]
-    body = model.body(names.OBJECT)
-    joint = int(body.jntadr[0])
-    if joint >= 0 and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
-        first = int(model.jnt_qposadr[joint])
-        return [*positions, np.asarray(data.qpos[first : first + 3])]
-    return [*positions, np.asarray(model.body_pos[body.id])]
-
-
-def _away_from_palm(scene: GraspScene) -> Array:
-    """Compute the unit vector from the middle of the finger bases to the grasp centre, world."""
-    rotation = transform(quaternion=scene.hand_pose.quaternion)[:3, :3]
-    return np.asarray(rotation @ toward_grasp(scene.hand, scene.preset.center))
 
 
 def _flip_hint(scene: GraspScene) -> str:

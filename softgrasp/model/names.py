@@ -179,3 +179,10 @@ def parts(hand: Hand) -> dict[str, tuple[str, str]]:
         for index in range(len(digit.finger.links)):
             parts_by_name[soft_link(digit.name, index)] = (digit.name, f"L{index}")
     return parts_by_name
+
+
+def scene_label(scene: GraspScene) -> str:
+    """Return hand and object names for messages of the compiler."""
+    placed = (scene.object, *(placed.object for placed in scene.objects))
+    objects = " and ".join(described.name for described in placed)
+    return f"{scene.hand.name} with {objects}"

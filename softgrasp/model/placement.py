@@ -111,11 +111,11 @@ def on_its_table(scene: GraspScene) -> GraspScene:
         around = [
             part.replace(height=lowest) if part is table else part for part in scene.surroundings
         ]
-        return scene.replace(surroundings=tuple(around))
+        return scene.choose(surroundings=tuple(around))
     if scene.object_position is not None:
         return scene
     x, y, z = pose.position
-    return scene.replace(object_position=(x, y, z + table.height - lowest))
+    return scene.choose(object_position=(x, y, z + table.height - lowest))
 
 
 def lowest_of_object(described: GraspObject, pose: Pose) -> float:

@@ -14,6 +14,7 @@ from softgrasp.model.arm import toward_grasp
 from softgrasp.model.contact_pairs import Pair, object_pairs
 from softgrasp.model.hand import settle
 from softgrasp.model.scene import build
+from softgrasp.model.timestep import as_resolved
 
 MAX_DISTANCE = 0.15
 """Largest retreat of a hand [m]."""
@@ -35,7 +36,7 @@ class HandRetreat:
         Args:
             scene: The scene; its poses are ignored.
         """
-        self.built = build(hand_and_object(scene))
+        self.built = build(as_resolved(hand_and_object(scene)))
         """Hand and object alone; the hand is at the world frame."""
         self.model, self.data = self.built.model, mujoco.MjData(self.built.model)
         mujoco.mj_resetDataKeyframe(self.model, self.data, 0)

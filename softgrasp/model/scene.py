@@ -1,7 +1,7 @@
-"""Compilation of a grasp scene to a MuJoCo model with its start state and converted contacts.
+"""Compilation of a resolved scene to a MuJoCo model with start state and converted contacts.
 
-``build`` assembles hand and carrier, objects, surroundings and sensors, compiles them once to
-measure overlaps and effective masses, then adds contact pairs, key frame and visual elements.
+``assemble`` compiles hand and carrier, objects, surroundings and sensors, to measure overlaps and
+effective masses; ``build`` adds contact pairs, key frame and visual elements.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import threading
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from copy import copy
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 import mujoco
@@ -19,8 +19,9 @@ import numpy as np
 
 from softgrasp.description.arm import HandCarrier
 from softgrasp.description.contact import Contact
-from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Pose, Sphere
+from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import Hand
+from softgrasp.description.resolved import ResolvedScene
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.mechanics.hand_kinematics import lowest_point
@@ -30,11 +31,16 @@ from softgrasp.model.arm import (
     carried_hand,
     carrier_start,
     hand_posture,
-    with_carried_pose,
     wrist_center,
 )
-from softgrasp.model.clearance import START_TOLERANCE, clearing_displacement, refuse_overlaps
-from softgrasp.model.compile import compiled, put_object, set_statistics, statistics_are_known
+from softgrasp.model.clearance import (
+    START_TOLERANCE,
+    Overlap,
+    hand_overlap,
+    refuse_hand_overlap,
+    refuse_overlaps,
+)
+from softgrasp.model.compile import compiled, statistics_are_known
 from softgrasp.model.contact_pairs import (
     ContactGroup,
     Pair,
@@ -44,7 +50,6 @@ from softgrasp.model.contact_pairs import (
     pair_parameters,
     penetration,
     self_pairs,
-    set_pairs,
     with_objects,
     with_surroundings,
 )
@@ -53,19 +58,26 @@ from softgrasp.model.deformable import add_deformable, full_size
 from softgrasp.model.effective_mass import closing_postures
 from softgrasp.model.hand import settle, silence
 from softgrasp.model.hand_carrier import carrier_model
-from softgrasp.model.object import add_body, add_object, density_guess, is_usual, mean_density
+from softgrasp.model.names import scene_label
+from softgrasp.model.object import add_object, density_guess, is_usual, mean_density
 from softgrasp.model.placement import (
     PlacedItem,
     add_surroundings,
     lowest_surrounding,
-    on_its_table,
     placed_items,
     shows_floor_as_table,
 )
 from softgrasp.model.soft_finger import damp_as_described, warn_of_damping
-from softgrasp.model.timestep import fine_timesteps, resolved_contact, resolved_timestep
-from softgrasp.model.visual import FLOOR_GAP, FLOOR_NAME, add_visuals
-from softgrasp.model.weak_servos import with_sufficient_closure
+from softgrasp.model.templates import (
+    COMPILER_LIMITS,
+    TEMPLATES,
+    ObjectAlone,
+    SelfPairs,
+    Template,
+    template_key,
+)
+from softgrasp.model.timestep import fine_timesteps, resolved_contact
+from softgrasp.model.visual import FLOOR_GAP, add_visuals
 
 INTEGRATORS = {
     "discrete": mujoco.mjtIntegrator.mjINT_DISCRETE,
@@ -88,8 +100,7 @@ class FineStep(NamedTuple):
 class BuiltScene(NamedTuple):
     """Spec and compiled model of a scene, with further data for its simulation."""
 
-    scene: GraspScene
-    """The scene with the object clear of the hand."""
+    resolved: ResolvedScene
     make_spec: Callable[[], mujoco.MjSpec]
     """Returns the spec, always the same one."""
     model: mujoco.MjModel
@@ -109,117 +120,161 @@ class BuiltScene(NamedTuple):
     """Time steps after a contact has begun or ended, the shortest first."""
 
     @property
+    def scene(self) -> GraspScene:
+        """The scene, all of whose values are concrete."""
+        return self.resolved.scene
+
+    @property
     def spec(self) -> mujoco.MjSpec:
         """The scene as a spec; made when it is first read where the model is a changed one."""
         return self.make_spec()
 
 
-def compile_model(scene: GraspScene) -> mujoco.MjModel:
-    """Compile a scene to an ``mjModel`` with converted contacts; keyframe 0 is the start state.
+class Assembled:
+    """A scene compiled without contacts, in its start state."""
+
+    def __init__(self, scene: GraspScene, timestep: float, *, fresh: bool = False) -> None:
+        """Compile hand, objects and surroundings, or change the model of a like scene.
+
+        Args:
+            scene: A scene whose tables have heights.
+            timestep: Time step of the model [s].
+            fresh: Whether it is compiled from its spec, whatever was compiled before.
+        """
+        self.scene, self.timestep, self.fresh = scene, timestep, fresh
+        self.key = None if fresh else template_key(scene, timestep)
+        self.template = None if fresh else TEMPLATES.kept.get(self.key)
+        self.alone: ObjectAlone | None = None
+        if self.template is not None:
+            self.alone = ObjectAlone.of(scene, self.template.limits)
+            if not self.alone.fits(self.template.model):
+                self.template = None
+        self.spec: mujoco.MjSpec | None = None
+        if self.template is None or self.alone is None:
+            self.spec, self.bodies = _without_contacts(scene, timestep)
+            self.model = compiled(self.spec, scene_label(scene))
+        else:
+            self.bodies, self.model = list(self.template.bodies), self.template.bare
+            self.alone.put_into(self.model, self.template.data)
+        self.start = _position(self.model, scene, start_targets(scene))
+        self.home = _position(self.model, scene, home_targets(scene))
+        reused = None if self.template is None else self.template.data
+        self.data = _state_at(self.model, self.start, reused)
+        """State at the start."""
+
+    @cached_property
+    def overlap(self) -> Overlap | None:
+        """Deepest overlap of the hand with object or table at the start; None where it is clear."""
+        if self.scene.object.elasticity is not None:
+            return None
+        return hand_overlap(self.model, self.data, self.scene)
+
+    @cached_property
+    def home_overlap(self) -> Overlap | None:
+        """The same at the home pose of the hand, where an approach ends."""
+        if self.scene.object.elasticity is not None or (self.start == self.home).all():
+            return None
+        return hand_overlap(self.model, _state_at(self.model, self.home), self.scene)
+
+
+def assemble(scene: GraspScene, timestep: float) -> Assembled:
+    """Compile a scene without contacts; ``build`` uses it where it is asked for the same next."""
+    LAST.assembled = Assembled(scene, timestep)
+    return LAST.assembled
+
+
+class _Last(threading.local):
+    """The last assembled scene of a thread, which alone has its state in a shared template."""
+
+    assembled: Assembled | None = None
+
+
+LAST = _Last()
+
+
+def build(resolved: ResolvedScene) -> BuiltScene:
+    """Check and compile a resolved scene; neither searches nor simulates.
+
+    A scene that differs from one of the last ones in the numbers of object and contact only is made
+    from its compiled model.
 
     Raises:
-        BuildError: The object starts inside the hand, or the time step is too large for the
-            contact.
+        BuildError: Bodies overlap at the start, or the time step is too large for the contact.
     """
-    return build(scene).model
+    scene, timestep, last = resolved.scene, resolved.timestep, LAST.assembled
+    known = last is not None and last.scene is scene and last.timestep == timestep
+    assembled = last if known and last is not None else Assembled(scene, timestep)
+    LAST.assembled = None
+    return _built(resolved, assembled)
 
 
-def build_spec(scene: GraspScene) -> mujoco.MjSpec:
-    """Build the ``MjSpec`` of a scene, to be changed or attached; errors as ``compile_model``."""
-    return build(scene).spec
-
-
-def to_mjcf(scene: GraspScene) -> str:
-    """Return a scene as MJCF text; errors as ``compile_model``."""
-    return str(build(scene).spec.to_xml())
-
-
-def build(scene: GraspScene) -> BuiltScene:
-    """Assemble, check and compile a scene; errors as ``compile_model``.
-
-    An object without a specified position that would start inside the hand at the grasp centre is
-    moved away from the palm, with a warning. Other overlaps are rejected. A scene that differs from
-    one of the last ones in the numbers of object and contact only is made from its compiled model.
-    """
-    return _build(scene, _TEMPLATES.kept)
-
-
-def _build(scene: GraspScene, templates: dict[Hashable, _Template] | None) -> BuiltScene:
-    """Build a scene, from a template where there is one; without templates from its spec."""
-    requested = with_sufficient_closure(with_carried_pose(scene))
-    if scene.preset.per_object or scene.adapt_grasp:
-        from softgrasp.model.object_grasp import fitted  # loads meshes
-
-        requested = fitted(requested)
-    deformable = scene.object.elasticity is not None
-    scene = _at_rigid_start(requested) if deformable else on_its_table(requested)
-    timestep = resolved_timestep(scene)
-    key = _template_key(scene, timestep) if templates is not None else None
-    template = None if templates is None else templates.get(key)
-    alone = None if template is None else _ObjectAlone.of(scene, template.limits)
-    if template is None or alone is None or not alone.fits(template.model):
-        template = None
-        spec, bodies = _without_contacts(scene, timestep)
-        bare = compiled(spec, _label(scene))
-    else:
-        spec, bodies, bare = None, list(template.bodies), template.bare
-        alone.put_into(bare, template.data)
-    start = _position(bare, scene, start_targets(scene))
-    home = _position(bare, scene, home_targets(scene))
-    data = _state_at(bare, start, None if template is None else template.data)
-    if not deformable:
-        displacement = clearing_displacement(bare, data, requested)
-        if displacement is None and requested.object_position is None and (start != home).any():
-            # a default position has to be clear at the home pose of the hand too
-            displacement = clearing_displacement(bare, _state_at(bare, home), requested)
-        if displacement is not None:
-            position = np.array(placed_items(scene)[0].pose.position) + displacement
-            moved = requested.replace(object_position=tuple(position.tolist()))
-            return _build(moved, templates)
-    refuse_overlaps(bare, data, scene)
+def _built(resolved: ResolvedScene, assembled: Assembled) -> BuiltScene:
+    """Add contacts, key frame and visual elements to an assembled scene."""
+    scene, timestep, template = resolved.scene, resolved.timestep, assembled.template
+    bare, spec, bodies = assembled.model, assembled.spec, assembled.bodies
+    refuse_hand_overlap(scene, assembled.overlap)
+    refuse_overlaps(bare, assembled.data, scene)
     _warn_of_units(scene)
     if scene.integrator == "discrete":
         warn_of_damping(scene.hand, timestep)
-    itself = _self_pairs(bare, data, scene) if template is None else template.self_pairs
+    itself = template.self_pairs if template else _self_pairs(bare, assembled.data, scene)
     itself.warn()
     fine_steps = fine_timesteps(scene, timestep, _mobility(bare, bodies))
-    contacts = _contacts(bare, itself.pairs, scene, home, fine_steps)
+    contacts = _contacts(bare, itself.pairs, scene, assembled.home, fine_steps)
     floor_height = _floor_height(scene, bare)
-    contact = resolved_contact(scene.requested_contact, timestep)
-    if template is None or alone is None or not template.has(contacts.parameters):
-        if spec is None:
-            return _build(requested, None)
-        spec.add_key(name=names.START, qpos=start.tolist(), ctrl=start_targets(scene))
-        add_pairs(spec, contacts.parameters)
-        if scene.hand.model is not None:
-            silence(spec, bodies)
-        add_visuals(spec, floor_height)
-        model = compiled(spec, _label(scene))
-        make_spec: Callable[[], mujoco.MjSpec] = partial(_same, spec)
-        if templates is not None and key is not None and statistics_are_known(model):
-            while len(templates) >= MAX_TEMPLATES:
-                del templates[next(iter(templates))]
-            limits = {name: getattr(spec.compiler, name) for name in COMPILER_LIMITS}
-            pairs = {one.pair: model.pair(one.pair.name).id for one in contacts.parameters}
-            states = mujoco.MjData(bare), mujoco.MjData(model)
-            templates[key] = _Template(
-                bare, states[0], copy(model), bodies, itself, limits, pairs, states[1]
-            )
+    if template is not None and template.has(contacts.parameters) and assembled.alone is not None:
+        model = template.model_of(
+            assembled.alone, contacts.parameters, assembled.start, floor_height
+        )
+        make_spec: Callable[[], mujoco.MjSpec] = cache(partial(_fresh_spec, resolved))
+    elif spec is None:
+        return _built(resolved, Assembled(scene, timestep, fresh=True))
     else:
-        model = template.model_of(alone, contacts.parameters, start, floor_height)
-        make_spec = cache(partial(_fresh_spec, scene))
+        model = _completed(assembled, spec, contacts.parameters, floor_height)
+        make_spec = partial(_same, spec)
+        if assembled.key is not None and statistics_are_known(model):
+            TEMPLATES.keep(assembled.key, _template(assembled, spec, model, contacts, itself))
     return BuiltScene(
-        scene,
+        resolved,
         make_spec,
         model,
         bodies,
-        contact,
+        resolved_contact(scene.requested_contact, timestep),
         contacts.stiffness,
         contacts.switching,
         model.pair_solref.copy(),
         model.actuator_biasprm.copy(),
         tuple(_fine_steps(model, contacts.parameters, fine_steps)),
     )
+
+
+def _completed(
+    assembled: Assembled, spec: mujoco.MjSpec, parameters: list[PairParameters], height: float
+) -> mujoco.MjModel:
+    """Compile the whole scene with the floor at a height [m]."""
+    scene = assembled.scene
+    start = assembled.start.tolist()
+    spec.add_key(name=names.START, qpos=start, ctrl=start_targets(scene))
+    add_pairs(spec, parameters)
+    if scene.hand.model is not None:
+        silence(spec, assembled.bodies)
+    add_visuals(spec, height)
+    return compiled(spec, scene_label(scene))
+
+
+def _template(
+    assembled: Assembled,
+    spec: mujoco.MjSpec,
+    model: mujoco.MjModel,
+    contacts: _Contacts,
+    itself: SelfPairs,
+) -> Template:
+    """Return the compiled models as a template for like scenes."""
+    limits = {name: getattr(spec.compiler, name) for name in COMPILER_LIMITS}
+    pairs = {one.pair: model.pair(one.pair.name).id for one in contacts.parameters}
+    bare, bodies = assembled.model, assembled.bodies
+    states = mujoco.MjData(bare), mujoco.MjData(model)
+    return Template(bare, states[0], copy(model), bodies, itself, limits, pairs, states[1])
 
 
 def _mobility(bare: mujoco.MjModel, bodies: list[str]) -> float:
@@ -243,155 +298,12 @@ def _same(spec: mujoco.MjSpec) -> mujoco.MjSpec:
     return spec
 
 
-def _fresh_spec(scene: GraspScene) -> mujoco.MjSpec:
+def _fresh_spec(resolved: ResolvedScene) -> mujoco.MjSpec:
     """Return the spec of a scene that was built already, whose warnings are known."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return _build(scene, None).spec
-
-
-# Templates
-
-
-MAX_TEMPLATES = 4
-"""Number of compiled models that are kept to be changed."""
-PATCHED = ("object", "contact", "object_position", "object_euler", "seed", "source")
-"""Fields of a scene whose values are written into a compiled model, or are not in it."""
-PATCHED_OF_OBJECT = ("shape", "mass", "density", "material", "source")
-"""The same of its object."""
-COMPILER_LIMITS = ("boundmass", "boundinertia", "balanceinertia")
-"""Settings of the compiler that change masses."""
-INERTIAL = {
-    int(mujoco.mjtSameFrame.mjSAMEFRAME_INERTIA),
-    int(mujoco.mjtSameFrame.mjSAMEFRAME_INERTIAROT),
-}
-"""Marks of geoms in the frame of their body's inertia."""
-PRIMITIVES = (Sphere, Cuboid, Cylinder, Capsule, Ellipsoid)
-
-
-class _Templates(threading.local):
-    """Compiled models of a thread, by what they have in common with the scenes they serve."""
-
-    def __init__(self) -> None:
-        self.kept: dict[Hashable, _Template] = {}
-
-
-_TEMPLATES = _Templates()
-
-
-def _template_key(scene: GraspScene, timestep: float) -> Hashable:
-    """Return all that a model depends on besides the patched numbers; None for a fresh build.
-
-    Fresh are scenes with surroundings or further objects, whose contacts and heights depend on the
-    object, and objects that do not move freely.
-    """
-    described = scene.object
-    if scene.objects or scene.surroundings or described.elasticity is not None:
-        return None
-    if scene.object_mount != "free":
-        return None
-    kind: Hashable = described.shape
-    if isinstance(described.shape, PRIMITIVES):
-        kind = type(described.shape)
-    other = [n for n in type(described).model_fields if n not in PATCHED_OF_OBJECT]
-    fields = [n for n in type(scene).model_fields if n not in PATCHED]
-    values = (*(getattr(described, n) for n in other), *(getattr(scene, n) for n in fields))
-    return (timestep, kind, *values, scene.requested_contact.converted)
-
-
-class _ObjectAlone(NamedTuple):
-    """The object of a scene compiled alone, to be written into compiled models."""
-
-    model: mujoco.MjModel
-    geoms: list[str]
-    """Names of its geoms; none where they are those of the template."""
-
-    @classmethod
-    def of(cls, scene: GraspScene, limits: Mapping[str, Any]) -> _ObjectAlone:
-        """Compile the object of a scene with limits of the compiler."""
-        spec, placed = mujoco.MjSpec(), placed_items(scene)[0]
-        for name, value in limits.items():
-            setattr(spec.compiler, name, value)
-        if isinstance(placed.object.shape, PRIMITIVES):
-            geoms = add_object(spec, placed.object, placed.pose, placed.mount, placed.body)
-            return cls(compiled(spec, _label(scene)), geoms)
-        add_body(spec, placed.object, placed.pose, placed.body)
-        return cls(compiled(spec, _label(scene)), [])
-
-    def fits(self, model: mujoco.MjModel) -> bool:
-        """Return whether a model with it has the same structure, which depends on its frames."""
-        body, its = (m.body(names.OBJECT).id for m in (model, self.model))
-        if model.body_bvhnum[body] or model.body_simple[body] != self.model.body_simple[its]:
-            return False
-        if model.body_sameframe[body] != self.model.body_sameframe[its]:
-            return False
-        if not self.geoms:  # none of its geoms is in the frame of the inertia, which may rotate
-            frames = model.geom_sameframe[model.geom_bodyid == body].tolist()
-            return not INERTIAL & {*frames}
-        frames = [m.geom(g).sameframe[0] for g in self.geoms for m in (model, self.model)]
-        return bool(frames[::2] == frames[1::2])
-
-    def put_into(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
-        """Write the object into a model, with a state of it."""
-        put_object(model, data, self.model, names.OBJECT, self.geoms)
-
-
-class _SelfPairs(NamedTuple):
-    """Pairs of the hand with itself, and the warning about those that overlap."""
-
-    pairs: list[Pair]
-    warning: str
-
-    def warn(self) -> None:
-        """Repeat the warning."""
-        if self.warning:
-            warnings.warn(self.warning, SoftgraspWarning, stacklevel=3)
-
-
-class _Template(NamedTuple):
-    """Compiled models of a scene, changed to those of scenes that differ in numbers only."""
-
-    bare: mujoco.MjModel
-    """Without contact pairs; changed by every use."""
-    data: mujoco.MjData
-    """State of it."""
-    model: mujoco.MjModel
-    """The whole scene, not changed."""
-    bodies: list[str]
-    self_pairs: _SelfPairs
-    limits: dict[str, Any]
-    """``COMPILER_LIMITS`` of its spec, which may be those of an imported hand."""
-    pairs: dict[Pair, int]
-    """Indices of the contact pairs in the whole scene."""
-    state: mujoco.MjData
-    """State of the whole scene."""
-
-    def has(self, parameters: list[PairParameters]) -> bool:
-        """Whether the model has the same pairs."""
-        return self.pairs.keys() == {one.pair for one in parameters}
-
-    def model_of(
-        self,
-        alone: _ObjectAlone,
-        parameters: list[PairParameters],
-        start: Array,
-        floor_height: float,
-    ) -> mujoco.MjModel:
-        """Return the model of a scene, equal bit for bit to one compiled from its spec.
-
-        Args:
-            alone: Its object.
-            parameters: All pairs.
-            start: ``qpos`` at the start, (nq,).
-            floor_height: World z of the floor [m].
-        """
-        model = copy(self.model)
-        set_pairs(model, parameters, [self.pairs[one.pair] for one in parameters])
-        model.geom_pos[model.geom(FLOOR_NAME).id, 2] = floor_height
-        alone.put_into(model, self.state)
-        set_statistics(model, self.state)
-        model.key_qpos[0] = start
-        return model
+        assembled = Assembled(resolved.scene, resolved.timestep, fresh=True)
+        return _built(resolved, assembled).spec
 
 
 # Parts of a scene
@@ -415,13 +327,6 @@ def _without_contacts(scene: GraspScene, timestep: float) -> tuple[mujoco.MjSpec
     return spec, bodies
 
 
-def _label(scene: GraspScene) -> str:
-    """Return hand and object names for messages of the compiler."""
-    placed = (scene.object, *(placed.object for placed in scene.objects))
-    objects = " and ".join(described.name for described in placed)
-    return f"{scene.hand.name} with {objects}"
-
-
 def _carrier_key(scene: GraspScene) -> tuple[Any, ...]:
     """Return the arguments of ``carried_hand``, which determine the hand and its carrier."""
     hand = (scene.mechanism, scene.hand_pose, scene.actuation)
@@ -436,12 +341,6 @@ def _add_rigid(spec: mujoco.MjSpec, placed: PlacedItem) -> list[str]:
     if placed.object.elasticity is not None:
         return []
     return add_object(spec, placed.object, placed.pose, placed.mount, placed.body)
-
-
-def _at_rigid_start(scene: GraspScene) -> GraspScene:
-    """Return the scene with a deformable object at the clear position of a rigid one."""
-    rigid = build(scene.replace(object=scene.object.replace(elasticity=None))).scene
-    return scene.replace(object_position=rigid.object_position, surroundings=rigid.surroundings)
 
 
 class _Contacts(NamedTuple):
@@ -486,10 +385,10 @@ def _contacts(
     return contacts
 
 
-def _self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -> _SelfPairs:
+def _self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -> SelfPairs:
     """Return the self-contact pairs of the hand that do not overlap at the start."""
     if not scene.self_contact:
-        return _SelfPairs([], "")
+        return SelfPairs([], "")
     if scene.hand.model is not None:
         pairs = model_pairs(model)
     else:
@@ -499,14 +398,14 @@ def _self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -
     depths = {pair: penetration(model, data, pair) for pair in pairs}
     overlapping = [pair for pair, depth in depths.items() if depth > START_TOLERANCE]
     if not overlapping:
-        return _SelfPairs(pairs, "")
+        return SelfPairs(pairs, "")
     deepest = max(overlapping, key=lambda pair: depths[pair])
     message = (
         f"hand '{scene.hand.name}': {len(overlapping)} pairs of its bodies overlap in the "
         f"start posture, the deepest {deepest.first} and {deepest.second} by "
         f"{depths[deepest] * 1e3:.2f} mm; they will not touch each other"
     )
-    return _SelfPairs([pair for pair in depths if pair not in overlapping], message)
+    return SelfPairs([pair for pair in depths if pair not in overlapping], message)
 
 
 def _warn_of_units(scene: GraspScene) -> None:

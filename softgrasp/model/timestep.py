@@ -16,6 +16,7 @@ from scipy.linalg import eigh
 
 from softgrasp.description.arm import HandCarrier
 from softgrasp.description.contact import Contact
+from softgrasp.description.resolved import ResolvedScene
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, SoftgraspWarning
 from softgrasp.mechanics.transforms import Array
@@ -67,6 +68,11 @@ def resolved_timestep(scene: GraspScene) -> float:
             f"{scene.control_period:g} s, found {scene.timestep:g} s; {remedy} control_period"
         )
     return scene.timestep
+
+
+def as_resolved(scene: GraspScene) -> ResolvedScene:
+    """Return a scene whose values are concrete already, such as that of a result, as resolved."""
+    return ResolvedScene(scene, scene, resolved_timestep(scene))
 
 
 def fine_timesteps(scene: GraspScene, timestep: float, mobility: float) -> tuple[float, ...]:

@@ -7,14 +7,11 @@ page by page; for a grasp of a second that costs more than its controller.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 import mujoco
 
-from softgrasp.description.scene import GraspScene
-from softgrasp.extensions import ENGINES, load
 from softgrasp.model.compile import sizes_of
 from softgrasp.sim.control_state import ROWS, Recording
 
@@ -64,32 +61,6 @@ def has_diverged(data: mujoco.MjData) -> bool:
     """Whether MuJoCo has reported an invalid position, velocity or acceleration."""
     numbers = data.warning.number.tolist()
     return any(numbers[kind] > 0 for kind in UNUSABLE)
-
-
-class ExternalEngine(Protocol):
-    """Properties of an engine besides MuJoCo."""
-
-    @property
-    def version(self) -> Callable[[], str]:
-        """Function that returns the version; raises BackendUnavailable if it is not installed."""
-
-    @property
-    def shortest_step(self) -> float:
-        """Shortest time step that the engine accepts [s]."""
-
-    @property
-    def constraint_softness(self) -> float | None:
-        """Constraint force mixing (CFM) of its world [m/(N·s)]; None where it has none."""
-
-    @property
-    def require_supported(self) -> Callable[[GraspScene], None]:
-        """Function that raises BuildError for a scene with features that the engine lacks."""
-
-
-def external_engine(name: str) -> ExternalEngine:
-    """Return an external engine by name, one of ``extensions.ENGINES``."""
-    engine: ExternalEngine = load(ENGINES[name])()
-    return engine
 
 
 class Workspace:

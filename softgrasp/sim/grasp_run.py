@@ -92,6 +92,8 @@ class ClosureRun:
         """Whether the run came to its end: neither diverged nor interrupted."""
         self.refusal = ""
         """Why the hand cannot close, where it was not moved; else empty."""
+        self.remarks: tuple[str, ...] = ()
+        """What the engine notes about the run, besides its warnings."""
         self.hold_from: int | None = None
         """Row at which the hold test, or the lift, began: the end of the closure."""
         self.phases: list[PhaseRows] = []

@@ -115,6 +115,8 @@ class FinishedRun(Protocol):
     """Why the hand cannot close, where it was not moved; else empty."""
     finished: bool
     """Whether it came to its end: neither diverged nor interrupted."""
+    remarks: tuple[str, ...]
+    """What the engine notes about the run, besides its warnings."""
     sensing: Sensing | None
     """Its sensors; None without sensors."""
     hold_from: int | None

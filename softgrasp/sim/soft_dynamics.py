@@ -33,14 +33,14 @@ from softgrasp.errors import (
     SimulationError,
     did_you_mean,
 )
-from softgrasp.extensions import RELEASES, load
 from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.compile import compiled
 from softgrasp.model.names import finger_joint_names
 from softgrasp.model.shapes import set_inertia
 from softgrasp.model.soft_finger import TIP, finger_model, finger_spec
-from softgrasp.sim.engine import caught_warnings, external_engine
+from softgrasp.sim.engine import caught_warnings
+from softgrasp.sim.engines import ReleaseEngine, engine_named
 from softgrasp.sim.run_record import EngineRecord
 from softgrasp.sim.soft_statics import damped_finger, loaded_shape
 
@@ -344,19 +344,18 @@ def _simulated(
     sample_period: float,
     samples: int,
 ) -> tuple[Array, EngineRecord]:
-    if backend not in RELEASES:
-        hint = did_you_mean(backend, RELEASES)
-        raise BackendUnavailable(f"no backend '{backend}' for releases; {hint}")
-    angles: Array = load(RELEASES[backend])(
-        finger, start, backend, timestep, sample_period, samples
-    )
+    engine = engine_named(backend)
+    if not isinstance(engine, ReleaseEngine):
+        raise BackendUnavailable(
+            f"backend '{backend}' has no releases of fingers; expected mujoco, ode or webots"
+        )
+    angles = engine.release(finger, start, timestep, sample_period, samples)
     if angles.shape != (samples, len(finger.joints)):
         raise SimulationError(
             f"{backend}: expected {samples} samples of {len(finger.joints)} joints, found an array "
             f"of shape {angles.shape}"
         )
-    version = external_engine(backend).version()
-    return angles, EngineRecord(backend, version, "dWorldStep of ODE", timestep)
+    return angles, EngineRecord(backend, engine.version(), "dWorldStep of ODE", timestep)
 
 
 @dataclass(frozen=True)

@@ -47,9 +47,8 @@ from softgrasp.io.object import objects_in
 from softgrasp.io.yaml_files import YamlFile
 from softgrasp.model.grasp_geometry import geom_vertices
 from softgrasp.model.object import default_grasp
-from softgrasp.model.scene import build
 from softgrasp.model.shapes import width
-from softgrasp.pipeline import simulate
+from softgrasp.pipeline import compile_scene, simulate
 from softgrasp.rendering.keyframes import Playback
 from softgrasp.rendering.video import framing, render_key_frames, write_png
 from softgrasp.sweeps.executors import follow_parent
@@ -350,7 +349,7 @@ def hand_opening(scene: GraspScene) -> float | None:
     small = GraspObject(name="none", shape=Sphere(radius=1e-3), mass=1e-3)
     away = scene.replace(object=small, object_position=(0.0, 0.0, 5.0), success=None)
     try:
-        built = build(away)
+        built = compile_scene(away)
     except SoftgraspError:
         return None
     model = built.model

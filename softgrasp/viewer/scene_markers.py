@@ -26,8 +26,8 @@ from softgrasp.mechanics.transforms import Array, quaternion_of
 from softgrasp.model import names
 from softgrasp.model.compile import compiled
 from softgrasp.model.hand import build_hand_spec, settle
-from softgrasp.model.scene import compile_model
 from softgrasp.model.visual import CONTACT_RGBA
+from softgrasp.pipeline import compile_model
 from softgrasp.rendering.camera import (
     SHOWN_GROUPS,
     Camera,

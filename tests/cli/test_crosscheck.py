@@ -11,9 +11,11 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.errors import BackendUnavailable
-from softgrasp.pipeline import BACKENDS, run_mujoco
+from softgrasp.extensions import ENGINES
+from softgrasp.sim.engines import MujocoEngine
 from tests.conftest import Run, files_in
 from tests.sim.engines import require_engine
+from tests.support.engines import ChangedEngine
 from tests.support.scenes import diverging
 
 WORDS = ("--backends", "mujoco,twin", "--quick")
@@ -22,7 +24,7 @@ WORDS = ("--backends", "mujoco,twin", "--quick")
 @pytest.fixture(autouse=True)
 def twin(monkeypatch: pytest.MonkeyPatch) -> None:
     """MuJoCo under another name."""
-    monkeypatch.setitem(BACKENDS, "twin", run_mujoco)
+    monkeypatch.setitem(ENGINES, "twin", MujocoEngine)
 
 
 def test_engines_that_agree_end_with_0(run: Run, tmp_path: Path) -> None:
@@ -50,9 +52,9 @@ def test_a_difference_beyond_tolerance_ends_with_1(
 ) -> None:
     slippery = sg.Contact(stiffness=2e4, static_friction=0.3)
     monkeypatch.setitem(
-        BACKENDS,
+        ENGINES,
         "twin",
-        lambda scene, update, _: run_mujoco(scene.replace(contact=slippery), update),
+        lambda: ChangedEngine(lambda scene: scene.replace(contact=slippery)),
     )
     words = ("crosscheck", "four_finger_askew", *WORDS, "--out", "out")
     ran = run(*words)

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 import softgrasp as sg
+from softgrasp.extensions import ENGINES
 from softgrasp.mechanics.transforms import Array
-from softgrasp.pipeline import BACKENDS, run_mujoco
 from softgrasp.sim import soft_dynamics
+from softgrasp.sim.engines import MujocoEngine
 from tests.conftest import Run, files_in
 
 NUMBERS = {
@@ -108,7 +109,7 @@ def test_a_directory_without_a_result_is_refused(run: Run, tmp_path: Path) -> No
 def test_the_page_of_a_comparison_is_written_from_its_files(
     subject: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(BACKENDS, "twin", run_mujoco)
+    monkeypatch.setitem(ENGINES, "twin", MujocoEngine)
     monkeypatch.setattr(soft_dynamics, "_simulated", _in_mujoco)
     words = ("crosscheck", subject, "--backends", "mujoco,twin", "--quick", "--out", "out")
     assert run(*words).code == 0

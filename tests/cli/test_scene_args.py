@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from tests.model.test_object_grasp import hand_text
 
 import softgrasp as sg
 from softgrasp import assets
@@ -20,9 +21,8 @@ from softgrasp.cli.scene_args import SENSORS, scene_of
 from softgrasp.cli.sweep import plan_of
 from softgrasp.description.closure import CLOSURES
 from softgrasp.errors import DescriptionError
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from tests.conftest import QUICK, Run
-from tests.model.test_object_grasp import hand_text
 
 
 def test_scene_options_of_a_verb_come_from_the_table() -> None:
@@ -464,12 +464,12 @@ def test_a_sweep_of_the_same_words_has_the_grasp_of_these_words(tmp_path: Path) 
     file = tmp_path / "hand.xml"
     file.write_text(hand_text())
     alone = scene_of(str(file), "sphere", SceneOptions(hold=True), adapt=True)
-    chosen = build(alone).scene
+    chosen = compile_scene(alone).scene
     assert chosen.preset != alone.preset  # computed for the object
     scene = planned(str(file), "contact.damping=300,310")
     assert (scene.preset, scene.grasp, scene.adapt_grasp) == (chosen.preset, chosen.grasp, False)
     assert not scene.preset.per_object  # no row searches again
     heavy = alone.replace(object=alone.object.weighing(density=2000))
     varied = planned(str(file), "object.density=100:2000:3")
-    assert varied.preset == build(heavy).scene.preset
+    assert varied.preset == compile_scene(heavy).scene.preset
     assert varied.object == alone.object

@@ -10,9 +10,10 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.comparison.files import arrays
+from softgrasp.extensions import ENGINES
 from softgrasp.mechanics.transforms import Array
-from softgrasp.pipeline import BACKENDS, run_mujoco
 from softgrasp.sim import soft_dynamics
+from softgrasp.sim.engines import MujocoEngine
 
 RELEASE = [
     "static_pose", "trajectory", "without_hk", "frequency", "damping_ratio", "settling_time",
@@ -35,7 +36,7 @@ def twin(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             return angles, engine._replace(name=backend, version="made up")
 
         monkeypatch.setattr(soft_dynamics, "_simulated", message)
-        monkeypatch.setitem(BACKENDS, "twin", run_mujoco)
+        monkeypatch.setitem(ENGINES, "twin", MujocoEngine)
 
     return make
 

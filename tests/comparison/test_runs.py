@@ -10,10 +10,10 @@ import pytest
 import softgrasp as sg
 from softgrasp.comparison.files import document
 from softgrasp.comparison.runs import FACTORS, SELF_CONTACT_NOTE
-from softgrasp.pipeline import BACKENDS, run_mujoco
+from softgrasp.extensions import ENGINES
+from tests.support.engines import Change, ChangedEngine
 from tests.support.scenes import pinch
 
-Change = Callable[[sg.GraspScene], sg.GraspScene]
 Twin = Callable[[Change], None]
 
 
@@ -22,9 +22,7 @@ def twin(monkeypatch: pytest.MonkeyPatch) -> Twin:
     """Makes a second engine: MuJoCo with a change of the scene."""
 
     def make(change: Change) -> None:
-        monkeypatch.setitem(
-            BACKENDS, "twin", lambda scene, update, _: run_mujoco(change(scene), update)
-        )
+        monkeypatch.setitem(ENGINES, "twin", lambda: ChangedEngine(change))
 
     return make
 

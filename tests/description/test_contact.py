@@ -34,7 +34,7 @@ VALUES: dict[str, Any] = {
     "native": st.builds(NativeLaw, timeconst=st.floats(1e-3, 0.1)),
 }
 FRICTION = {"static_friction": st.floats(0.5, 1.0), "dynamic_friction": st.floats(0.0, 0.5)}
-SOURCES: tuple[Source, ...] = ("pair", "scene", "hand", "material")
+SOURCES: tuple[Source, ...] = ("pair", "said", "hand file", "material")
 OVERRIDES = st.builds(
     ContactOverride, **{name: st.none() | value for name, value in (VALUES | FRICTION).items()}
 )
@@ -128,5 +128,7 @@ def test_a_contact_specifies_the_fields_that_it_was_made_with() -> None:
     scene = scene_with_three_frictions().replace(contact=Contact(damping=250.0))
     assert scene.contact.specified == {"damping": 250.0}
     assert scene.replace(contact=None).contact == ContactOverride()
-    whole = Contact().replace(damping=250.0)
-    assert scene.replace(contact=whole).contact_of(1).static_friction == 0.5
+    later = Contact().replace(damping=250.0)
+    assert scene.replace(contact=later).contact == scene.contact
+    whole = scene.requested_contact.replace(damping=250.0)  # a merged contact states everything
+    assert scene.replace(contact=whole).contact_of(1).static_friction == 0.9

@@ -14,7 +14,7 @@ import pytest
 import softgrasp as sg
 from softgrasp import envs
 from softgrasp.mechanics.transforms import relative_quaternions
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.control_state import ClosureLayout, closure_layout
 from softgrasp.sim.debounced_closing import free_actuators
 from tests.support.scenes import pinch
@@ -43,7 +43,7 @@ def on_a_table() -> sg.GraspScene:
 
 @lru_cache
 def layout_of(scene: sg.GraspScene) -> ClosureLayout:
-    return closure_layout(build(scene))
+    return closure_layout(compile_scene(scene))
 
 
 def closes(env: Any) -> np.ndarray:

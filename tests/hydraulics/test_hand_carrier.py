@@ -13,7 +13,7 @@ from softgrasp.evaluation.analysis import hand_pose_at
 from softgrasp.hydraulics.hand_carrier import carrier_rest
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from tests.hydraulics.arms import one_section, with_sections
 
 STIFF = one_section().sections[0].bending_stiffness * 400.0
@@ -34,7 +34,7 @@ def scene(arm: sg.hydraulics.HydraulicCarrier, **changes: object) -> sg.GraspSce
 
 
 def at_start(requested: sg.GraspScene) -> tuple[mujoco.MjModel, mujoco.MjData]:
-    model = build(requested).model
+    model = compile_scene(requested).model
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_forward(model, data)
@@ -130,15 +130,15 @@ def test_an_arm_that_would_fall_is_refused() -> None:
     with pytest.raises(
         sg.BuildError, match="arm: expected a rest of hydraulic_two_section that la"
     ):
-        build(scene(upright))
+        compile_scene(scene(upright))
 
 
 def test_the_step_is_one_that_its_springs_bear() -> None:
     requested = scene(carrier(base=HANGING))
-    assert build(requested).model.opt.timestep <= 2e-4
-    assert build(requested).model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    assert compile_scene(requested).model.opt.timestep <= 2e-4
+    assert compile_scene(requested).model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     with pytest.raises(sg.BuildError, match=r"timestep: expected at most .* 4 cells a section"):
-        build(requested.replace(timestep=1e-3))
+        compile_scene(requested.replace(timestep=1e-3))
 
 
 def test_what_a_hydraulic_arm_cannot_do_is_reported() -> None:

@@ -14,7 +14,7 @@ from softgrasp.backends.webots.world import hand_world
 from softgrasp.mechanics.hand_kinematics import link_frames
 from softgrasp.mechanics.transforms import transform
 from softgrasp.model.hand import settle
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from tests.support.mjcf_hands import ALLEGRO, LOOP, MOTORS, TENDON, WRIST, written
 from tests.support.outside import outside_file
 
@@ -49,7 +49,7 @@ def own_joints(own: mujoco.MjModel) -> list[int]:
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_body_poses_are_those_of_the_file(file: Path, hand: sg.Hand) -> None:
     prefix = hand.model.prefix
-    own, built = mujoco.MjModel.from_xml_path(str(file)), build(scene_of(hand)).model
+    own, built = mujoco.MjModel.from_xml_path(str(file)), compile_scene(scene_of(hand)).model
     ours, theirs = mujoco.MjData(built), mujoco.MjData(own)
     frame = transform(hand.model.pose.position, hand.model.pose.quaternion)
     random = np.random.default_rng(1)
@@ -76,7 +76,7 @@ def test_masses_actuators_tendons_and_equalities_are_those_of_the_file(
     file: Path, hand: sg.Hand
 ) -> None:
     prefix = hand.model.prefix
-    own, built = mujoco.MjModel.from_xml_path(str(file)), build(scene_of(hand)).model
+    own, built = mujoco.MjModel.from_xml_path(str(file)), compile_scene(scene_of(hand)).model
     for body in range(1, own.nbody):
         result = built.body(prefix + own.body(body).name)
         assert result.mass[0] == own.body_mass[body]
@@ -99,7 +99,7 @@ def test_masses_actuators_tendons_and_equalities_are_those_of_the_file(
 
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_phalanges_match_the_bodies_of_the_model(file: Path, hand: sg.Hand) -> None:
-    model = build(scene_of(hand)).model
+    model = compile_scene(scene_of(hand)).model
     data = mujoco.MjData(model)
     random = np.random.default_rng(2)
     joints = {f.joint_of(row): random.uniform(-1, 1) for f in hand.fingers for row in f.phalanges}
@@ -125,7 +125,7 @@ def test_phalanges_match_the_bodies_of_the_model(file: Path, hand: sg.Hand) -> N
 
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_only_explicit_converted_pairs_touch(file: Path, hand: sg.Hand) -> None:
-    built = build(scene_of(hand))
+    built = compile_scene(scene_of(hand))
     model = built.model
     can = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
     assert not can.any()
@@ -150,7 +150,7 @@ def test_self_pairs_are_those_of_mujoco(tmp_path: Path) -> None:
     """
     file = written(tmp_path, WRIST)
     hand = sg.load_hand(file)
-    own, built = mujoco.MjModel.from_xml_path(str(file)), build(scene_of(hand)).model
+    own, built = mujoco.MjModel.from_xml_path(str(file)), compile_scene(scene_of(hand)).model
     pairs = {
         frozenset(built.geom_bodyid[g] for g in pair)
         for pair in zip(built.pair_geom1, built.pair_geom2, strict=True)
@@ -172,7 +172,9 @@ def test_self_pairs_are_those_of_mujoco(tmp_path: Path) -> None:
 def test_excluded_bodies_get_no_pair(tmp_path: Path) -> None:
     crossing = TENDON.replace('<exclude body1="l" body2="r"/>', "")
     for text, target in ((TENDON, False), (crossing, True)):
-        model = build(scene_of(sg.load_hand(written(tmp_path, text, f"{target}.xml")))).model
+        model = compile_scene(
+            scene_of(sg.load_hand(written(tmp_path, text, f"{target}.xml")))
+        ).model
         names = {model.pair(index).name for index in range(model.npair)}
         assert ("l|r" in names) is target
 
@@ -183,13 +185,13 @@ def test_name_collisions_add_a_prefix(tmp_path: Path) -> None:
     assert hand.model.prefix == "wristed_"
     assert hand.model.palm == "wristed_palm"
     lifted = scene_of(hand, lift=sg.description.Lift(), gravity=True)
-    model = build(lifted).model
+    model = compile_scene(lifted).model
     assert {"wrist", "wristed_wrist"} <= {model.joint(j).name for j in range(model.njnt)}
 
 
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_start_satisfies_the_equalities_of_a_linkage(tmp_path: Path) -> None:
-    built = build(scene_of(sg.load_hand(written(tmp_path, LOOP))))
+    built = compile_scene(scene_of(sg.load_hand(written(tmp_path, LOOP))))
     model, data = built.model, mujoco.MjData(built.model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
     data.qpos[model.joint("crank").qposadr[0]] = 0.4

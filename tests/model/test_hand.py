@@ -22,7 +22,7 @@ from softgrasp.model import effective_mass, names
 from softgrasp.model.arm import carried_hand
 from softgrasp.model.hand import LOCKED, MARGIN_PER_RADIUS, PRESCRIBED_ARMATURE, palm_points
 from softgrasp.model.names import PALM
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from tests.support.kinematics import fingertip
 from tests.support.scenes import ball
 
@@ -418,7 +418,7 @@ def test_palm_contact_is_established(kind: str) -> None:
 
 def content(scene: sg.GraspScene) -> bytes:
     """Return all bytes of the model of a scene."""
-    model = build(scene).model
+    model = compile_scene(scene).model
     buffer = np.empty(mujoco.mj_sizeModel(model), np.uint8)
     mujoco.mj_saveModel(model, None, buffer)
     return buffer.tobytes()

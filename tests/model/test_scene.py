@@ -9,7 +9,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.model.contact_pairs import object_pairs, penetration, self_pairs
 from softgrasp.model.placement import object_pose
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from tests.support.scenes import ball, pinch, plate
 
 
@@ -105,7 +105,7 @@ def test_object_is_moved_out_of_the_palm(mount: str) -> None:
         hand=sg.load_hand("four_finger"), object=sg.load_object("mug"), object_mount=mount
     )
     with pytest.warns(sg.SoftgraspWarning) as message:
-        built = build(scene)
+        built = compile_scene(scene)
     assert [str(warning.message) for warning in message] == [
         "the object starts 9 mm farther from the palm than the grasp's centre, where 'mug' would "
         "be 7.57 mm inside palm; object_position (--position) selects another position"
@@ -120,7 +120,7 @@ def test_object_is_moved_out_of_the_palm(mount: str) -> None:
     assert gap >= 1e-3 - 1e-9
     # a place that the user gave is refused instead
     with pytest.raises(sg.BuildError, match=r"expected an object that starts clear of the hand"):
-        build(scene.replace(object_position=object_pose(scene).position))
+        compile_scene(scene.replace(object_position=object_pose(scene).position))
 
 
 def test_neighbours_never_touch_and_distant_phalanges_do(model: mujoco.MjModel) -> None:

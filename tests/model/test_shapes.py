@@ -10,8 +10,8 @@ import trimesh
 
 import softgrasp as sg
 from softgrasp.mechanics import geometry
-from softgrasp.model.scene import build
 from softgrasp.model.shapes import extent, surface_of, width
+from softgrasp.pipeline import compile_scene
 from tests.support.scenes import pinch
 
 RADII = (0.03, 0.03, 0.03)
@@ -25,7 +25,7 @@ def of(exponents: tuple[float, float], radii: tuple[float, float, float] = RADII
 @pytest.mark.parametrize("exponents", [(0.2, 0.2), (1.0, 1.0), (0.3, 1.7), (2.0, 2.0)])
 def test_mass_and_inertia_are_those_of_the_solid(exponents: tuple[float, float]) -> None:
     radii = (0.02, 0.03, 0.04)
-    model = build(pinch(object=of(exponents, radii), object_mount="fixed")).model
+    model = compile_scene(pinch(object=of(exponents, radii), object_mount="fixed")).model
     body = model.body("object")
     assert body.mass[0] == pytest.approx(700 * geometry.volume(radii, exponents))
     moments = 700 * np.array(geometry.moments(radii, exponents))

@@ -11,7 +11,6 @@ import pytest
 import softgrasp as sg
 from softgrasp.continuum.statics import PlanarChain, joint_positions, pressed, rest
 from softgrasp.model import names
-from softgrasp.model.scene import build
 from softgrasp.model.soft_finger import (
     SIDES,
     add_finger_skin,
@@ -19,6 +18,7 @@ from softgrasp.model.soft_finger import (
     finger_spec,
     finger_surface,
 )
+from softgrasp.pipeline import compile_scene
 from softgrasp.rendering.shading import Skin, skins_of
 from softgrasp.sim.soft_dynamics import _transition
 from tests.support.finger_rigs import PLATE_FORCE, dead_weight_rig, tip_force_rig
@@ -259,7 +259,7 @@ def slowest_decrement(model: mujoco.MjModel) -> float:
 def test_a_finger_of_a_scene_rings_down_by_its_described_damping(step: float) -> None:
     hand = sg.load_hand("soft_gripper")
     scene = sg.GraspScene(hand=hand, object=sg.load_object("sphere"), timestep=step)
-    built = build(scene).model
+    built = compile_scene(scene).model
     digit = hand.soft_fingers[0]
     model = finger_spec(digit.finger).compile()
     inertia, stiffness = np.zeros((model.nv, model.nv)), np.diag(model.jnt_stiffness)
@@ -282,11 +282,11 @@ def test_damping_that_an_implicit_step_exceeds_is_reported_with_the_step_to_use(
     scene = sg.GraspScene(hand=sg.load_hand("soft_gripper"), object=sg.load_object("sphere"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        build(scene.replace(timestep=5e-4))
+        compile_scene(scene.replace(timestep=5e-4))
     message = (
         r"timestep: 0\.001 s damps 4 of 14 joints of soft fingers by more than described, most "
         r"\w+ with \S+ instead of \S+ N·m·s/rad; use a time step of at most D/K = 0\.000512 s, or "
         r"solver\.integrator: implicitfast"
     )
     with pytest.warns(sg.SoftgraspWarning, match=message):
-        build(scene.replace(timestep=1e-3))
+        compile_scene(scene.replace(timestep=1e-3))

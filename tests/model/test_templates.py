@@ -12,7 +12,9 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.model import scene as scenes
-from softgrasp.model.scene import BuiltScene, build
+from softgrasp.model.scene import BuiltScene
+from softgrasp.model.templates import Template, Templates
+from softgrasp.pipeline import compile_scene
 
 D = sg.description
 SHAPES: dict[str, Any] = {
@@ -33,19 +35,19 @@ SCENES: list[dict[str, Any]] = [
 
 @pytest.fixture(autouse=True)
 def no_templates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scenes, "_TEMPLATES", scenes._Templates())
+    monkeypatch.setattr(scenes, "TEMPLATES", Templates())
 
 
 @pytest.fixture
 def changed(monkeypatch: pytest.MonkeyPatch) -> list[mujoco.MjModel]:
     """Models that were changed instead of compiled."""
-    made, model_of = [], scenes._Template.model_of
+    made, model_of = [], Template.model_of
 
-    def recorded(self: scenes._Template, *arguments: Any) -> mujoco.MjModel:
+    def recorded(self: Template, *arguments: Any) -> mujoco.MjModel:
         made.append(model_of(self, *arguments))
         return made[-1]
 
-    monkeypatch.setattr(scenes._Template, "model_of", recorded)
+    monkeypatch.setattr(Template, "model_of", recorded)
     return made
 
 
@@ -56,6 +58,13 @@ def fields_of(model: mujoco.MjModel) -> Iterator[tuple[str, Any]]:
             value = None if name.startswith("_") else getattr(values, name)
             if isinstance(value, np.ndarray | int | float | bytes):
                 yield part + name, np.asarray(value).tobytes()
+
+
+def built_anew(scene: sg.GraspScene) -> BuiltScene:
+    """Build a scene without templates."""
+    resolved = sg.resolve(scene)
+    assembled = scenes.Assembled(resolved.scene, resolved.timestep, fresh=True)
+    return scenes._built(resolved, assembled)
 
 
 def same(one: BuiltScene, other: BuiltScene) -> None:
@@ -86,9 +95,9 @@ def test_a_changed_model_is_the_compiled_one_in_every_field(
         requested = sg.GraspScene(hand=sg.load_hand(hand), object=described, **fields)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            built = build(requested)
+            built = compile_scene(requested)
             fresh_from = len(caught)
-            fresh = scenes._build(requested, None)
+            fresh = built_anew(requested)
         messages = [str(one.message) for one in caught]
         assert messages[:fresh_from] == messages[fresh_from:]
         same(built, fresh)
@@ -109,9 +118,9 @@ def test_what_is_compiled_anew(changed: list[mujoco.MjModel]) -> None:
         {"surroundings": (wall,)},
         {"surroundings": (wall,), "seed": 1},
     ):
-        build(sg.GraspScene(**(base | fields)))
+        compile_scene(sg.GraspScene(**(base | fields)))
     assert not changed
-    build(sg.GraspScene(**(base | {"hand": sg.load_hand("three_fingered"), "seed": 1})))
+    compile_scene(sg.GraspScene(**(base | {"hand": sg.load_hand("three_fingered"), "seed": 1})))
     assert len(changed) == 1
 
 
@@ -120,10 +129,10 @@ def test_a_changed_model_is_independent_of_others_and_has_its_spec(
 ) -> None:
     scene = sg.GraspScene(hand=sg.load_hand("four_finger"), object=sg.load_object("sphere"))
     heavy = scene.replace(object=scene.object.weighing(mass=0.4))
-    first, second = build(scene), build(heavy)
+    first, second = compile_scene(scene), compile_scene(heavy)
     first.model.body_mass[:] = 7.0
     second.model.pair_friction[:] = 9.0
-    same(build(heavy), scenes._build(heavy, None))
+    same(compile_scene(heavy), built_anew(heavy))
     assert second.spec is second.spec
     assert second.spec.compile().body_mass.max() == 0.4
     assert len(changed) == 2

@@ -11,8 +11,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.evaluation.result_builder import result_of
-from softgrasp.model.scene import build
-from softgrasp.pipeline import SceneRunner
+from softgrasp.pipeline import SceneRunner, compile_scene
 from softgrasp.sim import stepper
 from softgrasp.sim.blocks import BlockRollout, can_step_blocks
 from softgrasp.sim.control_state import closure_layout
@@ -39,7 +38,7 @@ SCENES: dict[str, dict[str, Any]] = {
 
 
 def finished(scene: sg.GraspScene) -> ClosureRun:
-    run = ClosureRun(build(scene))
+    run = ClosureRun(compile_scene(scene))
     run.run()
     return run
 
@@ -82,7 +81,7 @@ def test_blocks_are_their_samples_one_by_one(name: str, monkeypatch: pytest.Monk
 
 def test_what_runs_sample_by_sample() -> None:
     def steps_blocks(**changes: Any) -> bool:
-        built = build(pinch(**changes))
+        built = compile_scene(pinch(**changes))
         return can_step_blocks(built.model, closure_layout(built))
 
     assert steps_blocks()
@@ -171,12 +170,12 @@ def test_a_workspace_carries_nothing_from_one_run_to_the_next() -> None:
         pinch(),
     ]
     for scene in requested:
-        run = ClosureRun(build(scene), workspace=workspace)
+        run = ClosureRun(compile_scene(scene), workspace=workspace)
         run.run()
         result, alone = result_of(run, [], 0.0), sg.simulate(scene, quality_rate=None)
         assert result.trajectory_sha256 == alone.trajectory_sha256
         assert result.events == alone.events
         assert result.contacts == alone.contacts
-    first = workspace.data(build(pinch()).model)
-    assert workspace.data(build(pinch()).model) is first
-    assert workspace.data(build(pinch(hand=sg.load_hand("vizzy"))).model) is not first
+    first = workspace.data(compile_scene(pinch()).model)
+    assert workspace.data(compile_scene(pinch()).model) is first
+    assert workspace.data(compile_scene(pinch(hand=sg.load_hand("vizzy"))).model) is not first

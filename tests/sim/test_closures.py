@@ -12,7 +12,7 @@ import softgrasp as sg
 from softgrasp.evaluation.result import column
 from softgrasp.evaluation.result_files import load_result
 from softgrasp.mechanics.transforms import Array
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.grasp_run import ClosureRun
 from tests.support.kinematics import soft_synergy_compliance
 from tests.support.pads import pads
@@ -33,7 +33,7 @@ CLOSURES: dict[str, Any] = {
 
 
 def finished(scene: sg.GraspScene) -> ClosureRun:
-    run = ClosureRun(build(scene))
+    run = ClosureRun(compile_scene(scene))
     run.run()
     return run
 
@@ -105,7 +105,7 @@ def deflections(stiffness: tuple[float, ...]) -> tuple[Array, Array]:
     """Deflection of each joint under a torque in each joint, and Kq, of TWO's joints."""
     closure = sg.description.SynergyIncrementClosure(synergies=TWO, synergy_stiffness=stiffness)
     scene = pinch(object_position=AWAY, closure=closure, self_contact=False)
-    model = build(scene).model
+    model = compile_scene(scene).model
     rows = scene.hand.rows_by_joint
     gains = np.array([rows[joint].servo_stiffness for joint in TWO.joints])
     torque, result = 1e-3, np.zeros((4, 4))
@@ -322,7 +322,9 @@ def test_ode_refuses_what_its_controller_cannot_do() -> None:
     from softgrasp.backends.webots.backend import world_and_job
 
     with pytest.raises(sg.BuildError) as caught:
-        world_and_job(build(pinch(closure=sg.description.JointTorqueClosure())), 0.0, "job.json")
+        world_and_job(
+            compile_scene(pinch(closure=sg.description.JointTorqueClosure())), 0.0, "job.json"
+        )
     assert str(caught.value) == (
         "closure: expected position-increment or pressure in Webots and ODE, found 'joint-torque'"
     )

@@ -15,7 +15,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.mechanics.contact_stiffness import explicit_damping, friction_rate
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from softgrasp.report.grasp_tables import acting_notes
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.stepper import driven
@@ -131,7 +131,7 @@ def test_soft_fingers_keep_the_stiffness_of_their_contacts() -> None:
 
 
 def test_feedback_mends_a_wrong_conversion() -> None:
-    built = build(pinch())
+    built = compile_scene(pinch())
     built.pair_solref[:] *= 1.9
     result = ClosureRun(built)
     result.run()
@@ -140,7 +140,7 @@ def test_feedback_mends_a_wrong_conversion() -> None:
 
 
 def test_feedback_is_rare_where_nothing_changes_and_frequent_where_it_does() -> None:
-    built = build(pinch())
+    built = compile_scene(pinch())
     run = ClosureRun(built)
     feedback = run.stiffness
     feedback.history = []
@@ -162,7 +162,7 @@ def test_feedback_is_rare_where_nothing_changes_and_frequent_where_it_does() -> 
 
 
 def test_feedback_corrects_when_it_is_due_and_starts_as_built() -> None:
-    built = build(pinch())
+    built = compile_scene(pinch())
     run = ClosureRun(built)
     run.run()
     feedback, right = run.stiffness, built.model.pair_solref.copy()
@@ -180,7 +180,7 @@ def test_feedback_corrects_when_it_is_due_and_starts_as_built() -> None:
 
 @pytest.mark.parametrize("wrong", [3.0, 1.2, 0.9, 0.4])
 def test_one_correction_changes_the_stiffness_by_no_more_than_a_quarter(wrong: float) -> None:
-    built = build(pinch())
+    built = compile_scene(pinch())
     run = ClosureRun(built)
     run.run()
     feedback, right = run.stiffness, built.model.pair_solref.copy()

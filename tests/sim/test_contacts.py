@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.motion_plan import gravity_steps
 from tests.support.scenes import ball, pinch, plate
 
@@ -293,9 +293,9 @@ def test_contacts_in_newtons_a_metre_need_an_elliptic_cone() -> None:
 
 def test_other_engines_refuse_it() -> None:
     from softgrasp.backends.webots.world import scene_world
-    from softgrasp.model.scene import build
+    from softgrasp.pipeline import compile_scene
 
-    built = build(pinch(contact=sg.Contact(model="native"), self_contact=False))
+    built = compile_scene(pinch(contact=sg.Contact(model="native"), self_contact=False))
     with pytest.raises(sg.BuildError) as error:
         scene_world(built, 1e-3, ())
     assert str(error.value) == (
@@ -308,7 +308,7 @@ def test_a_native_table_promises_no_stiffness_beside_a_contact_that_does() -> No
     native = sg.Contact(model="native", native=sg.description.NativeLaw(timeconst=0.004))
     below = sg.Table(height=-0.3, contact=native)
     scene = pinch(surroundings=(below,), object_position=(0.0, 0.0, -0.085))
-    built = build(scene)
+    built = compile_scene(scene)
     assert not any("table" in pair for pair in built.stiffness)
     assert set(built.stiffness.values()) == {scene.requested_contact.stiffness}
     np.testing.assert_allclose(built.model.pair("object|table").solref, [0.004, 1.0])
@@ -319,7 +319,7 @@ def test_a_short_native_time_constant_is_reported_and_refuses_no_step() -> None:
     below = sg.Table(height=-0.3, contact=native)
     scene = pinch(surroundings=(below,), object_position=(0.0, 0.0, -0.085), timestep=1e-3)
     with pytest.warns(sg.SoftgraspWarning) as message:
-        build(scene)
+        compile_scene(scene)
     assert (
         "contact.native.timeconst: 0.001 s is shorter than two time steps of 0.001 s; MuJoCo "
         "raises it to 0.002 s"

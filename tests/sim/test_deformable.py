@@ -13,7 +13,7 @@ import softgrasp as sg
 from softgrasp.envs.episode import with_goal
 from softgrasp.model.deformable import node_bodies, node_positions, node_track
 from softgrasp.model.object import object_mass
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from softgrasp.rendering.keyframes import Playback
 from softgrasp.sim.grasp_run import ClosureRun
 from tests.support.scenes import ball, pinch, plate, press
@@ -44,7 +44,7 @@ def pinched(young: float = 3e4) -> sg.GraspResult:
 
 def compression_stiffness(obj: sg.GraspObject) -> float:
     """Force over shortening between two pads, from two loads [N/m]."""
-    run = ClosureRun(build(press(obj, 0.5 * EDGE + 0.002)))
+    run = ClosureRun(compile_scene(press(obj, 0.5 * EDGE + 0.002)))
     run.close()
     model, data, message = run.model, run.data, []
     nodes, dofs = node_bodies(model), [model.joint(f"{side}_J1") for side in ("left", "right")]
@@ -68,7 +68,7 @@ def test_a_block_is_as_stiff_as_a_bar() -> None:
 
 @pytest.mark.slow
 def test_cells_inside_it_change_little_of_a_uniform_load() -> None:
-    assert len(node_bodies(build(plate(foam(cells=(2, 2, 2)), 0.5 * EDGE)).model)) == 27
+    assert len(node_bodies(compile_scene(plate(foam(cells=(2, 2, 2)), 0.5 * EDGE)).model)) == 27
     assert compression_stiffness(foam(cells=(1, 1, 2))) == pytest.approx(YOUNG * EDGE, rel=0.12)
 
 
@@ -153,7 +153,7 @@ def test_a_rigid_rotation_of_the_nodes_is_the_rotation_of_the_object() -> None:
 
 
 def test_node_displacements_and_positions_agree() -> None:
-    model = build(pinch(object=soft_ball(), object_euler=(0.3, -0.2, 0.5))).model
+    model = compile_scene(pinch(object=soft_ball(), object_euler=(0.3, -0.2, 0.5))).model
     shifts = np.random.default_rng(1).normal(0.0, 0.002, (1, model.nq))
     positions = node_track(model, shifts)[0]
     first = int(model.jnt_qposadr[model.body_jntadr[node_bodies(model)[0]]])
@@ -218,7 +218,7 @@ def test_a_shape_that_has_no_flex_is_refused() -> None:
 def test_it_runs_in_no_other_engine() -> None:
     from softgrasp.backends.webots.world import scene_world
 
-    built = build(pinch(object=soft_ball(), self_contact=False))
+    built = compile_scene(pinch(object=soft_ball(), self_contact=False))
     with pytest.raises(sg.BuildError) as error:
         scene_world(built, 1e-3, ())
     assert str(error.value) == (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.contacts import ContactReader
 from softgrasp.sim.control_state import RELEASE_RATIO
 from softgrasp.sim.debounced_closing import latch, light_touches
@@ -131,7 +131,7 @@ def weight_moment(model: mujoco.MjModel, data: mujoco.MjData, joint: int) -> flo
 def test_lag_is_cut_to_what_a_fraction_of_the_force_and_the_weight_need(
     compensated: float,
 ) -> None:
-    run = ClosureRun(build(pinch(closure=sg.description.ForceLimitedClosure(force=5.0))))
+    run = ClosureRun(compile_scene(pinch(closure=sg.description.ForceLimitedClosure(force=5.0))))
     run.run()
     model, data = run.model, run.data
     model.opt.gravity[:], model.body_gravcomp[:] = (3.0, 0.0, -9.0), compensated

@@ -11,7 +11,7 @@ from softgrasp import assets
 from softgrasp.backends.webots.backend import world_and_job
 from softgrasp.errors import SoftgraspError
 from softgrasp.mechanics.hand_kinematics import contact_arms
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from softgrasp.report.grasp_tables import acting_notes
 from softgrasp.sim.control_state import closure_layout
 from softgrasp.sim.debounced_closing import grip_targets
@@ -37,7 +37,7 @@ def test_a_target_moves_only_towards_its_joint() -> None:
 def test_no_stopped_servo_exceeds_the_torque_of_its_grip_force(grasp: str) -> None:
     force, hand = 2.0, sg.load_hand("four_finger")
     scene = limited(force, hand=hand, object=sg.load_object("sphere"), grasp=grasp)
-    run = ClosureRun(build(scene))
+    run = ClosureRun(compile_scene(scene))
     run.close()
     arms = contact_arms(hand, hand.posture([actuator.start for actuator in hand.actuators]))
     assert arms["F1_J1"] == pytest.approx({"F1_P1": 0.05, "F1_P2": 0.085, "F1_P3": 0.113})
@@ -77,8 +77,8 @@ def test_prescribed_joints_and_the_scenes_of_the_paper_have_no_limit() -> None:
     assert scene.hand.grip_force is not None
     limit = scene.replace(closure=scene.closure.replace(grip_force="hand"))
     assert limit.actuation == "prescribed"
-    assert not any(closure_layout(build(limit)).leads)
-    assert any(closure_layout(build(limit.replace(actuation="servo"))).leads)
+    assert not any(closure_layout(compile_scene(limit)).leads)
+    assert any(closure_layout(compile_scene(limit.replace(actuation="servo"))).leads)
     assert sg.simulate(scene).trajectory_sha256 == sg.simulate(limit).trajectory_sha256
     for name in assets.names("scenes"):
         if name.startswith("paper004_"):
@@ -91,12 +91,12 @@ def test_the_closure_overrides_the_hand() -> None:
     assert sg.PositionIncrementClosure().grip_limit(hand) == 3.0
     assert sg.PositionIncrementClosure(grip_force=5.0).grip_limit(hand) == 5.0
     assert sg.PositionIncrementClosure(grip_force=None).grip_limit(hand) is None
-    assert not any(closure_layout(build(limited(None, hand=hand))).leads)
-    assert any(closure_layout(build(pinch(hand=hand))).leads)
+    assert not any(closure_layout(compile_scene(limited(None, hand=hand))).leads)
+    assert any(closure_layout(compile_scene(pinch(hand=hand))).leads)
 
 
 def test_a_job_for_webots_carries_the_limit() -> None:
-    built = build(limited(2.0))
+    built = compile_scene(limited(2.0))
     _, job = world_and_job(built, 1e-3, "job.json")
     leads, joints = job["actuators"]["leads"], job["actuators"]["joints"]
     assert [tuple(row) for row in leads] == list(closure_layout(built).leads)

@@ -17,7 +17,7 @@ import softgrasp as sg
 from softgrasp.description.base import Vec3
 from softgrasp.evaluation.analysis import ReplayedResult
 from softgrasp.evaluation.hold_result import commanded_acceleration
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from softgrasp.report.grasp_tables import load_rows
 from softgrasp.sim import grasp_run
 from softgrasp.sim.contacts import ContactReader
@@ -142,7 +142,7 @@ def test_a_push_onto_the_stand_is_borne_by_it() -> None:
 
 def falling() -> tuple[sg.GraspScene, mujoco.MjModel, mujoco.MjData]:
     scene = pinch(object_position=(1.0, 0.0, 0.0), gravity=True, object=ball().weighing(mass=0.1))
-    model = build(scene).model
+    model = compile_scene(scene).model
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
     return scene, model, data
@@ -168,7 +168,7 @@ def test_action_is_reaction() -> None:
     scene = pinch(
         object_position=(1.0, 0.0, 0.0), objects=(top,), surroundings=(sg.Table(),), gravity=True
     )
-    model = build(scene).model
+    model = compile_scene(scene).model
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_step(model, data, 50)
@@ -181,7 +181,7 @@ def test_action_is_reaction() -> None:
 
 def test_without_forces_the_hand_bears_what_the_mount_cannot() -> None:
     scene = pinch(hand=sg.load_hand("two_finger_planar"), object_mount="planar")
-    model = build(scene).model
+    model = compile_scene(scene).model
     balance = load_balance(model, scene, borne_by_hand(model, scene, 3, np.array((0, -2.0, -4.0))))
     assert fractions(balance) == pytest.approx({"hand": 0.8, "mount": 0.2})
     assert not balance.measured

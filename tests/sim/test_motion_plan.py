@@ -17,7 +17,7 @@ from softgrasp.evaluation.analysis import hand_pose_at
 from softgrasp.mechanics.trajectory import moved, shaken
 from softgrasp.model.arm import carrier_start, carrier_targets, home_pose
 from softgrasp.model.names import WRIST_JOINTS
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.motion_plan import gravity_steps
 from tests.support.scenes import pinch
 
@@ -123,7 +123,7 @@ def test_a_prescribed_wrist_is_on_the_path() -> None:
 
 
 def test_the_model_stands_where_it_is_in_the_result() -> None:
-    model = build(scene()).model
+    model = compile_scene(scene()).model
     data = mujoco.MjData(model)
     for row in (0, len(result().time) // 2, -1):
         for name in WRIST_JOINTS:

@@ -16,7 +16,7 @@ import softgrasp as sg
 from softgrasp.evaluation.hold_result import object_tracks
 from softgrasp.evaluation.result import Interrupted
 from softgrasp.evaluation.result_builder import chatter_warnings
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.control_state import closure_layout
 from softgrasp.sim.debounced_closing import (
     ESTABLISHED,
@@ -124,7 +124,7 @@ def test_contacts_are_those_that_its_forces_make(result: sg.GraspResult) -> None
 
 
 def test_targets_are_those_that_its_contacts_allow_bit_for_bit(result: sg.GraspResult) -> None:
-    layout = closure_layout(build(result.scene))
+    layout = closure_layout(compile_scene(result.scene))
     limits = (layout.lower.tolist(), layout.upper.tolist())
     targets, before = list(result.scene.start), [True] * len(layout.stops)
     assert any(layout.leads)
@@ -360,7 +360,7 @@ def test_prescribed_joints_follow_their_targets_whatever_the_load() -> None:
 def test_servo_forces_keep_to_their_limits() -> None:
     """A fixed ball cannot give way, and joints that never stop push on it until they cannot."""
     closure = sg.PositionIncrementClosure(samples=1000, grip_force=None)  # nothing stops
-    run = ClosureRun(build(scene := pinch(object_mount="fixed", closure=closure)))
+    run = ClosureRun(compile_scene(scene := pinch(object_mount="fixed", closure=closure)))
     run.run()
     limits = np.array([row.force_limit for row in scene.hand.joints])
     force = np.abs(run.data.actuator_force)
@@ -371,7 +371,7 @@ def test_servo_forces_keep_to_their_limits() -> None:
 @pytest.mark.parametrize("mount", ["free", "planar", "fixed"])
 def test_the_track_of_the_object_is_where_the_engine_has_it(mount: str) -> None:
     scene = pinch(object_mount=mount, object_position=(-0.004, 0, -0.085))
-    run = ClosureRun(build(scene))
+    run = ClosureRun(compile_scene(scene))
     run.run()
     (position, quaternion), *_ = object_tracks(run, run.recording.qpos[: run.recording.rows])
     run.data.qpos[:] = run.recording.qpos[run.recording.rows - 1]
@@ -432,7 +432,7 @@ def test_a_state_that_is_not_a_number_is_seen_and_nothing_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    run = ClosureRun(build(pinch()))
+    run = ClosureRun(compile_scene(pinch()))
     advance(run, 300)
     run.data.qvel[0] = np.nan
     with caught_warnings() as message:
@@ -447,7 +447,7 @@ def test_a_state_that_is_not_a_number_is_seen_and_nothing_is_left_behind(
 def test_no_work_is_lost_on_a_state_that_is_not_a_number(
     samples: int,
 ) -> None:
-    run = ClosureRun(build(pinch()))
+    run = ClosureRun(compile_scene(pinch()))
     advance(run, samples)
     before = run.data.time
     run.data.qvel[0] = np.nan

@@ -11,7 +11,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.mechanics.contact_stiffness import torsional_coefficient
 from softgrasp.model import names
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.grasp_run import ClosureRun
 from tests.support.scenes import ball, press
 
@@ -31,7 +31,7 @@ class Pinched:
     def __init__(self, contact: sg.Contact, dimension: int = 4) -> None:
         solver = sg.description.Solver(contact_dimension=dimension)
         scene = press(ball(0.03, 700.0), 0.032, contact=contact, solver=solver)
-        built = build(scene)
+        built = compile_scene(scene)
         run = ClosureRun(built)
         run.close()
         self.model, self.data = built.model, run.data
@@ -79,7 +79,7 @@ def test_turning_takes_the_friction_along_the_surface() -> None:
     # the ellipsoid of Howe and Cutkosky: (T/µN)² + (M/µ_tN)² = 1 for a pad that slides and turns;
     # this is where the stored friction of a grasp whose pads turn goes (docs/contact_models.md)
     scene = sg.load_scene("four_finger_askew").replace(success=None)
-    run = ClosureRun(build(scene))
+    run = ClosureRun(compile_scene(scene))
     run.close()
     model, data, force = run.model, run.data, np.zeros(6)
     friction, torsion = (float(model.pair_friction[0, k]) for k in (0, 2))
@@ -148,7 +148,7 @@ def test_three_grippers_lift_three_objects(hand: str, obj: str) -> None:
 
 def test_what_is_lifted_weighs_on_the_fingers_alone(lifted: sg.GraspResult) -> None:
     """Contact forces of the hand on the object balance its weight; the table has none of it."""
-    run = ClosureRun(build(lifted.scene))
+    run = ClosureRun(compile_scene(lifted.scene))
     run.run()
     up = np.zeros(3)
     for index, contact in enumerate(run.data.contact):
@@ -232,11 +232,11 @@ def test_too_little_pressure_does_not_hold() -> None:
 
 
 def test_a_table_stands_right_under_the_object_or_carries_it() -> None:
-    under = build(lifting("soft_gripper", "sphere"))
+    under = compile_scene(lifting("soft_gripper", "sphere"))
     assert under.scene.table is not None
     assert under.scene.table.height == pytest.approx(-0.052 - 0.030)
     table = sg.Table(height=-0.09)
-    on = build(lifting("soft_gripper", "sphere", surroundings=(table,)))
+    on = compile_scene(lifting("soft_gripper", "sphere", surroundings=(table,)))
     assert on.scene.object_position == pytest.approx((0, 0, -0.06))
     data = mujoco.MjData(on.model)
     mujoco.mj_resetDataKeyframe(on.model, data, 0)
@@ -282,4 +282,4 @@ def test_a_pressure_is_clamped_on_request() -> None:
 
 def test_a_hand_that_starts_in_the_table_is_refused() -> None:
     with pytest.raises(sg.BuildError, match=r"found F1_L7 .* mm inside the table"):
-        build(lifting("soft_gripper", "sphere", surroundings=(sg.Table(height=-0.06),)))
+        compile_scene(lifting("soft_gripper", "sphere", surroundings=(sg.Table(height=-0.06),)))

@@ -13,7 +13,7 @@ from scipy.linalg import expm
 
 import softgrasp as sg
 from softgrasp.description.scene import Solver
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.grasp_run import ClosureRun
 from tests.support.pads import pads
 from tests.support.scenes import ball
@@ -93,7 +93,7 @@ def test_a_servo_follows_its_targets_as_without_steps(timestep: float) -> None:
 
 
 def test_steps_are_short_from_a_touch_until_nothing_changes() -> None:
-    run = ClosureRun(build(pads(2)))
+    run = ClosureRun(compile_scene(pads(2)))
     coarse = float(run.model.opt.timestep)
     steps = {}
     refinement = run._stepper.refinement
@@ -113,12 +113,12 @@ def test_steps_are_short_from_a_touch_until_nothing_changes() -> None:
 
 
 def test_who_chooses_a_step_gets_it() -> None:
-    assert len(build(pads(2)).fine) > 0
-    assert build(pads(2, timestep=5e-4)).fine == ()
-    assert build(pads(2, solver=Solver(refinement=1))).fine == ()
-    (fine,) = build(pads(2, timestep=5e-4, solver=Solver(refinement=4))).fine
+    assert len(compile_scene(pads(2)).fine) > 0
+    assert compile_scene(pads(2, timestep=5e-4)).fine == ()
+    assert compile_scene(pads(2, solver=Solver(refinement=1))).fine == ()
+    (fine,) = compile_scene(pads(2, timestep=5e-4, solver=Solver(refinement=4))).fine
     assert fine.timestep == pytest.approx(1.25e-4)
-    assert build(pads(2, contact=sg.Contact(model="native"))).fine == ()
+    assert compile_scene(pads(2, contact=sg.Contact(model="native"))).fine == ()
 
 
 @pytest.mark.parametrize("mass", [0.005, 0.05, 0.5])

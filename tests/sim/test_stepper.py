@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.friction import update_slip
 from softgrasp.sim.grasp_run import ClosureRun
 from tests.support.scenes import pinch
@@ -51,7 +51,7 @@ def friction_grasp(**fields: object) -> sg.GraspScene:
 
 
 def test_friction_follows_the_slip_of_every_physics_step() -> None:
-    run = ClosureRun(build(friction_grasp()))
+    run = ClosureRun(compile_scene(friction_grasp()))
     law, coefficients, torsions, slips = run._stepper._friction, set(), set(), []
 
     def check(_: float) -> None:
@@ -69,7 +69,9 @@ def test_friction_follows_the_slip_of_every_physics_step() -> None:
 
 @pytest.mark.parametrize("substeps", [1, 2])
 def test_prescribed_joints_are_on_a_line_between_their_targets(substeps: int) -> None:
-    run = ClosureRun(build(pinch(actuation="prescribed", timestep=1e-3 / substeps, duration=0.05)))
+    run = ClosureRun(
+        compile_scene(pinch(actuation="prescribed", timestep=1e-3 / substeps, duration=0.05))
+    )
     run.run()
     recording, joints = run.recording, run.layout.qpos_of_actuator
     # the last physics step of a sample starts one step before the target, at constant velocity

@@ -17,7 +17,7 @@ from softgrasp.backends.wbt import parse_world, problems, world_text
 from softgrasp.backends.webots.world import scene_world
 from softgrasp.errors import BuildError
 from softgrasp.model.placement import wall_frame
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.grasp_run import ClosureRun
 from tests.sim.engines import require_engine
 from tests.support.scenes import ball, pinch
@@ -28,7 +28,7 @@ FAR = (1.0, 0.0, 0.0)
 
 
 def test_a_world_has_walls_and_each_has_its_contact() -> None:
-    built = build(sg.load_scene("up_the_wall"))
+    built = compile_scene(sg.load_scene("up_the_wall"))
     text = world_text(scene_world(built, 1e-3, ("job.json",)).nodes)
     assert problems(parse_world(text, "world.wbt")) == []
     assert text.count("ContactProperties {") == 5  # hand and object, and both with table and wall
@@ -220,7 +220,7 @@ def same_rows(one: ClosureRun, other: ClosureRun) -> None:
 
 
 def plain_run(scene: sg.GraspScene) -> ClosureRun:
-    run = ClosureRun(build(scene))
+    run = ClosureRun(compile_scene(scene))
     run.run()
     return run
 
@@ -276,7 +276,7 @@ def test_one_object_has_no_arrays_of_several() -> None:
 def test_every_object_keeps_its_friction_law() -> None:
     slippery = sg.Contact(static_friction=0.6, dynamic_friction=0.2, critical_velocity=2e-3)
     other = side_by_side().objects[0].replace(contact=slippery)
-    built = build(side_by_side(objects=(other,)))
+    built = compile_scene(side_by_side(objects=(other,)))
     assert set(built.switching) == {name for name in built.stiffness if name.endswith("|object2")}
     assert set(built.switching.values()) == {slippery}
     assert built.model.pair("F1_P3|object2").friction[0] == 0.6
@@ -284,7 +284,7 @@ def test_every_object_keeps_its_friction_law() -> None:
 
 
 def test_the_pairs_of_a_stack_are_explicit() -> None:
-    built = build(stack())
+    built = compile_scene(stack())
     pairs = {built.model.pair(index).name for index in range(built.model.npair)}
     assert {"object|object2", "object|table", "object2|table", "F1_P3|object2"} <= pairs
     assert "F1_P3|table" in pairs
@@ -476,14 +476,14 @@ def test_a_wall_in_the_object_or_in_the_hand_is_refused() -> None:
 def test_a_time_step_honours_the_stiffest_contact_of_all() -> None:
     stiff = sg.Contact(stiffness=1e6, damping=1000.0)
     wall = sg.description.Wall(point=(-0.5, 0, 0), normal=(1, 0, 0), contact=stiff)
-    assert build(pinch()).model.opt.timestep == 1e-3
+    assert compile_scene(pinch()).model.opt.timestep == 1e-3
     heavy = ball().weighing(mass=1.0)
-    assert build(pinch(object=heavy, surroundings=(wall,))).model.opt.timestep == 5e-4
+    assert compile_scene(pinch(object=heavy, surroundings=(wall,))).model.opt.timestep == 5e-4
     # a light object would rock on the stiff wall
     light = ball().weighing(mass=0.05)
-    assert build(pinch(object=light, surroundings=(wall,))).model.opt.timestep == 1e-4
+    assert compile_scene(pinch(object=light, surroundings=(wall,))).model.opt.timestep == 1e-4
     other = sg.description.PlacedObject(object=ball(), position=FAR, contact=stiff)
-    assert build(pinch(objects=(other,))).model.opt.timestep == 5e-4
+    assert compile_scene(pinch(objects=(other,))).model.opt.timestep == 5e-4
 
 
 def turned_scene(scene: sg.GraspScene, rotation: Rotation) -> sg.GraspScene:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Iterator
 from functools import cached_property
@@ -15,14 +14,13 @@ from softgrasp.backends.reference.pairs import GeomPairs, pairs_of_scene
 from softgrasp.backends.reference.settings import ReferenceSettings
 from softgrasp.backends.reference.stepper import ReferenceStepper, TouchReader
 from softgrasp.description.arm import HandCarrier
-from softgrasp.description.scene import GraspScene
+from softgrasp.description.resolved import ResolvedScene
 from softgrasp.errors import BuildError
-from softgrasp.evaluation.result import GraspResult, Interrupted
-from softgrasp.evaluation.result_builder import result_of
 from softgrasp.model.names import is_object
 from softgrasp.model.scene import BuiltScene, build
 from softgrasp.sim.contacts import ContactPoint, ContactReader
 from softgrasp.sim.control_state import Recording
+from softgrasp.sim.engines import run_to_end
 from softgrasp.sim.grasp_run import MAX_ROWS, ClosureRun, Progress, max_rows
 from softgrasp.sim.run_record import EngineRecord
 from softgrasp.sim.step_refinement import StepRefinement
@@ -87,43 +85,6 @@ class ReferenceRun(ClosureRun):
         return ReferenceStepper(self._dynamics, self.layout, self.state, recording, steps, touches)
 
 
-def run_reference(
-    scene: GraspScene,
-    progress: Progress | None = None,
-    quality_rate: float | None = None,
-    settings: ReferenceSettings | None = None,
-) -> GraspResult:
-    """Simulate a scene in the reference engine.
-
-    Args:
-        scene: Scene to simulate.
-        progress: Called with the simulated time [s] from time to time.
-        quality_rate: Rate of grasp quality measures, as in ``result_of``.
-        settings: Integrator, tolerances and stick speed.
-
-    Raises:
-        BuildError: The scene has a feature that the engine lacks; names it.
-        Interrupted: The user stopped the run; its result is the finished part.
-        SimulationError: The integrator cannot meet the tolerances.
-    """
-    begin = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        run = ReferenceRun(build(scene), progress, settings)
-    messages, interrupted = [str(warning.message) for warning in caught], ""
-    try:
-        run.run()
-    except KeyboardInterrupt:
-        if run.recording.rows == 0:
-            raise
-        interrupted = f"interrupted by the user at {run.now:.3f} s"
-    taken = time.perf_counter() - begin
-    result = result_of(run, messages, taken, interrupted, quality_rate)
-    if interrupted:
-        raise Interrupted(result)
-    return result
-
-
 def require_supported(built: BuiltScene) -> None:
     """Refuse features that the engine lacks.
 
@@ -172,24 +133,31 @@ def _passive_joint(built: BuiltScene) -> str:
 
 
 class ReferenceEngine:
-    """Properties of the engine for a comparison of engines."""
+    """The engine; see ``sim.engines.Engine``."""
 
-    shortest_step = math.inf
-    """No run with another time step is of use: the integrator controls its error."""
-    constraint_softness = None
+    name, shortest_step, constraint_softness = NAME, math.inf, None
+    # no run with another time step is of use: the integrator controls its error
+
+    def __init__(self, settings: ReferenceSettings | None = None) -> None:
+        """Prepare runs.
+
+        Args:
+            settings: Integrator, tolerances and stick speed.
+        """
+        self._settings = settings
 
     def version(self) -> str:
         """Return the version of scipy, whose integrators the engine uses."""
         return f"scipy {scipy.__version__}"
 
-    def require_supported(self, scene: GraspScene) -> None:
-        """Refuse a scene with features that the engine lacks.
-
-        Raises:
-            BuildError: There is one; names it.
-        """
+    def require_supported(self, resolved: ResolvedScene) -> None:
+        """Refuse a scene with features that the engine lacks; see ``Engine``."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the run gives them
-            built = build(scene)
+            built = build(resolved)
         require_supported(built)
         pairs_of_scene(built, ReferenceSettings().stick_speed)
+
+    def run(self, built: BuiltScene, progress: Progress | None = None) -> ReferenceRun:
+        """Run a compiled scene; see ``Engine``."""
+        return run_to_end(ReferenceRun(built, progress, self._settings))

@@ -7,8 +7,6 @@ contact and at the end come from one MuJoCo step out of the device's state.
 
 from __future__ import annotations
 
-import time
-import warnings
 from functools import partial
 from typing import Any
 
@@ -23,13 +21,11 @@ from softgrasp.backends.warp.scenes import (
     require_supported_model,
     test_loads,
 )
-from softgrasp.description.scene import GraspScene
+from softgrasp.description.resolved import ResolvedScene
 from softgrasp.description.task import ClosePhase
-from softgrasp.evaluation.result import GraspResult, Interrupted
-from softgrasp.evaluation.result_builder import result_of
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.closing_check import closing_obstacle
-from softgrasp.model.scene import BuiltScene, build
+from softgrasp.model.scene import BuiltScene
 from softgrasp.sim.engine import caught_warnings
 from softgrasp.sim.grasp_run import ClosureRun, Progress
 from softgrasp.sim.load_balance import borne_by_hand
@@ -66,7 +62,7 @@ class WarpRun(ClosureRun):
         super().__init__(built, progress)
         step = float(built.model.opt.timestep)
         self.engine = EngineRecord(NAME, version, built.scene.integrator, step)
-        self._device = device
+        self._device, self.remarks = device, (SINGLE_PRECISION,)
         self._before, self._loads = built.model.opt.gravity.copy(), test_loads(built)
 
     @property
@@ -150,51 +146,21 @@ class WarpRun(ClosureRun):
         return loaded
 
 
-def run_warp(
-    scene: GraspScene, progress: Progress | None = None, quality_rate: float | None = None
-) -> GraspResult:
-    """Simulate a scene in MuJoCo Warp, on the first GPU or on the CPU.
-
-    Args:
-        scene: The scene.
-        progress: Called with the simulated time [s] from time to time.
-        quality_rate: As for ``result_of``.
-
-    Raises:
-        BackendUnavailable: MuJoCo Warp is not installed, or is of another version than MuJoCo.
-        BuildError: The scene has a feature that the backend lacks; names it.
-        Interrupted: The user stopped the run; its result is the finished part.
-        SimulationError: There was not enough memory for contacts.
-    """
-    engine_version()
-    require_supported(scene)
-    begin = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        run = WarpRun(build(scene), progress)
-    run.run()
-    messages = [*(str(warning.message) for warning in caught), SINGLE_PRECISION]
-    taken = time.perf_counter() - begin
-    if run.finished or run.diverged or run.refusal:
-        return result_of(run, messages, taken, quality_rate=quality_rate)
-    interrupted = f"interrupted by the user at {run.now:.3f} s"
-    raise Interrupted(result_of(run, messages, taken, interrupted, quality_rate))
-
-
 class WarpEngine:
-    """Properties of the engine for a comparison of engines."""
+    """The engine, on the first GPU or on the CPU; see ``sim.engines.Engine``."""
 
-    shortest_step = 0.0
-    constraint_softness = None
+    name, shortest_step, constraint_softness = NAME, 0.0, None
 
     def version(self) -> str:
         """Return the version of MuJoCo Warp."""
         return engine_version()
 
-    def require_supported(self, scene: GraspScene) -> None:
-        """Refuse a scene with features that the engine lacks.
+    def require_supported(self, resolved: ResolvedScene) -> None:
+        """Refuse a scene with features that the engine lacks; see ``Engine``."""
+        require_supported(resolved.scene)
 
-        Raises:
-            BuildError: There is one; names it.
-        """
-        require_supported(scene)
+    def run(self, built: BuiltScene, progress: Progress | None = None) -> WarpRun:
+        """Run a compiled scene; see ``Engine``."""
+        run = WarpRun(built, progress)
+        run.run()
+        return run

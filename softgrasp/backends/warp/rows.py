@@ -30,7 +30,8 @@ from softgrasp.evaluation.hold_result import is_within
 from softgrasp.evaluation.outcome import OPPOSING_TOLERANCE, GraspStatus, Outcome
 from softgrasp.mechanics.transforms import Array, relative_quaternions, rotation_angles
 from softgrasp.model.closing_check import closing_obstacle
-from softgrasp.model.scene import BuiltScene, build
+from softgrasp.model.scene import BuiltScene
+from softgrasp.pipeline import compile_scene
 from softgrasp.quality.contact_forces import can_balance
 from softgrasp.quality.matrix_measures import smallest_singular_value
 from softgrasp.sim.load_balance import NO_LOAD
@@ -154,7 +155,7 @@ class WarpRows:
             require_supported(scene)
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # a warning has to be counted in its row
-                built = build(scene)
+                built = compile_scene(scene)
             require_supported_model(built)
         except (SoftgraspError, Warning):  # the row that MuJoCo computes has the reason
             return None

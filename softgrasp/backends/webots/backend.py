@@ -3,7 +3,7 @@
 A scene becomes a project (world, controller and job), an engine runs it, and ``ImportedRun``
 converts what the controller recorded into a result. Both engines run the same world and the same
 controller: ``webots`` needs an installed Webots, ``ode`` reads the text of the world by the rules
-of Webots and steps the Open Dynamics EngineRecord, on which Webots is built (decision 0013).
+of Webots and steps the Open Dynamics Engine, on which Webots is built (decision 0013).
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ import signal
 import sys
 import tempfile
 import threading
-import time
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,23 +39,19 @@ from softgrasp.backends.webots.world import (
     require_supported,
     scene_world,
 )
-from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene
+from softgrasp.description.resolved import ResolvedScene
+from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import (
-    BackendUnavailable,
     BuildError,
     DivergedError,
     SimulationError,
-    did_you_mean,
 )
-from softgrasp.evaluation.result import GraspResult
-from softgrasp.evaluation.result_builder import result_of
-from softgrasp.extensions import ENGINES, RELEASES, load
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
 from softgrasp.model.object import PLANAR_JOINTS
 from softgrasp.model.placement import object_pose
-from softgrasp.model.scene import BuiltScene, build
+from softgrasp.model.scene import BuiltScene
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
 from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
 from softgrasp.sim.grasp_run import Progress, max_rows
@@ -76,49 +70,70 @@ WHOLE_FORCES = (
 )
 
 
-def imported_release(
-    finger: SoftFinger,
-    start: Array,
-    backend: str,
-    timestep: float,
-    sample_period: float,
-    samples: int,
-) -> Array:
-    """Simulate the release of a soft finger in an external engine.
+class WorldEngine:
+    """An engine that runs Webots worlds: Webots itself or ODE; see ``sim.engines.Engine``."""
 
-    Args:
-        finger: Finger with its full damping.
-        start: Joint angles at rest before the release, (n,) [rad].
-        backend: ``ode`` or ``webots``.
-        timestep: Time step of the engine [s].
-        sample_period: Time between two samples, a whole number of time steps [s].
-        samples: Number of samples, the start included.
+    constraint_softness = STIFF
 
-    Returns:
-        Joint angles [rad], (samples, n).
+    def __init__(self, player: Player) -> None:
+        """Prepare runs.
 
-    Raises:
-        BackendUnavailable: The engine is unknown or not installed.
-        BuildError: A joint has less damping than Webots' implicit spring adds at this step.
-        DivergedError: The finger has diverged.
-        SimulationError: The engine has failed.
-    """
-    if backend not in RELEASES:
-        hint = did_you_mean(backend, RELEASES)
-        raise BackendUnavailable(f"no backend '{backend}' for releases; {hint}")
-    player: Player = load(ENGINES[backend])()
-    world = finger_world(finger, start, timestep, (job_name(Path(WORLD_FILE)),))
-    job = recording_job(world, sample_period, samples, -STANDARD_GRAVITY[2])
-    imported, _ = play(player, world, job, TIMEOUT * (1.0 + samples * sample_period))
-    if imported["diverged"]:
-        raise DivergedError(
-            f"{backend}: finger '{finger.name}' has diverged at a time step of {timestep:g} s"
-        )
-    return np.array(imported["rows"]["position"])
+        Args:
+            player: Its launcher.
+        """
+        self.name, self.shortest_step = player.name, player.shortest_step
+        self._player = player
+
+    def version(self) -> str:
+        """Return its version; raises BackendUnavailable if it is not installed."""
+        return self._player.version()
+
+    def require_supported(self, resolved: ResolvedScene) -> None:
+        """Refuse a scene with features that the engine lacks; see ``Engine``."""
+        require_supported(resolved.scene)
+
+    def run(self, built: BuiltScene, progress: Progress | None = None) -> ImportedRun:
+        """Run a compiled scene; see ``Engine``. The progress is that at the end."""
+        player, scene = self._player, built.scene
+        require_supported(scene)
+        world, job = world_and_job(built, player.shortest_step, job_name(Path(WORLD_FILE)))
+        timeout = TIMEOUT * (1.0 + max_rows(scene) * scene.control_period)
+        rows, console_warnings = play(player, world, job, timeout)
+        engine = EngineRecord(player.name, player.version(), "dWorldStep of ODE", world.timestep)
+        run = ImportedRun(built, engine, [law.name for law in world.laws], rows)
+        remarks = (*world.remarks, *console_warnings)
+        run.remarks = tuple(f"{player.name}: {remark}" for remark in remarks)
+        if progress is not None:
+            progress(run.now)
+        return run
+
+    def release(
+        self, finger: SoftFinger, start: Array, timestep: float, sample_period: float, samples: int
+    ) -> Array:
+        """Simulate the release of a soft finger; see ``sim.engines.ReleaseEngine``."""
+        world = finger_world(finger, start, timestep, (job_name(Path(WORLD_FILE)),))
+        job = recording_job(world, sample_period, samples, -STANDARD_GRAVITY[2])
+        timeout = TIMEOUT * (1.0 + samples * sample_period)
+        imported, _ = play(self._player, world, job, timeout)
+        if imported["diverged"]:
+            raise DivergedError(
+                f"{self.name}: finger '{finger.name}' has diverged at a time step of {timestep:g} s"
+            )
+        return np.array(imported["rows"]["position"])
+
+
+def webots_engine() -> WorldEngine:
+    """Return the installed Webots."""
+    return WorldEngine(webots_player())
+
+
+def ode_engine() -> WorldEngine:
+    """Return ODE, with the rules of Webots."""
+    return WorldEngine(ode_player())
 
 
 class Player(NamedTuple):
-    """Launcher of an engine that runs Webots worlds: Webots itself or ODE."""
+    """Launcher of an engine that runs Webots worlds."""
 
     name: str
     version: Callable[[], str]
@@ -126,61 +141,6 @@ class Player(NamedTuple):
     """Function (world, result, time-out [s]) → warnings."""
     shortest_step: float
     """Shortest time step [s]."""
-    constraint_softness: float = STIFF
-    """Constraint force mixing of the world [m/(N·s)]."""
-    require_supported: Callable[[GraspScene], None] = require_supported
-    """Function that refuses a scene with features that the engine lacks."""
-
-
-def run_in_webots(
-    scene: GraspScene, progress: Progress | None = None, quality_rate: float | None = None
-) -> GraspResult:
-    """Simulate a scene in an installed Webots; see ``run_in``."""
-    return run_in(webots_player(), scene, progress, quality_rate)
-
-
-def run_in_ode(
-    scene: GraspScene, progress: Progress | None = None, quality_rate: float | None = None
-) -> GraspResult:
-    """Simulate a scene in ODE with the rules of Webots; see ``run_in``."""
-    return run_in(ode_player(), scene, progress, quality_rate)
-
-
-def run_in(
-    player: Player,
-    scene: GraspScene,
-    progress: Progress | None = None,
-    quality_rate: float | None = None,
-) -> GraspResult:
-    """Simulate a scene in an engine that runs Webots worlds.
-
-    Args:
-        player: The engine.
-        scene: Scene to simulate.
-        progress: Called with the simulated time [s] at the end.
-        quality_rate: Rate of grasp quality measures, as in ``result_of``.
-
-    Raises:
-        BackendUnavailable: The engine is not installed.
-        BuildError: The scene has features that Webots lacks; names the feature.
-        SimulationError: The engine has failed.
-    """
-    begin = time.perf_counter()
-    require_supported(scene)
-    version = player.version()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        built = build(scene)
-    world, job = world_and_job(built, player.shortest_step, job_name(Path(WORLD_FILE)))
-    timeout = TIMEOUT * (1.0 + max_rows(scene) * scene.control_period)
-    rows, console_warnings = play(player, world, job, timeout)
-    engine = EngineRecord(player.name, version, "dWorldStep of ODE", world.timestep)
-    run = ImportedRun(built, engine, [law.name for law in world.laws], rows)
-    if progress is not None:
-        progress(run.now)
-    messages = [str(warning.message) for warning in caught]
-    messages += [f"{player.name}: {remark}" for remark in (*world.remarks, *console_warnings)]
-    return result_of(run, messages, time.perf_counter() - begin, quality_rate=quality_rate)
 
 
 def world_and_job(
@@ -330,7 +290,7 @@ class ImportedRun:
         self.engine_warnings: Counter[str] = Counter()
         self.diverged = bool(imported["diverged"])
         self.finished = not self.diverged
-        self.refusal = ""
+        self.refusal, self.remarks = "", tuple[str, ...]()
         # other engines have neither
         self.sensing: Sensing | None = None
         self.stiffness: StiffnessFeedback | None = None

@@ -11,7 +11,7 @@ from softgrasp.backends.webots.world import SHORTEST_STEP, WebotsWorld, finger_w
 from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.soft_statics import damped_finger, loaded_shape
 
 RECORDED = 1.0
@@ -38,7 +38,7 @@ def scene_project(scene: GraspScene, target: Path, max_faces: int | None = None)
         BackendUnavailable: The library that coarsens meshes is not installed.
         ResultError: The directory cannot be written.
     """
-    world, job = world_and_job(build(scene), SHORTEST_STEP, job_name(target), max_faces)
+    world, job = world_and_job(compile_scene(scene), SHORTEST_STEP, job_name(target), max_faces)
     return _written(target, world, job, max_faces)
 
 

@@ -276,7 +276,7 @@ def hand_world(
     sensing = dict.fromkeys(model.body(int(model.geom_bodyid[geom])).name for geom in touching)
     laws = joint_laws(model, start, timestep)
     writer = SolidWriter(model, start, laws, tuple(sensing), set(touching), max_faces)
-    contact = resolve_contact([SourceValues("hand", hand.contact.specified)])
+    contact = resolve_contact([SourceValues("hand file", hand.contact.specified)])
     contacts = [
         contact_properties(MATERIAL, ANYTHING, contact, Solver().contact_dimension, timestep)
     ]

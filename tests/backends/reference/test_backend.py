@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.backends.reference.backend import ReferenceRun, run_reference
+from softgrasp.backends.reference.backend import ReferenceEngine, ReferenceRun
 from softgrasp.errors import BuildError
 from softgrasp.evaluation.result import GraspStatus
 from softgrasp.evaluation.result_builder import result_of
-from softgrasp.model.scene import build
-from softgrasp.sim.engine import external_engine
+from softgrasp.pipeline import compile_scene
 
 
 def scene(obj: str = "sphere", **fields: Any) -> sg.GraspScene:
@@ -27,7 +26,7 @@ def held() -> ReferenceRun:
     """A short hold of a ball between four finger tips; without spin moments it is faster."""
     success = sg.SuccessCriterion(ramp_time=0.05, hold_time=0.05)
     solver = sg.description.Solver(contact_dimension=3)
-    run = ReferenceRun(build(scene(success=success, solver=solver)))
+    run = ReferenceRun(compile_scene(scene(success=success, solver=solver)))
     run.run()
     return run
 
@@ -91,7 +90,7 @@ def test_prescribed_fingers_press_with_stiffness_times_depth():
     paper = sg.load_scene("paper004_precision_cylinder")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = run_reference(paper.replace(control_period=1e-3, timestep=None))
+        result = sg.simulate(paper.replace(control_period=1e-3, timestep=None), "reference")
         other = sg.simulate(paper.replace(control_period=1e-3, timestep=None), quality_rate=None)
     assert result.status is GraspStatus.CLOSED
     assert result.joint_target[-1] == pytest.approx(other.joint_target[-1], abs=2e-2)
@@ -136,10 +135,10 @@ def test_what_is_missing_is_refused_in_a_sentence(change, sentence):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(BuildError) as refused:
-            run_reference(change())
+            sg.simulate(change(), "reference")
         assert str(refused.value) == sentence
         with pytest.raises(BuildError) as refused:
-            external_engine("reference").require_supported(change())
+            ReferenceEngine().require_supported(sg.resolve(change()))
     assert str(refused.value) == sentence
 
 

@@ -11,7 +11,7 @@ import softgrasp as sg
 from softgrasp.backends.warp import scenes
 from softgrasp.description.scene import with_field
 from softgrasp.errors import BackendUnavailable, BuildError
-from softgrasp.model.scene import build
+from softgrasp.pipeline import compile_scene
 
 
 def scene(obj: str = "sphere", hand: str = "four_finger", **fields: object) -> sg.GraspScene:
@@ -65,11 +65,11 @@ def test_scenes_that_differ_in_numbers_are_in_one_batch_and_others_are_not():
     heavy = with_field(with_field(first, "object.density", 900.0), "object.shape.radius", 0.033)
     rough = with_field(first, "contact.static_friction", 0.5)
     tested = scene(success=sg.SuccessCriterion())
-    built = [build(one) for one in (first, scene("cuboid"), heavy, tested, rough)]
+    built = [compile_scene(one) for one in (first, scene("cuboid"), heavy, tested, rough)]
     assert scenes.groups(built) == [[0, 2, 4], [1], [3]]
 
 
 def test_a_number_without_a_value_per_world_separates_scenes():
-    built = [build(scene()), build(scene())]
+    built = [compile_scene(scene()), compile_scene(scene())]
     built[1].model.geom_margin[:] = 1e-3
     assert scenes.groups(built) == [[0], [1]]

@@ -15,7 +15,8 @@ import pytest
 import softgrasp as sg
 from softgrasp.errors import ResultError, SimulationError
 from softgrasp.evaluation.outcome import Outcome
-from softgrasp.model.scene import BuiltScene, build
+from softgrasp.model.scene import BuiltScene
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sweeps.planner import plan_grasps
 
@@ -61,9 +62,9 @@ def finished(built: BuiltScene) -> ClosureRun:
 @pytest.mark.parametrize("hand", ["four_finger", "allegro_right"])
 def test_300_steps_agree_with_mujoco(hand, obj):
     scene = quick_scene(hand, obj, duration=STEPS * 1e-3)
-    batch = WorldBatch([build(scene)], device="cpu", recorded=True)
+    batch = WorldBatch([compile_scene(scene)], device="cpu", recorded=True)
     batch.run()
-    log, expected = batch.outcome().log, finished(build(scene)).recording
+    log, expected = batch.outcome().log, finished(compile_scene(scene)).recording
     rows = slice(0, STEPS)
     pressed = (expected.force[rows] != 0.0).any(axis=1)
     assert pressed.sum() >= 20, "no contact to compare"
@@ -85,11 +86,11 @@ def test_closure_latching_hold_test_and_forces_at_rest_agree_in_worlds_of_other_
         contact=held_scene().requested_contact.replace(static_friction=0.05)
     )
     scenes = [held_scene(), dense, slippery]
-    batch = WorldBatch([build(one) for one in scenes], device="cpu", recorded=True)
+    batch = WorldBatch([compile_scene(one) for one in scenes], device="cpu", recorded=True)
     batch.run()
     outcome = batch.outcome()
     for world, scene in enumerate(scenes):
-        run = finished(build(scene))
+        run = finished(compile_scene(scene))
         rows = run.recording.rows
         assert outcome.loop["closed_row"][world] == run.hold_from
         assert outcome.loop["end_row"][world] == rows - 1
@@ -118,9 +119,9 @@ def test_friction_that_switches_with_slip_is_that_of_mujoco():
         static_friction=0.4, dynamic_friction=0.2, critical_velocity=1e-3
     )
     scene = held_scene().replace(contact=contact, success=None, duration=STEPS * 1e-3)
-    batch = WorldBatch([build(scene)], device="cpu", recorded=True)
+    batch = WorldBatch([compile_scene(scene)], device="cpu", recorded=True)
     batch.run()
-    run = finished(build(scene))
+    run = finished(compile_scene(scene))
     difference = batch.outcome().log["qpos"][:STEPS, 0] - run.recording.qpos[:STEPS]
     assert np.abs(difference).max() < 1e-5
     friction = batch._model.pair_friction.numpy()[0]
@@ -128,7 +129,7 @@ def test_friction_that_switches_with_slip_is_that_of_mujoco():
 
 
 def test_a_diverged_world_is_reported_and_leaves_the_others_alone():
-    batch = WorldBatch([build(held_scene())] * 2, device="cpu", recorded=True)
+    batch = WorldBatch([compile_scene(held_scene())] * 2, device="cpu", recorded=True)
     batch.run(10)
     speeds = batch._data.qvel.numpy()
     speeds[1] = 1e6
@@ -142,12 +143,12 @@ def test_a_diverged_world_is_reported_and_leaves_the_others_alone():
 
 
 def test_a_failed_sample_is_stepped_again():
-    batch = WorldBatch([build(held_scene())], device="cpu", recorded=True)
+    batch = WorldBatch([compile_scene(held_scene())], device="cpu", recorded=True)
     batch.run(10)
     batch._data.qvel.fill_(float("nan"))
     batch.run(11)
     outcome = batch.outcome()
-    expected = finished(build(held_scene())).recording
+    expected = finished(compile_scene(held_scene())).recording
     assert outcome.loop["restarts"][0] == 1
     assert outcome.loop["phase"][0] == kernels.CLOSING
     assert np.abs(outcome.log["qpos"][:20, 0] - expected.qpos[:20]).max() < FREE_BOUND

@@ -15,7 +15,8 @@ from softgrasp.backends.webots.backend import ImportedRun, world_and_job
 from softgrasp.backends.webots.project import write_project
 from softgrasp.errors import BuildError
 from softgrasp.evaluation.result_builder import result_of
-from softgrasp.model.scene import BuiltScene, build
+from softgrasp.model.scene import BuiltScene
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.run_record import EngineRecord
 from tests.sim.engines import require_engine
 
@@ -54,7 +55,7 @@ def played(built: BuiltScene, directory: Path, program: str) -> sg.GraspResult:
 @pytest.fixture(scope="module")
 def built() -> BuiltScene:
     require_engine("ode")
-    return build(
+    return compile_scene(
         sg.GraspScene(
             hand=sg.load_hand("four_finger"),
             object=sg.load_object("sphere_35", density=500.0),
@@ -96,7 +97,7 @@ def test_whole_forces_stop_the_hand_where_normal_ones_do(
 def test_time_steps_that_controllers_cannot_ask_for_are_refused(built: BuiltScene) -> None:
     scene = built.scene.replace(timestep=1.5e-3, control_period=1.5e-3)
     with pytest.raises(BuildError) as caught:
-        world_and_job(build(scene), 1e-3, "job.json")
+        world_and_job(compile_scene(scene), 1e-3, "job.json")
     assert str(caught.value) == (
         "timestep: expected a whole number of milliseconds, in which controllers of Webots step, "
         "found 0.0015 s"

@@ -16,7 +16,8 @@ from softgrasp.backends.webots.world import WebotsWorld, finger_world, scene_wor
 from softgrasp.continuum.settling import from_webots
 from softgrasp.errors import BuildError
 from softgrasp.io.hand import load_finger
-from softgrasp.model.scene import BuiltScene, build
+from softgrasp.model.scene import BuiltScene
+from softgrasp.pipeline import compile_scene
 from tests.backends.webots.readback import ReadWorld
 
 STEP = 1e-3
@@ -78,9 +79,9 @@ def built_scene(name: str) -> BuiltScene:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # objects that start elsewhere are told by other tests
         if name in SCENES:
-            return build(sg.load_scene(name))
+            return compile_scene(sg.load_scene(name))
         ball = sg.load_object("sphere", density=300.0)
-        return build(sg.GraspScene(hand=sg.load_hand(name), object=ball))
+        return compile_scene(sg.GraspScene(hand=sg.load_hand(name), object=ball))
 
 
 def message(name: str) -> tuple[BuiltScene, WebotsWorld, ReadWorld]:
@@ -255,7 +256,7 @@ def test_several_joints_of_one_body_have_light_solids_between_them() -> None:
         object=sg.load_object("sphere", density=300.0),
         object_mount="planar",
     )
-    built = build(scene)
+    built = compile_scene(scene)
     read = ReadWorld(world_text(scene_world(built, STEP, ()).nodes))
     rotation = read.joints["object_carriage"]
     assert rotation.node.type == "HingeJoint"
@@ -268,7 +269,7 @@ def test_several_joints_of_one_body_have_light_solids_between_them() -> None:
 def test_gravity_that_does_not_point_down_is_refused() -> None:
     scene = built_scene("four_finger").scene.replace(gravity=(0.0, 1.0, -9.0))
     with pytest.raises(BuildError) as caught:
-        scene_world(build(scene), STEP, ())
+        scene_world(compile_scene(scene), STEP, ())
     assert str(caught.value) == (
         "gravity: gravity of Webots points down, expected (0, 0, -g), found (0, 1, -9)"
     )
@@ -277,7 +278,7 @@ def test_gravity_that_does_not_point_down_is_refused() -> None:
 def test_springs_that_damp_too_much_at_the_step_are_reported() -> None:
     built = built_scene("soft_gripper")
     explicit = built.scene.solver.replace(integrator="implicitfast")
-    built = build(built.scene.replace(solver=explicit))
+    built = compile_scene(built.scene.replace(solver=explicit))
     world, model = scene_world(built, STEP, ("job.json",)), built.model
     k, c = model.jnt_stiffness, model.dof_damping[model.jnt_dofadr]
     names = {model.joint(j).name for j in np.flatnonzero(STEP * k > c)}

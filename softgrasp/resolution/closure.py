@@ -15,6 +15,7 @@ from softgrasp.description.closure import (
     DefaultClosure,
     ForceLimitedClosure,
 )
+from softgrasp.description.resolved import Origin
 from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.model.object import object_mass
@@ -23,6 +24,8 @@ SAFETY = 2.0
 """Friction that is required over the weight of the object [–]."""
 MIN_FORCE = 1.0
 """Smallest force of the chosen closure [N]."""
+CHOSEN_FIELDS = ("closure.type", "closure.force", "closure.contact_rate_fraction")
+"""Values that the choice of a force-limited closure computes."""
 PRESSING_TIME = 1.0
 """Time in which the chosen closure reaches its force after contact [s]."""
 
@@ -53,11 +56,12 @@ def force_at_contact(scene: GraspScene) -> float | None:
     return math.fsum(forces)
 
 
-def with_sufficient_closure(scene: GraspScene) -> GraspScene:
-    """Choose the closure of a scene that specifies no type of it by the payload of its servos.
+def with_sufficient_closure(scene: GraspScene, origins: dict[str, Origin]) -> GraspScene:
+    """Choose the closure of a scene that states no type of it by the payload of its servos.
 
     Args:
-        scene: The scene; unchanged if it specifies its closure, or if its servos are not weak.
+        scene: The scene; unchanged if it states its closure.
+        origins: Where the origins of computed values are added.
 
     Warns:
         SoftgraspWarning: The closure is force-limited.
@@ -65,10 +69,11 @@ def with_sufficient_closure(scene: GraspScene) -> GraspScene:
     if scene.specifies_closure:
         return scene
     closure, message = closure_for_payload(scene)
-    if not message:
-        return scene
-    warnings.warn(message, SoftgraspWarning, stacklevel=2)
-    return scene.replace(closure=closure)
+    if message:
+        warnings.warn(message, SoftgraspWarning, stacklevel=2)
+        origin = Origin("computed", "the servos press too little where they stop at contact")
+        origins |= dict.fromkeys(CHOSEN_FIELDS, origin)
+    return scene.choose(closure=closure.concrete)
 
 
 def closure_for_payload(scene: GraspScene) -> tuple[AnyClosure, str]:

@@ -1,8 +1,8 @@
 """Grasp of a described object by a hand whose grasps are computed for each object.
 
-``fitted`` replaces centre, orientation and rates of such a grasp by those for the object of the
-scene. In a scene with ``adapt_grasp`` it does so, too, where the grasp of the hand does not hold
-the object in a short trial. Scenes with a specified position remain as they are.
+``with_object_grasp`` replaces centre, orientation and rates of such a grasp by those for the object
+of the scene. In a scene with ``adapt_grasp`` it does so, too, where the grasp of the hand does not
+hold the object in a trial. The grasp of a scene with a stated position is kept.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 from softgrasp.description.actuation import Rates
 from softgrasp.description.geometry import Compound, Mesh, ObjectShape
 from softgrasp.description.hand import GraspPreset, Hand
+from softgrasp.description.resolved import Origin
 from softgrasp.description.scene import GraspScene, Solver
 from softgrasp.description.task import PreshapePhase, SuccessCriterion
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.extensions import GRASP_TRIAL, load
 from softgrasp.io.files import report_progress
 from softgrasp.io.grasp_presets import corners, inside, link_surfaces, on_faces
 from softgrasp.io.mesh import load_mesh
@@ -38,6 +38,8 @@ from softgrasp.model.arm import finger_base, toward_grasp
 from softgrasp.model.hand import palm_points
 from softgrasp.model.object import object_mass
 from softgrasp.model.shapes import convex_parts, mass_properties
+from softgrasp.resolution.choice_cache import keep_choice, read_choice
+from softgrasp.resolution.trial import displacement_in_trial
 
 if TYPE_CHECKING:
     from softgrasp.grasp_synthesis.hand_model import ClosingHand
@@ -72,7 +74,7 @@ class Choice(NamedTuple):
     preset: GraspPreset
 
 
-def fitted(scene: GraspScene) -> GraspScene:
+def with_object_grasp(scene: GraspScene, origins: dict[str, Origin]) -> GraspScene:
     """Return the scene with the grasp of its hand computed for its object, where that applies.
 
     The best poses of a geometric search are tried in short runs; the first one that holds is taken,
@@ -82,16 +84,22 @@ def fitted(scene: GraspScene) -> GraspScene:
     hand.
 
     Args:
-        scene: The scene; unchanged if its grasp or the position of its object is specified, or if
-            its object stands on a table or cannot move freely.
+        scene: The scene; its grasp is kept if it or the position of its object is stated, or if its
+            object stands on a table or cannot move freely.
+        origins: Where the origins of computed values are added.
     """
     if not _is_open(scene):
-        return scene
+        return scene.choose(adapt_grasp=False)
     chosen = _chosen(_reduced(scene))
     _warn_of_change(scene, chosen)
+    if chosen.grasp != scene.grasp:
+        origins["grasp"] = Origin("computed", f"the {scene.grasp} grasp does not hold the object")
+    if chosen.preset not in (scene.hand.grasps.power, scene.hand.grasps.precision):
+        reason = "the first grasp of a search around the object that holds it in a trial"
+        origins[f"hand.grasps.{chosen.grasp}"] = Origin("computed", reason)
     grasps = scene.hand.grasps.replace(**{chosen.grasp: chosen.preset})
-    hand = scene.hand.replace(grasps=grasps)
-    return scene.replace(hand=hand, grasp=chosen.grasp, adapt_grasp=False)
+    hand = scene.hand.choose(grasps=grasps)
+    return scene.choose(hand=hand, grasp=chosen.grasp, adapt_grasp=False)
 
 
 def _warn_of_change(scene: GraspScene, chosen: Choice) -> None:
@@ -153,6 +161,16 @@ def _reduced(scene: GraspScene) -> GraspScene:
 
 @lru_cache(maxsize=256)
 def _chosen(scene: GraspScene) -> Choice:
+    """Return the choice of an earlier search for an equal trial, or else of a new one."""
+    kept = read_choice(scene)
+    if kept is not None:
+        return Choice(kept["grasp"], GraspPreset(**kept["preset"]))
+    choice = _searched(scene)
+    keep_choice(scene, {"grasp": choice.grasp, "preset": choice.preset.model_dump(mode="json")})
+    return choice
+
+
+def _searched(scene: GraspScene) -> Choice:
     """Return the first grasp that holds in a trial, or the one in which the object moves least."""
     report_progress(f"searching a grasp of {scene.object.name} by {scene.hand.name}")
     best, smallest = None, math.inf
@@ -180,12 +198,13 @@ def _trial(trial: GraspScene, *, short: bool) -> tuple[float, bool]:
     Slow slip accelerates: a hold test of full length decides. A short one before it rejects most
     of the grasps that do not hold.
     """
-    run, success = load(GRASP_TRIAL), trial.success
+    success = trial.success
     assert success is not None
-    displacement = float(run(trial)) if short else 0.0
+    displacement = displacement_in_trial(trial) if short else 0.0
     if displacement > HELD:
         return displacement, False
-    displacement = float(run(trial.replace(success=SuccessCriterion(gravity=success.gravity))))
+    whole = SuccessCriterion(gravity=success.gravity)
+    displacement = displacement_in_trial(trial.replace(success=whole))
     return displacement, displacement <= MAX_DROP
 
 

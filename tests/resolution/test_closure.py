@@ -13,7 +13,7 @@ from softgrasp.description.closure import PositionIncrementClosure
 from softgrasp.description.scene import with_field
 from softgrasp.description.sweep import Axis, SweepPlan
 from softgrasp.description.task import SuccessCriterion
-from softgrasp.model.weak_servos import (
+from softgrasp.resolution.closure import (
     closure_for_payload,
     force_at_contact,
     with_sufficient_closure,
@@ -71,13 +71,18 @@ def test_weak_servos_close_until_a_force_is_reached(tmp_path: Path, changed: boo
     assert result.held
 
 
+def concrete(scene: sg.GraspScene) -> sg.GraspScene:
+    """Return the scene with the closure that it has where its servos suffice."""
+    return scene.replace(closure=scene.closure.concrete)
+
+
 @QUIET
 def test_a_specified_closure_is_kept(tmp_path: Path) -> None:
     file = str(jaws(tmp_path, 100.0))
     hand, ball = sg.load_hand(file), sg.load_object("sphere")
     specified = PositionIncrementClosure()
     scene = sg.GraspScene(hand=hand, object=ball, closure=specified, success=SuccessCriterion())
-    assert with_sufficient_closure(scene) == scene
+    assert with_sufficient_closure(scene, {}) == concrete(scene)
     assert not sg.simulate(scene, quality_rate=None).held
     options = SceneOptions(hold=True, closure="position-increment")
     assert scene_of(file, "sphere", options).specifies_closure
@@ -98,7 +103,7 @@ def test_weak_servos_press_in_time(tmp_path: Path) -> None:
 @QUIET
 def test_strong_servos_keep_their_closure(tmp_path: Path) -> None:
     scene = scene_of(str(jaws(tmp_path, 2e4)), "sphere", SceneOptions())
-    assert with_sufficient_closure(scene) == scene
+    assert with_sufficient_closure(scene, {}) == concrete(scene)
 
 
 FIELDS = {"samples": 10, "settle_time": 0.2, "threshold": 0.05, "stays_on": True}
@@ -108,13 +113,13 @@ FIELDS = {"samples": 10, "settle_time": 0.2, "threshold": 0.05, "stays_on": True
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_field_of_the_closure_leaves_its_type_open(field: str, tmp_path: Path) -> None:
     scene = scene_of(str(jaws(tmp_path, 100.0)), "sphere", SceneOptions(hold=True))
-    closure = with_sufficient_closure(scene).closure
+    closure = with_sufficient_closure(scene, {}).closure
     one = with_field(scene, f"closure.{field}", FIELDS[field])
-    assert with_sufficient_closure(one).closure == closure.replace(**{field: FIELDS[field]})
+    assert with_sufficient_closure(one, {}).closure == closure.replace(**{field: FIELDS[field]})
     plan = SweepPlan(scene=scene, axes=(Axis(path=f"closure.{field}", values=(FIELDS[field],)),))
     assert not scene_of_row(plan, 0).specifies_closure
     limited = with_field(scene, "closure.grip_force", 2.0)
-    assert with_sufficient_closure(limited) == limited
+    assert with_sufficient_closure(limited, {}) == concrete(limited)
 
 
 @QUIET

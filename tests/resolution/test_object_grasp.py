@@ -15,9 +15,10 @@ from softgrasp.description.geometry import Capsule
 from softgrasp.description.hand import Hand
 from softgrasp.mechanics.transforms import rotation_from_euler
 from softgrasp.model.contact_pairs import object_pairs, penetration
-from softgrasp.model.object_grasp import MAX_DROP, _reduced, fitted
-from softgrasp.model.scene import build
-from softgrasp.pipeline import displacement_in_trial
+from softgrasp.pipeline import compile_scene
+from softgrasp.resolution import object_grasp
+from softgrasp.resolution.object_grasp import MAX_DROP, _reduced, with_object_grasp
+from softgrasp.resolution.trial import displacement_in_trial
 
 HEAD = (
     '<mujoco><compiler angle="radian"/><option gravity="0 0 -9.81"/><default><geom density="400"/>'
@@ -94,6 +95,12 @@ def hand_of(path: Path, text: str) -> Hand:
         return sg.load_hand(path)
 
 
+@pytest.fixture(autouse=True)
+def no_kept_choices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search anew in every test, some of which replace the trial."""
+    monkeypatch.setenv("SOFTGRASP_CACHE", str(tmp_path / "cache"))
+
+
 @pytest.fixture(scope="module")
 def hand(tmp_path_factory: pytest.TempPathFactory) -> Hand:
     return hand_of(tmp_path_factory.mktemp("hand") / "hand.xml", hand_text())
@@ -101,7 +108,7 @@ def hand(tmp_path_factory: pytest.TempPathFactory) -> Hand:
 
 def scene_of(hand: Hand, described: sg.GraspObject = BALL, **fields: object) -> sg.GraspScene:
     """Return a scene with the grasp for its object."""
-    return fitted(sg.GraspScene(hand=hand, object=described, **fields))
+    return with_object_grasp(sg.GraspScene(hand=hand, object=described, **fields), {})
 
 
 def in_file(scene: sg.GraspScene) -> tuple[np.ndarray, np.ndarray]:
@@ -184,12 +191,11 @@ def test_no_object_starts_inside_the_hand(
     scene = scene_of(hand, described, grasp=grasp)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # such as that the object was moved out of the hand
-        built = build(scene)
+        built = compile_scene(scene)
     data = mujoco.MjData(built.model)
     mujoco.mj_resetDataKeyframe(built.model, data, 0)
     mujoco.mj_kinematics(built.model, data)
     assert max(penetration(built.model, data, p) for p in object_pairs(built.model)) <= 0.0
-    assert built.scene.object_position is None
 
 
 def test_a_box_is_held_by_opposing_fingers(hand: Hand) -> None:
@@ -201,8 +207,6 @@ def test_a_box_is_held_by_opposing_fingers(hand: Hand) -> None:
 
 
 def test_the_same_scene_has_the_same_grasp(hand: Hand) -> None:
-    from softgrasp.model import object_grasp
-
     first = scene_of(hand, BOX).preset
     object_grasp._chosen.cache_clear()
     assert scene_of(hand, BOX).preset == first
@@ -211,7 +215,7 @@ def test_the_same_scene_has_the_same_grasp(hand: Hand) -> None:
 def test_specified_grasps_and_positions_remain(hand: Hand) -> None:
     position = (0.0, 0.0, 0.3)
     scene = sg.GraspScene(hand=hand, object=BOX, object_position=position)
-    assert fitted(scene) == scene
+    assert with_object_grasp(scene, {}) == scene
     own = hand.grasps.power.replace(per_object=False, center=(0.0, 0.0, 0.06))
     specified = hand.replace(grasps=hand.grasps.replace(power=own))
     assert scene_of(specified).preset == own
@@ -258,7 +262,7 @@ def test_a_grasp_that_does_not_hold_is_replaced(name: str, grasp: str) -> None:
     scene = adapted(name, ball, grasp=grasp)
     assert not sg.simulate(scene.replace(adapt_grasp=False)).held
     with pytest.warns(sg.SoftgraspWarning, match=f"the {grasp} grasp of '{name}' does not hold"):
-        found = fitted(scene)
+        found = with_object_grasp(scene, {})
     assert sg.simulate(found).held
     assert (found.grasp, found.preset) != (scene.grasp, scene.preset)
     assert not found.adapt_grasp
@@ -269,31 +273,27 @@ def test_a_grasp_that_holds_is_kept() -> None:
     scene = adapted("underactuated_1", ball)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert fitted(scene) == scene.replace(adapt_grasp=False)
+        assert with_object_grasp(scene, {}) == scene.replace(adapt_grasp=False)
 
 
 def test_the_other_kind_is_tried_within_its_payload(monkeypatch: pytest.MonkeyPatch) -> None:
-    from softgrasp.model import object_grasp
-
     tried = []
 
     def trial(scene: sg.GraspScene) -> float:
         tried.append(scene.grasp)
         return math.inf
 
-    monkeypatch.setattr(object_grasp, "load", lambda _: trial)
+    monkeypatch.setattr(object_grasp, "displacement_in_trial", trial)
     for mass, kinds in ((0.03, {"power", "precision"}), (0.05, {"power"})):
         tried.clear()
         scene = adapted("soft_gripper", BALL.replace(mass=mass))
-        assert fitted(scene) == scene.replace(adapt_grasp=False)
+        assert with_object_grasp(scene, {}) == scene.replace(adapt_grasp=False)
         assert set(tried) == kinds
 
 
 def test_a_grasp_that_slips_in_a_hold_test_of_full_length_is_not_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from softgrasp.model import object_grasp
-
     short, full = object_grasp.HOLD_TIME, sg.SuccessCriterion().hold_time
     tried = []
 
@@ -303,9 +303,9 @@ def test_a_grasp_that_slips_in_a_hold_test_of_full_length_is_not_taken(
         slips = len({preset for preset, _ in tried}) < 3
         return 1e-4 if scene.success.hold_time == short else 6e-4 if slips else 1e-5
 
-    monkeypatch.setattr(object_grasp, "load", lambda _: trial)
+    monkeypatch.setattr(object_grasp, "displacement_in_trial", trial)
     scene = adapted("underactuated_1", BALL)
     with pytest.warns(sg.SoftgraspWarning, match="another power grasp was computed"):
-        chosen = fitted(scene).preset
+        chosen = with_object_grasp(scene, {}).preset
     assert [seconds for _, seconds in tried] == [full, short, full, short, full]
     assert chosen == tried[-1][0] != scene.preset

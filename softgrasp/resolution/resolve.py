@@ -1,0 +1,69 @@
+"""Resolve a scene: carried pose, closure, grasp, time step and start, in this order.
+
+Each step returns the scene with its values and their origins; a value that the scene states is kept
+by all of them. Only the grasp needs simulations (``object_grasp``), whose results are kept on disk.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from softgrasp.description.resolved import Origin, ResolvedScene
+from softgrasp.description.scene import GraspScene
+from softgrasp.model.arm import with_carried_pose
+from softgrasp.model.timestep import resolved_timestep
+from softgrasp.resolution.closure import with_sufficient_closure
+from softgrasp.resolution.start import with_clear_start
+
+Origins = dict[str, Origin]
+
+
+def resolve(scene: GraspScene | ResolvedScene) -> ResolvedScene:
+    """Make every value of a scene concrete; a resolved scene is returned as it is.
+
+    Equal scenes have equal values in every verb, environment and process.
+
+    Args:
+        scene: The scene, with what was stated only.
+
+    Raises:
+        BuildError: The scene cannot start: bodies overlap, or no time step fits the contact.
+        DescriptionError: The arm cannot reach the start, or a file cannot be read.
+
+    Warns:
+        SoftgraspWarning: A computed value that the user should know of.
+    """
+    if isinstance(scene, ResolvedScene):
+        return scene
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            resolved = _resolved(scene)
+    finally:
+        for one in caught:
+            warnings.warn(one.message, stacklevel=2)
+    messages = dict.fromkeys(str(one.message) for one in caught)
+    return ResolvedScene(
+        scene, resolved.scene, resolved.timestep, resolved.origins, tuple(messages)
+    )
+
+
+def _resolved(described: GraspScene) -> ResolvedScene:
+    origins: Origins = {}
+    if described.grasp == "precision" and "grasp" not in described.model_fields_set:
+        reason = "the object is within the payload of the precision grasp"
+        origins["grasp"] = Origin("computed", reason)
+    scene = with_carried_pose(described)
+    if scene is not described:
+        origins["hand_pose"] = Origin("computed", f"at rest on the {scene.arm.kind} carrier")  # type: ignore[union-attr]
+    scene = with_sufficient_closure(scene, origins)
+    if scene.preset.per_object or scene.adapt_grasp:
+        from softgrasp.resolution.object_grasp import with_object_grasp  # loads meshes
+
+        scene = with_object_grasp(scene, origins)
+    timestep = resolved_timestep(scene)
+    if scene.timestep is None:
+        origins["timestep"] = Origin("computed", "the longest that contacts and springs allow")
+    scene = with_clear_start(scene, timestep, origins)
+    return ResolvedScene(described, scene, timestep, origins)
