@@ -73,7 +73,7 @@ def _resolved(first: str, second: str | None, options: SceneOptions) -> Resolved
     from softgrasp.cli.scene_args import scene_of
     from softgrasp.resolution.resolve import resolve
 
-    return resolve(scene_of(first, second, options, adapt=True))
+    return resolve(scene_of(first, second, options))
 
 
 def _row(one: ResolvedValue) -> list[str]:

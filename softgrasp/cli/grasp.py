@@ -114,7 +114,7 @@ def grasp(
         require_known("closure", options.closure, CLOSURES)
     if options.contact_model is not None:
         require_known("contact model", options.contact_model, CONTACT_MODELS)
-    scene = scene_of(first, second, options, adapt=True)
+    scene = scene_of(first, second, options)
     pixels = size_of(video_size)
     known = None if ensemble is None else _known_fingers(options, ensemble, backend)
     job = Job(

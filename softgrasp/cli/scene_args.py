@@ -89,16 +89,13 @@ Changes = dict[str, Any]
 Sensors = tuple[AnySensor, ...]
 
 
-def scene_of(
-    first: str, second: str | None, options: SceneOptions, *, adapt: bool = False
-) -> GraspScene:
+def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScene:
     """Load the scene of a command line and apply its options.
 
     Args:
         first: Name or file of a hand; of a scene without ``second``.
         second: Name or file of an object.
         options: Options that change the scene.
-        adapt: Whether a grasp that no option names is adapted to the object (``adapt_grasp``).
 
     Raises:
         DescriptionError: A name does not exist, or an option does not fit.
@@ -106,8 +103,6 @@ def scene_of(
     require_scene(first, second)
     _check_weight(second, options)
     if second is not None:
-        from softgrasp.model.object import default_grasp
-
         obj = load_object(
             second,
             mass=options.mass,
@@ -119,11 +114,7 @@ def scene_of(
         hand = _with_finger(load_hand(first) if hand is None else hand, options)
         if Path(second).is_dir():
             terminal.note(f"{second}: the object is read from {object_file(Path(second))}")
-        scene = GraspScene(
-            hand=hand,
-            object=obj,
-            adapt_grasp=adapt and not _names_grasp(options),
-        ).choose(grasp=default_grasp(hand, obj))
+        scene = GraspScene(hand=hand, object=obj)
     else:
         scene = load_scene(first)
         scene = scene.replace(hand=_with_finger(scene.hand, options))
@@ -161,13 +152,6 @@ def _hand_of_fingers(first: str, obj: GraspObject, options: SceneOptions) -> Han
         pressure=options.pressure,
         youngs_modulus=options.youngs_modulus or SILICONE_MODULUS,
         poisson_ratio=options.poisson_ratio,
-    )
-
-
-def _names_grasp(options: SceneOptions) -> bool:
-    """Whether an option names the grasp or changes that of the hand."""
-    return options.grasp is not None or any(
-        "grasp" in setting.partition("=")[0] for setting in options.settings
     )
 
 

@@ -34,23 +34,12 @@ from softgrasp.io.files import remove_written
 if TYPE_CHECKING:
     import pandas as pd
 
-    from softgrasp.description.scene import GraspScene
     from softgrasp.description.sweep import SweepPlan
     from softgrasp.sweeps.executors import Submit
     from softgrasp.sweeps.run import Finish
 
 R = TypeVar("R")
 DENSITY = "object.density"
-OUTSIDE_THE_TRIAL = (
-    DENSITY,
-    "contact.",
-    "solver.",
-    "timestep",
-    "control_period",
-    "duration",
-    "seed",
-)
-"""Axes that a trial of the grasp does not depend on, besides the density of the object."""
 
 
 @with_scene_options("units", "mass", "grasp", "gravity", "hold", "lift", "settings")
@@ -370,25 +359,8 @@ def plan_of(
             "expected a field to vary (--density R1,R2,… or --vary FIELD=V1,V2,…), or --repeats N "
             "with --noise, found none"
         )
-    varied = any("grasp" in axis["path"] for axis in axes)
-    scene = scene_of(what, object_name, options, adapt=not varied)
-    if all(axis["path"].startswith(OUTSIDE_THE_TRIAL) for axis in axes):
-        weights = [axis for axis in axes if axis["path"] == DENSITY]
-        scene = _with_one_grasp(scene, _densities(weights[0]) if weights else [])
+    scene = scene_of(what, object_name, options)
     return SweepPlan(scene=scene, axes=tuple(Axis(**axis) for axis in axes), **fields)
-
-
-def _with_one_grasp(scene: GraspScene, densities: list[float]) -> GraspScene:
-    """Choose the grasp of all rows once, as ``grasp`` does it: the heaviest object decides."""
-    from softgrasp.errors import SoftgraspError
-    from softgrasp.resolution.resolve import resolve
-
-    heaviest = scene.object.weighing(density=max(densities)) if densities else scene.object
-    try:
-        chosen = resolve(scene.replace(object=heaviest)).scene
-    except SoftgraspError:  # reported in its row, where the axes do not mend it
-        return scene
-    return scene.replace(hand=chosen.hand, grasp=chosen.grasp, adapt_grasp=False)
 
 
 def _is_plan(path: Path) -> bool:

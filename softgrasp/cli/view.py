@@ -265,7 +265,7 @@ def hand_choices(
             gravity=choices.gravity or None,
             hold=choices.hold or None,
         )
-        return scene_of(choices.hand, choices.object, changed, adapt=True)
+        return scene_of(choices.hand, choices.object, changed)
 
     poses = [(name, getattr(options, name)) for name in ("position", "euler_deg", "hand_euler_deg")]
     words = " ".join(

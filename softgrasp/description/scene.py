@@ -79,10 +79,10 @@ class GraspScene(Description):
     """Centre of mass of the object in the world [m]; the grasp centre by default."""
     grasp: Literal["power", "precision"] = "power"
     """Which grasp of the hand."""
-    adapt_grasp: bool = False
-    """Compute a grasp for the object where that of the hand does not hold it in a short trial, at
-    last of the other kind. Without effect where the position of the object is specified, or beside
-    surroundings and further objects."""
+    adapt_grasp: bool | None = None
+    """Whether the kind of grasp is chosen for the object, and a grasp is computed for it where that
+    of the hand does not hold it in a trial; by default where no grasp is stated. Without effect
+    where the position of the object is stated, or beside surroundings and further objects."""
     object_euler: Vec3 | None = None
     """Angles about x, y, z of intrinsic z-y-x [rad]; by default the orientation of the grasp, or
     upright for an upright object."""
@@ -152,6 +152,14 @@ class GraspScene(Description):
         for rule in SCENE_RULES:
             rule(self)
         return self
+
+    @property
+    def adapts_grasp(self) -> bool:
+        """Whether the grasp is adapted to the object: nobody states which one, or what it is."""
+        if self.adapt_grasp is not None:
+            return self.adapt_grasp
+        states_kind = "grasp" in self.model_fields_set
+        return not states_kind and "grasps" not in self.hand.model_fields_set
 
     @property
     def specifies_closure(self) -> bool:

@@ -70,6 +70,8 @@ def save_scene(scene: GraspScene, path: str | Path) -> Path:
             data[key] = load(CARRIERS[scene.arm.kind].writer)(scene.arm)
         elif key == "arm" and isinstance(scene.arm, Arm):
             data[key] = _by_name(scene.arm, "arms", load_arm) or _arm_tree(value)
+        elif key == "grasp" and key in scene.model_fields_set:
+            data[key] = value  # stated: it is not adapted to the object
         elif getattr(scene, key) != defaults[key].default:
             data[key] = value
     return write_text(path, dump(data))

@@ -1,7 +1,7 @@
 """Grasp of a described object by a hand whose grasps are computed for each object.
 
 ``with_object_grasp`` replaces centre, orientation and rates of such a grasp by those for the object
-of the scene. In a scene with ``adapt_grasp`` it does so, too, where the grasp of the hand does not
+of the scene. In a scene with ``adapts_grasp`` it does so, too, where the grasp of the hand does not
 hold the object in a trial. The grasp of a scene with a stated position is kept.
 """
 
@@ -79,7 +79,7 @@ def with_object_grasp(scene: GraspScene, origins: dict[str, Origin]) -> GraspSce
 
     The best poses of a geometric search are tried in short runs; the first one that holds is taken,
     or else the one in which the object moves least, the grasp for a ball among them. With
-    ``adapt_grasp`` the grasp of the hand is tried first, and the other one of power and precision
+    ``adapts_grasp`` the grasp of the hand is tried first, and the other one of power and precision
     last, if the object is within its payload; a warning reports another grasp than that of the
     hand.
 
@@ -124,7 +124,7 @@ def _is_open(scene: GraspScene) -> bool:
     specified |= any(isinstance(phase, PreshapePhase) for phase in scene.sequence)
     if specified or scene.object_mount == "planar" or scene.table is not None:
         return False
-    if scene.adapt_grasp:
+    if scene.adapts_grasp:
         return not scene.objects and not scene.surroundings
     return scene.preset.per_object and not scene.hand.soft_fingers
 
@@ -138,6 +138,7 @@ def _reduced(scene: GraspScene) -> GraspScene:
     test = SuccessCriterion(ramp_time=RAMP_TIME, hold_time=HOLD_TIME)
     return scene.replace(
         name="",
+        adapt_grasp=scene.adapts_grasp,
         object=scene.object.replace(elasticity=None),
         object_mount="free",
         objects=(),
@@ -210,7 +211,7 @@ def _trial(trial: GraspScene, *, short: bool) -> tuple[float, bool]:
 
 def _kinds(scene: GraspScene) -> list[Kind]:
     """Return the kinds of grasp to try."""
-    if not scene.adapt_grasp:
+    if not scene.adapts_grasp:
         return [scene.grasp]
     other: Kind = "precision" if scene.grasp == "power" else "power"
     payload = _preset_of(scene.hand, other).payload

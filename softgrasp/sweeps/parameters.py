@@ -22,12 +22,13 @@ from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene, with_field
 from softgrasp.description.sweep import Axis, SweepPlan
-from softgrasp.errors import DescriptionError
+from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.io.input_limits import recorded_inputs
 from softgrasp.io.load import described_files, load_hand, load_object
 from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.placement import lowest_of_object, object_pose
+from softgrasp.resolution.resolve import resolve
 from softgrasp.sweeps.table import NOISE_COLUMNS
 
 EVERY = "[*]"
@@ -36,6 +37,17 @@ SHORT = {"closure.rate": "closure.rates", "contact.friction": "contact.static_fr
 """Short names of paths. Fields of an object's shape may be named as fields of the object."""
 FIRST = ("scene", "hand", "object")
 """Paths that are set first, so that fields inside their values can be set after them."""
+OUTSIDE_THE_TRIAL = (
+    "object.density",
+    "object.mass",
+    "contact.",
+    "solver.",
+    "timestep",
+    "control_period",
+    "duration",
+    "seed",
+)
+"""Beginnings of paths that the trial of a grasp does not depend on, and weights of the object."""
 NO_FIELD = ("no such field", f"expected a list before {EVERY}")
 """Parts of the messages about paths that name no field."""
 
@@ -123,6 +135,28 @@ def inputs_of(plan: SweepPlan, values: Mapping[str, Any], row: int) -> dict[str,
     return inputs
 
 
+def with_one_grasp(plan: SweepPlan) -> SweepPlan:
+    """Choose the grasp of all rows once, where no axis changes the trial of a grasp.
+
+    The heaviest object decides, so that rows differ in nothing but their axes.
+    """
+    paths = [axis.path for axis in plan.axes]
+    if not plan.scene.adapts_grasp or not all(p.startswith(OUTSIDE_THE_TRIAL) for p in paths):
+        return plan
+    scene, weights = plan.scene, ("object.density", "object.mass")
+    try:
+        for path in (path for path in paths if path in weights):
+            heaviest = max(values[path] for values in combinations(plan))
+            scene = _with_value(scene, path, heaviest)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # every row gives them
+            chosen = resolve(scene).scene
+    except SoftgraspError:  # reported in its row, where the axes do not mend it
+        return plan
+    one = plan.scene.choose(hand=chosen.hand, grasp=chosen.grasp, adapt_grasp=False)
+    return plan.choose(scene=one)
+
+
 def scene_of_row(plan: SweepPlan, row: int) -> GraspScene:
     """Return the scene of a row by its number; raises as ``scene_of``."""
     values = combinations(plan)[row // plan.repeats]
@@ -157,7 +191,8 @@ def _validated_once(scene: GraspScene, values: Mapping[str, Any]) -> GraspScene:
 def _constructed(scene: GraspScene, **changes: Any) -> GraspScene:
     """Return a scene with other fields that is not validated."""
     fields = {name: getattr(scene, name) for name in GraspScene.model_fields}
-    return GraspScene.model_construct(**(fields | changes))
+    stated = {*scene.model_fields_set, *changes}
+    return GraspScene.model_construct(stated, **(fields | changes))
 
 
 def _with_part(scene: GraspScene, path: str, value: Any) -> GraspScene:

@@ -33,7 +33,7 @@ from softgrasp.sweeps.executors import (
     Submit,
     total_steps,
 )
-from softgrasp.sweeps.parameters import refuse_unknown_fields
+from softgrasp.sweeps.parameters import refuse_unknown_fields, with_one_grasp
 from softgrasp.sweeps.storage import (
     SweepStore,
     count_finished,
@@ -143,6 +143,7 @@ def sweep(
         what = "trajectories" if trajectories else "dataset"
         raise DescriptionError(f"expected a directory for the {what}, found none", field="out")
     refuse_unknown_fields(plan)
+    plan = with_one_grasp(plan)
     rows = range(plan.size) if shard is None else shard.rows(plan.size)
     directory = None if out is None else Path(out) / (shard.directory if shard else "")
     extra = None

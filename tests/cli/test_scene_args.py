@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from tests.model.test_object_grasp import hand_text
+from tests.resolution.test_object_grasp import hand_text
 
 import softgrasp as sg
 from softgrasp import assets
@@ -20,8 +20,9 @@ from softgrasp.cli.plan import plan
 from softgrasp.cli.scene_args import SENSORS, scene_of
 from softgrasp.cli.sweep import plan_of
 from softgrasp.description.closure import CLOSURES
+from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError
-from softgrasp.pipeline import compile_scene
+from softgrasp.sweeps.parameters import scene_of_row, with_one_grasp
 from tests.conftest import QUICK, Run
 
 
@@ -61,11 +62,13 @@ def test_fields_are_set_together_with_the_name() -> None:
 def test_only_grasps_that_no_option_names_are_adapted() -> None:
     for options, expected in [
         (SceneOptions(), True),
+        (SceneOptions(density=700.0, hold=True, settings=("seed=2",)), True),
         (SceneOptions(grasp="power"), False),
+        (SceneOptions(settings=("grasp=power",)), False),
         (SceneOptions(settings=("hand.grasps.power.center=[0,0,-0.06]",)), False),
     ]:
-        assert scene_of("four_finger", "sphere", options, adapt=True).adapt_grasp is expected
-    assert not scene_of("demo", None, SceneOptions(), adapt=True).adapt_grasp
+        assert scene_of("four_finger", "sphere", options).adapts_grasp is expected
+    assert not scene_of("demo", None, SceneOptions()).adapts_grasp
 
 
 def test_a_scene_keeps_its_closure() -> None:
@@ -442,34 +445,42 @@ def test_the_command_of_compliant_synergies_in_the_manual_holds_the_ball(run: Ru
     assert {"thumb", "index", "middle"} <= set(touching)
 
 
-def planned(hand: str, axis: str) -> sg.GraspScene:
-    """Return the scene of a sweep of a hand and a sphere."""
+def planned(hand: str, axis: str) -> SweepPlan:
+    """Return the plan of a sweep of a hand and a sphere, whose rows have one grasp if they may."""
     fields = {"method": "grid", "samples": None, "repeats": 1, "seed": 0, "quality": False}
-    return plan_of(hand, "sphere", SceneOptions(hold=True), None, [axis], **fields).scene
+    words = SceneOptions(hold=True)
+    return with_one_grasp(plan_of(hand, "sphere", words, None, [axis], **fields))
 
 
 def test_a_sweep_that_varies_the_grasp_adapts_none() -> None:
-    scene = planned("four_finger", "grasp=power,precision")
-    assert scene == scene_of("four_finger", "sphere", SceneOptions(hold=True))
+    plan = planned("four_finger", "grasp=power,precision")
+    rows = [scene_of_row(plan, row) for row in range(2)]
+    assert [row.grasp for row in rows] == ["power", "precision"]
+    assert not any(row.adapts_grasp for row in rows)
 
 
 def test_a_sweep_of_the_object_adapts_the_grasp_in_every_row() -> None:
-    scene = planned("four_finger", "object.radius=0.02,0.03")
-    assert scene == scene_of("four_finger", "sphere", SceneOptions(hold=True), adapt=True)
-    assert scene.adapt_grasp
+    plan = planned("four_finger", "object.radius=0.02,0.03")
+    assert plan.scene == scene_of("four_finger", "sphere", SceneOptions(hold=True))
+    assert all(scene_of_row(plan, row).adapts_grasp for row in range(2))
 
 
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
-def test_a_sweep_of_the_same_words_has_the_grasp_of_these_words(tmp_path: Path) -> None:
+def test_the_same_words_have_the_same_grasp_in_python_and_in_every_verb(tmp_path: Path) -> None:
     file = tmp_path / "hand.xml"
     file.write_text(hand_text())
-    alone = scene_of(str(file), "sphere", SceneOptions(hold=True), adapt=True)
-    chosen = compile_scene(alone).scene
+    alone = scene_of(str(file), "sphere", SceneOptions(hold=True))
+    in_python = sg.GraspScene(
+        hand=sg.load_hand(file), object=sg.load_object("sphere"), success=sg.SuccessCriterion()
+    )
+    assert in_python == alone
+    chosen = sg.resolve(alone).scene
     assert chosen.preset != alone.preset  # computed for the object
-    scene = planned(str(file), "contact.damping=300,310")
+    assert sg.resolve(in_python).scene == chosen
+    scene = planned(str(file), "contact.damping=300,310").scene
     assert (scene.preset, scene.grasp, scene.adapt_grasp) == (chosen.preset, chosen.grasp, False)
     assert not scene.preset.per_object  # no row searches again
     heavy = alone.replace(object=alone.object.weighing(density=2000))
-    varied = planned(str(file), "object.density=100:2000:3")
-    assert varied.preset == compile_scene(heavy).scene.preset
+    varied = planned(str(file), "object.density=100:2000:3").scene
+    assert varied.preset == sg.resolve(heavy).scene.preset
     assert varied.object == alone.object

@@ -16,7 +16,7 @@ from softgrasp.description.resolved import ResolvedScene
 from softgrasp.description.scene import with_field
 from softgrasp.io.scene import is_release
 from softgrasp.model.scene import build
-from tests.resolution.test_closure import jaws
+from tests.model.test_weak_servos import jaws
 
 FIELDS: dict[str, Any] = {
     "closure.samples": 10,
@@ -38,7 +38,7 @@ TABLE_NAME = {"contact": "contact of sphere"}
 
 def plain() -> sg.GraspScene:
     hand, ball = sg.load_hand("four_finger"), sg.load_object("sphere")
-    return sg.GraspScene(hand=hand, object=ball, success=sg.SuccessCriterion())
+    return sg.GraspScene(hand=hand, object=ball, grasp="power", success=sg.SuccessCriterion())
 
 
 def sources(resolved: ResolvedScene) -> dict[str, str]:
