@@ -9,7 +9,6 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from tests.resolution.test_object_grasp import hand_text
 
 import softgrasp as sg
 from softgrasp import assets
@@ -24,6 +23,7 @@ from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError
 from softgrasp.sweeps.parameters import scene_of_row, with_one_grasp
 from tests.conftest import QUICK, Run
+from tests.resolution.test_object_grasp import hand_text
 
 
 def test_scene_options_of_a_verb_come_from_the_table() -> None:
