@@ -114,7 +114,7 @@ def is_stale(reference: str) -> bool:
     """Whether a dotted name refers to a module of ours, or an object in one, that is missing."""
     name = reference.removeprefix("softgrasp.")
     owner, _, last = name.rpartition(".")
-    if last in FILE_SUFFIXES or name == "laws.py":  # a copy that is written beside a controller
+    if last in FILE_SUFFIXES:
         return False
     if last == "py":
         return not any(f".{module}".endswith(f".{owner}") for module in SOURCES)

@@ -2,7 +2,7 @@
 
 ``GraspTask`` has the constants of a scene, ``Episode`` the state of one episode whichever engine
 runs it: ``plan`` turns an action into targets and loads of control samples, ``update`` evaluates
-what the engine did. Contacts are detected by the law of single runs (``sim.debounced_closing``).
+what the engine did. Contacts are detected by the law of single runs (``sim.laws``).
 """
 
 from __future__ import annotations

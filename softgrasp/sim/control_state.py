@@ -2,9 +2,8 @@
 
 ``ClosureLayout`` holds what is constant during a run (actuator limits and increments, addresses in
 MuJoCo's arrays), ``ClosureState`` what the controller carries from one control sample to the next,
-``Recording`` one row per control sample. The laws are in ``debounced_closing``, the loop
-is in ``stepper``. An actuator is a joint of a rigid finger, the pressure of a soft finger, or the
-wrist.
+``Recording`` one row per control sample. The control laws are in ``laws``, the loop is in
+``stepper``. An actuator is a joint of a rigid finger, the pressure of a soft finger, or the wrist.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.contact_sensors import contact_layout
 from softgrasp.model.scene import BuiltScene
-from softgrasp.sim.debounced_closing import debounce
+from softgrasp.sim.laws import debounce
 
 Integers = NDArray[np.int64]
 SEPARATION_FACTOR = 10

@@ -28,10 +28,10 @@ from softgrasp.model.placement import REMOVED, removed_bodies
 from softgrasp.model.scene import BuiltScene, start_targets
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
 from softgrasp.sim.control_state import ClosureState, Peaks, Recording, closure_layout
-from softgrasp.sim.debounced_closing import GRIP_INTERVAL
 from softgrasp.sim.engine import Workspace, caught_warnings, has_diverged
 from softgrasp.sim.friction import SlipFriction
 from softgrasp.sim.hold_test import DisturbanceTests
+from softgrasp.sim.laws import GRIP_INTERVAL
 from softgrasp.sim.load_balance import WINDOW, LoadRecord, LoadSampler
 from softgrasp.sim.motion_plan import (
     MountTrajectory,

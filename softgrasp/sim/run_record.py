@@ -19,7 +19,7 @@ from softgrasp.model import names
 from softgrasp.model.scene import BuiltScene
 from softgrasp.sim.contacts import BodyContactState, ContactPoint, OtherPoint, merged, on_hardest
 from softgrasp.sim.control_state import ClosureLayout, ClosureState, Peaks, Recording
-from softgrasp.sim.debounced_closing import ESTABLISHED, LOST, TOUCHING
+from softgrasp.sim.laws import ESTABLISHED, LOST, TOUCHING
 from softgrasp.sim.load_balance import LoadRecord
 from softgrasp.sim.motion_plan import PhaseRows
 from softgrasp.sim.sensors import Sensing
@@ -200,7 +200,7 @@ class EventLog:
 
         Args:
             time: Time of the sample [s].
-            changes: Bits of ``debounced_closing`` for each body, (nb,).
+            changes: Bits of ``laws.debounce`` for each body, (nb,).
             points: Reads the contacts of the sample.
         """
         self._entries.append(_Entry(time, tuple(changes), points))

@@ -35,8 +35,8 @@ from softgrasp.sim.control_state import (
     Peaks,
     Recording,
 )
-from softgrasp.sim.debounced_closing import free_actuators, grip_targets, latch, light_touches
 from softgrasp.sim.friction import SlipFriction
+from softgrasp.sim.laws import free_actuators, grip_targets, latch, light_touches
 from softgrasp.sim.motion_plan import planned_targets
 from softgrasp.sim.sensors import SavedErrors, Sensing
 from softgrasp.sim.step_refinement import SavedSteps, StepRefinement

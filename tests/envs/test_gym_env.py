@@ -16,7 +16,7 @@ from softgrasp import envs
 from softgrasp.mechanics.transforms import relative_quaternions
 from softgrasp.pipeline import compile_scene
 from softgrasp.sim.control_state import ClosureLayout, closure_layout
-from softgrasp.sim.debounced_closing import free_actuators
+from softgrasp.sim.laws import free_actuators
 from tests.support.scenes import pinch
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is the extra 'gym'")

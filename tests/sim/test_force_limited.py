@@ -12,8 +12,8 @@ import softgrasp as sg
 from softgrasp.pipeline import compile_scene
 from softgrasp.sim.contacts import ContactReader
 from softgrasp.sim.control_state import RELEASE_RATIO
-from softgrasp.sim.debounced_closing import latch, light_touches
 from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.laws import latch, light_touches
 from softgrasp.sim.stepper import BACKTRACK_RATIO, TargetBacktracking
 from tests.support.scenes import pinch
 

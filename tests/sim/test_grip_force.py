@@ -14,8 +14,8 @@ from softgrasp.mechanics.hand_kinematics import contact_arms
 from softgrasp.pipeline import compile_scene
 from softgrasp.report.grasp_tables import acting_notes
 from softgrasp.sim.control_state import closure_layout
-from softgrasp.sim.debounced_closing import grip_targets
 from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.laws import grip_targets
 from tests.support.scenes import pinch
 
 

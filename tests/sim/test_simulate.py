@@ -18,7 +18,9 @@ from softgrasp.evaluation.result import Interrupted
 from softgrasp.evaluation.result_builder import chatter_warnings
 from softgrasp.pipeline import compile_scene
 from softgrasp.sim.control_state import closure_layout
-from softgrasp.sim.debounced_closing import (
+from softgrasp.sim.engine import caught_warnings
+from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.laws import (
     ESTABLISHED,
     GRIP_INTERVAL,
     LOST,
@@ -27,8 +29,6 @@ from softgrasp.sim.debounced_closing import (
     grip_targets,
     next_targets,
 )
-from softgrasp.sim.engine import caught_warnings
-from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.stepper import driven
 from tests.sim.engines import require_engine
 from tests.support.scenes import diverging, pinch, plate

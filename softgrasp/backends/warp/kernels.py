@@ -1,6 +1,6 @@
 """Warp kernels of the closed loop: contacts, targets, hold test, stiffness feedback, friction.
 
-They repeat the laws of ``sim.debounced_closing``, ``sim.stepper``, ``sim.stiffness_feedback`` and
+They repeat the laws of ``sim.laws``, ``sim.stepper``, ``sim.stiffness_feedback`` and
 ``sim.friction`` for many worlds: w is a world, b a body of the hand, d an actuator, p a contact
 pair. Targets are in double precision, because increments are summed over a thousand samples.
 """
@@ -12,8 +12,8 @@ pair. Targets are in double precision, because increments are summed over a thou
 import warp as wp
 
 from softgrasp.evaluation.outcome import EJECTION_SAMPLES
-from softgrasp.sim.debounced_closing import ESTABLISHED, GRIP_INTERVAL, LOST, TOUCHING
 from softgrasp.sim.grasp_run import LARGEST_SPEED
+from softgrasp.sim.laws import ESTABLISHED, GRIP_INTERVAL, LOST, TOUCHING
 from softgrasp.sim.stiffness_feedback import (
     INTERVAL,
     LARGEST_CHANGE,
@@ -205,7 +205,7 @@ def limited(law: Law, loop: Loop, qpos: wp.array2d(dtype=wp.float32), w: int, d:
 
 @wp.func
 def debounce(law: Law, loop: Loop, summary: Summary, w: int, b: int, row: int, force: wp.float32):
-    """Update contact of a body by one sample; see ``debounced_closing.debounce``."""
+    """Update contact of a body by one sample; see ``laws.debounce``."""
     change = wp.int32(0)
     if force > 0.0 and loop.touched[w, b] == 0:
         loop.touched[w, b] = 1

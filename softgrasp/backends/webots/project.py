@@ -23,7 +23,7 @@ from softgrasp.errors import BuildError
 from softgrasp.io.files import write_text
 from softgrasp.model.names import OBJECT
 from softgrasp.model.scene import BuiltScene, start_targets
-from softgrasp.sim import debounced_closing
+from softgrasp.sim import laws
 from softgrasp.sim.control_state import ClosureLayout, closure_layout
 from softgrasp.sim.grasp_run import LARGEST_SPEED, planned_samples
 from softgrasp.sim.motion_plan import gravity_steps, lift_path
@@ -68,9 +68,7 @@ def write_project(target: Path, world: WebotsWorld, job: Job) -> Project:
     files = (
         write_text(target, world_text(world.nodes)),
         write_text(directory / SCRIPT.name, SCRIPT.read_text(encoding="utf-8")),
-        write_text(
-            directory / "laws.py", Path(debounced_closing.__file__).read_text(encoding="utf-8")
-        ),
+        write_text(directory / "laws.py", Path(laws.__file__).read_text(encoding="utf-8")),
         write_text(directory / job_name(target), json.dumps(job, indent=1)),
     )
     return Project(target, result, files)

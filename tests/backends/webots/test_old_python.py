@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 
 from softgrasp.backends.webots.project import SCRIPT
-from softgrasp.sim import debounced_closing
+from softgrasp.sim import laws
 
 OLDEST = (3, 7)
 
 
-@pytest.mark.parametrize(
-    "file", [SCRIPT, Path(debounced_closing.__file__)], ids=lambda file: file.name
-)
+@pytest.mark.parametrize("file", [SCRIPT, Path(laws.__file__)], ids=lambda file: file.name)
 def test_it_is_understood_by_an_old_python(file: Path) -> None:
     tree = ast.parse(file.read_text("utf-8"), feature_version=OLDEST)
     words = {

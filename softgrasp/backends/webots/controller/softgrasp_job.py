@@ -1,9 +1,9 @@
 """Controller of a softgrasp world: closes the hand and records joints, object and contact forces.
 
 Runs in Webots and in the emulation of softgrasp.backends.ode. Needs the standard library, Webots'
-module ``controller``, and ``laws.py`` beside it, a copy of softgrasp/sim/debounced_closing.py: the
-same debounce and increments as in MuJoCo. The job is a JSON file beside this one whose name is the
-first argument; softgrasp/backends/webots/project.py writes it.
+module ``controller``, and ``laws.py`` beside it, a copy of softgrasp/sim/laws.py: the same debounce
+and increments as in MuJoCo. The job is a JSON file beside this one whose name is the first
+argument; softgrasp/backends/webots/project.py writes it.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softgrasp.sim.debounced_closing import (
+from softgrasp.sim.laws import (
     ESTABLISHED,
     LOST,
     TOUCHING,
