@@ -28,9 +28,10 @@ from softgrasp.evaluation.outcome import EJECTION_DISTANCE, RESTING_SPEED, SLIPP
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.scene import BuiltScene, start_targets
-from softgrasp.sim.control_state import DebouncedFlags
+from softgrasp.sim.laws import DebouncedFlags, debounce
 from softgrasp.sim.load_balance import EARTH, NO_LOAD
 from softgrasp.sim.motion_plan import gravity_steps, lift_path
+from softgrasp.sim.stepper import planned_targets
 
 WHOLE = 1e-6
 """Tolerance for a decision period to be a multiple of the control period [–]."""
@@ -294,7 +295,7 @@ class ContactSensing:
         self.forces = forces[-1].copy()
         if forces.any() or any(self._flags.counts):
             for row in forces.tolist():
-                self._flags.update(row, self._threshold, self._samples)
+                self._flags = debounce(row, self._threshold, self._samples, self._flags)
 
 
 class Episode:
@@ -420,11 +421,7 @@ class Episode:
             targets = task.lower + 0.5 * (action + 1.0) * (task.upper - task.lower)
             steps = np.copysign(task.increments, targets - now)
             low, high = np.minimum(targets, now), np.maximum(targets, now)
-        # added one after another as in ``planned_targets``, which is more general and slower
-        path = np.empty((1 + count, len(now)))
-        path[0], path[1:] = now, steps
-        np.add.accumulate(path, out=path)
-        return np.minimum(np.maximum(path[1:], low), high)
+        return planned_targets(now, steps, [True] * len(now), (low, high), count)[1:]
 
     def update(self, plan: Plan, forces: Array, pose: ObjectPose, support: float = 0.0) -> None:
         """Update state and outcome by the simulated samples of a plan.

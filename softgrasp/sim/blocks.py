@@ -19,11 +19,12 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.control_state import (
     STATE,
     ClosureLayout,
-    DebouncedFlags,
+    ClosureState,
     Integers,
     Peaks,
     Recording,
 )
+from softgrasp.sim.laws import DebouncedFlags, debounce
 from softgrasp.sim.step_refinement import StepRefinement
 
 SHORT_BLOCK, FREE_BLOCK, LONG_BLOCK = 8, 32, 64
@@ -102,13 +103,13 @@ class BlockRollout:
         return min(max(samples, SHORT_BLOCK), LONG_BLOCK) if moving else LONG_BLOCK
 
     def run(
-        self, plan: Array, contact: DebouncedFlags, recording: Recording, row: int
+        self, plan: Array, state: ClosureState, recording: Recording, row: int
     ) -> tuple[int, bool] | None:
         """Step samples up to the first change of contact, and record positions and forces.
 
         Args:
             plan: Targets that are commanded after each sample, (n, nd).
-            contact: Debounced contacts; updated.
+            state: Its contacts are updated.
             recording: Rows from ``row`` on are written.
             row: Row of the first sample.
 
@@ -133,7 +134,7 @@ class BlockRollout:
         forces, ahead = self._of_bodies(sensors), self._ahead(plan, substeps)
         onset = self._refinement.first_onset(ahead)
         usable = count if onset is None else onset
-        changed = self._first_change(forces[:usable], contact)
+        changed = self._first_change(forces[:usable], state)
         finished = usable if changed is None else changed
         stepped = finished if changed is None else finished + 1
         recording.qpos[row : row + finished] = states[:finished, self._qpos]
@@ -184,18 +185,19 @@ class BlockRollout:
             forces = forces + sensors[:, 3 * slot :: 3 * self._slots]
         return forces
 
-    def _first_change(self, forces: Array, contact: DebouncedFlags) -> int | None:
+    def _first_change(self, forces: Array, state: ClosureState) -> int | None:
         """Debounce the samples of a block up to the first change; None without one.
 
         Args:
             forces: Normal forces of the bodies, (n, nb) [N].
-            contact: Debounced contacts; updated.
+            state: Its contacts are updated.
         """
         threshold, samples = self._layout.threshold, self._layout.samples
-        if not len(forces) or _is_settled(forces, contact, threshold, samples):
+        if not len(forces) or _is_settled(forces, state.contact, threshold, samples):
             return None
         for sample, row in enumerate(forces.tolist()):
-            if contact.update(row, threshold, samples) or not math.isfinite(sum(row)):
+            state.contact = debounce(row, threshold, samples, state.contact)
+            if any(state.contact.changes) or not math.isfinite(sum(row)):
                 return sample
         return None
 

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -24,7 +23,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.contact_sensors import contact_layout
 from softgrasp.model.scene import BuiltScene
-from softgrasp.sim.laws import debounce
+from softgrasp.sim.laws import DebouncedFlags
 
 Integers = NDArray[np.int64]
 SEPARATION_FACTOR = 10
@@ -175,35 +174,6 @@ def _joint_of_actuator(built: BuiltScene, carried: int) -> Integers:
     joints = [actuator.joint for actuator in built.scene.actuators] + [None] * carried
     addresses = [-1 if name is None else built.model.joint(name).qposadr[0] for name in joints]
     return np.array(addresses, dtype=np.int64)
-
-
-class DebouncedFlags(NamedTuple):
-    """Boolean states of n bodies or actuators that change after consecutive equal samples."""
-
-    counts: list[int]
-    """Consecutive samples above the threshold, (n,)."""
-    touched: list[int]
-    """1 where a value above zero was reported, (n,)."""
-    active: list[int]
-    """1 where enough consecutive samples were above the threshold, (n,)."""
-    changes: list[int]
-    """Bits of the last update, (n,)."""
-
-    @classmethod
-    def initial(cls, count: int, samples: int = 0) -> DebouncedFlags:
-        """Return the flags at the start: inactive, or active with a count of ``samples``."""
-        active = int(samples > 0)
-        return cls([samples] * count, [0] * count, [active] * count, [0] * count)
-
-    def update(self, values: Sequence[float], threshold: float, samples: int) -> bool:
-        """Update the flags by one sample; True if anything changed.
-
-        Args:
-            values: Forces, or other values, of the sample, (n,).
-            threshold: Value that has to be exceeded.
-            samples: Consecutive samples that activate a flag.
-        """
-        return debounce(values, threshold, samples, *self)
 
 
 @dataclass

@@ -1,21 +1,20 @@
-"""Control law of position-increment closure: debounced contacts stop the actuators.
+"""Closing laws: contacts by debouncing, and the next targets of the actuators.
 
 Source: Mostashiri, Dhupia, Verl, Xu (paper 004), section 2.2.3 and Table 2. The functions are pure,
 work on plain lists and know no physics engine. There is one implementation of each law: runs in
-MuJoCo, environments and the controller inside Webots call these functions. This file is
-copied into the directory of the Webots controller, so it imports the standard library only and
-runs with Python 3.7, which may be the interpreter that Webots finds.
+MuJoCo and in the reference engine, environments and the controller inside Webots call these
+functions. ``stepper.planned_targets``, ``blocks`` and the kernels of MuJoCo Warp repeat some of
+them for many samples or worlds at once and are tested equal to them. This file is copied into the
+directory of the Webots controller, so it imports the standard library only and runs with Python
+3.7, which may be the interpreter that Webots finds.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import MutableSequence, Sequence
-
-    Counts = MutableSequence[int]
-    Flags = MutableSequence[int]
+    from collections.abc import Sequence
 
 UNLIMITED = float("inf")
 GRIP_INTERVAL = 32
@@ -24,70 +23,69 @@ TOUCHING, ESTABLISHED, LOST = 1, 2, 4
 """Bits that describe how the contact of a body changed at one control sample."""
 
 
+class DebouncedFlags(NamedTuple):
+    """Boolean states of n bodies or actuators that change after consecutive equal samples."""
+
+    counts: list[int]
+    """Consecutive samples above the threshold, as many as activate a flag at most, (n,)."""
+    touched: list[int]
+    """1 where a value above zero was reported, (n,)."""
+    active: list[int]
+    """1 where enough consecutive samples were above the threshold, (n,)."""
+    changes: list[int]
+    """Sum of TOUCHING, ESTABLISHED and LOST of the last sample, (n,)."""
+
+    @classmethod
+    def initial(cls, count: int, samples: int = 0) -> DebouncedFlags:
+        """Return the flags at the start: inactive, or active with a count of ``samples``."""
+        active = int(samples > 0)
+        return cls([samples] * count, [0] * count, [active] * count, [0] * count)
+
+
 def debounce(
-    forces: Sequence[float],
-    threshold: float,
-    samples: int,
-    counts: Counts,
-    touched: Flags,
-    in_contact: Flags,
-    changes: Flags,
-) -> bool:
-    """Update established contacts by one sample of normal forces; True if anything changed.
+    forces: Sequence[float], threshold: float, samples: int, before: DebouncedFlags
+) -> DebouncedFlags:
+    """Compute established contacts after one more sample of normal forces.
 
     Contact is established at the sample at which the last ``samples`` forces, the current one
     included, are all above the threshold, and lost at the first one that is not. A touch is
     reported once until contact is lost.
 
     Args:
-        forces: Normal force of each body [N], (nb,).
-        threshold: Force that has to be exceeded [N].
+        forces: Normal force of each body [N], or another value, (n,).
+        threshold: Value that has to be exceeded.
         samples: Consecutive samples that establish contact.
-        counts: Consecutive samples so far, (nb,); updated.
-        touched: 1 where a touch was reported, (nb,); updated.
-        in_contact: 1 where contact is established, (nb,); updated.
-        changes: Sum of TOUCHING, ESTABLISHED and LOST of this sample, (nb,); overwritten.
+        before: Contacts after the sample before.
     """
-    changed = False
+    counts, touched, active = list(before.counts), list(before.touched), list(before.active)
+    changes = [0] * len(counts)
     for body, force in enumerate(forces):
-        change = 0
-        if force > 0.0 and touched[body] == 0:
+        if force > 0.0 and not touched[body]:
             touched[body] = 1
-            change = TOUCHING
-        count = counts[body]
+            changes[body] = TOUCHING
         if force > threshold:
-            if count < samples:
-                counts[body] = count + 1
-                if count + 1 == samples:
-                    in_contact[body] = 1
-                    change += ESTABLISHED
-        elif count > 0:
+            if counts[body] < samples:
+                counts[body] += 1
+                if counts[body] == samples:
+                    active[body] = 1
+                    changes[body] += ESTABLISHED
+        elif counts[body] > 0:
             counts[body] = 0
-            if in_contact[body] == 1:
-                in_contact[body] = 0
-                touched[body] = 0
-                change += LOST
-        changes[body] = change
-        if change != 0:
-            changed = True
-    return changed
+            if active[body]:
+                active[body] = touched[body] = 0
+                changes[body] += LOST
+    return DebouncedFlags(counts, touched, active, changes)
 
 
-def latch(on: Sequence[int], off: Sequence[int], latched: Flags) -> bool:
-    """Set flags where one condition holds, reset them where another does; True if any changed.
+def latch(on: Sequence[int], off: Sequence[int], latched: Sequence[int]) -> list[int]:
+    """Set flags where one condition holds, reset them where only another does.
 
     Args:
         on: 1 where a flag is set, (n,).
         off: 1 where it is reset unless it is also set, (n,).
-        latched: The flags, (n,); updated.
+        latched: The flags before, (n,).
     """
-    changed = False
-    for index, now in enumerate(latched):
-        following = 1 if on[index] else 0 if off[index] else now
-        if following != now:
-            latched[index] = following
-            changed = True
-    return changed
+    return [1 if on[index] else 0 if off[index] else before for index, before in enumerate(latched)]
 
 
 def light_touches(
@@ -95,10 +93,9 @@ def light_touches(
     in_contact: Sequence[int],
     pressing: Sequence[int],
     max_samples: int,
-    counts: Counts,
-    light: Flags,
-) -> bool:
-    """Mark bodies that touch with a force below the threshold; True if there are any.
+    counts: Sequence[int],
+) -> tuple[list[int], list[int]]:
+    """Mark bodies that touch with a force below the threshold.
 
     A body that touches for too many samples without contact is no longer marked until contact is
     established.
@@ -108,14 +105,18 @@ def light_touches(
         in_contact: 1 where contact of a body is established, (nb,).
         pressing: 1 from established contact until the body has separated, (nb,).
         max_samples: Samples with a force after which a body is no longer marked.
-        counts: Such samples so far, (nb,); updated. The caller resets them on separation.
-        light: The marks, (nb,); overwritten.
+        counts: Such samples before, (nb,). The caller resets them on separation.
+
+    Returns:
+        The marks, (nb,), and such samples so far, (nb,).
     """
+    light, following = [], []
     for body, force in enumerate(forces):
         touching = force > 0.0 and not pressing[body]
-        counts[body] += 1 if touching else 0
-        light[body] = 1 if touching and (in_contact[body] or counts[body] <= max_samples) else 0
-    return any(light)
+        count = counts[body] + touching
+        light.append(int(touching and (bool(in_contact[body]) or count <= max_samples)))
+        following.append(count)
+    return light, following
 
 
 def free_actuators(stops: Sequence[Sequence[int]], in_contact: Sequence[int]) -> list[bool]:
@@ -156,9 +157,21 @@ def grip_targets(
         touching = [in_contact[body] for body in stops[actuator]]
         contacts = [lead for index, lead in enumerate(leads[actuator]) if touching[index]]
         lead = max(contacts, default=UNLIMITED)
-        if abs(limited[actuator] - position) > lead:
-            limited[actuator] = position + (lead if limited[actuator] > position else -lead)
+        limited[actuator] = limited_lead(targets[actuator], position, lead)
     return limited
+
+
+def limited_lead(target: float, position: float, lead: float) -> float:
+    """Move a target back towards its joint where it is further away than a lead.
+
+    Args:
+        target: The target [rad or m].
+        position: Joint variable [rad or m].
+        lead: Largest distance [rad or m].
+    """
+    if abs(target - position) > lead:
+        return position + (lead if target > position else -lead)
+    return target
 
 
 def next_targets(

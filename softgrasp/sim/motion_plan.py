@@ -1,13 +1,12 @@
 """Motion planning of a run: targets of the wrist or arm, of fingers before the closure, and loads.
 
 ``MountTrajectory`` turns the phases of a sequence into targets of the wrist or arm, ``lift_path``
-those of a lift; ``gravity_steps`` is the load ramp of a hold test; ``planned_targets`` extrapolates
-the actuators of a closure as long as contact does not change.
+those of a lift; ``gravity_steps`` is the load ramp of a hold test.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -175,37 +174,3 @@ def load_fractions(ramp_time: float, period: float) -> Iterator[tuple[int, float
         samples = min(longest, max((ramp - done) // STEPS_PER_DECAY, 1))
         done += samples
         yield samples, done / ramp
-
-
-def planned_targets(
-    targets: Array,
-    increments: Array,
-    free: Sequence[bool],
-    limits: tuple[Array, Array],
-    samples: int,
-) -> Array:
-    """Compute targets of the coming control samples as long as contact does not change.
-
-    Every free actuator advances by its increment at each sample, up to its limit. Increments are
-    added one after another, so that a plan made in two parts is the same bit for bit.
-
-    Args:
-        targets: Targets of the last sample [rad, m or Pa], (nd,).
-        increments: Increment per control sample, zero for an inactive actuator, (nd,).
-        free: Whether each actuator may move, (nd,).
-        limits: Lower and upper limits, (nd,) each.
-        samples: Samples to plan.
-
-    Returns:
-        Shape (1 + samples, nd) [rad, m or Pa]; the first row is ``targets``.
-    """
-    plan = np.empty((1 + samples, len(targets)))
-    plan[:] = targets
-    moving = np.flatnonzero(np.logical_and(free, increments))
-    if moving.size:
-        path = plan[:, moving]
-        path[1:] = increments[moving]
-        np.add.accumulate(path, out=path)
-        lowest, highest = (limit[moving] for limit in limits)
-        plan[:, moving] = np.minimum(np.maximum(path, lowest, out=path), highest, out=path)
-    return plan

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import softgrasp as sg
 from softgrasp.description.closure import PositionIncrementClosure
 from softgrasp.envs.episode import ContactSensing, Episode, GraspTask, ObjectPose
-from softgrasp.sim.laws import debounce
+from softgrasp.sim.laws import DebouncedFlags, debounce
 from tests.support.pads import on_a_stand, pads
 
 TEST = sg.SuccessCriterion(ramp_time=0.1, hold_time=0.2)
@@ -29,12 +29,12 @@ def test_contacts_are_those_of_the_law(
     samples: int, actions: list[list[tuple[float, float]]]
 ) -> None:
     touch = ContactSensing(2, PositionIncrementClosure(samples=samples, threshold=0.1))
-    counts, touched, in_contact, changes = ([0, 0] for _ in range(4))
+    flags = DebouncedFlags.initial(2)
     for forces in actions:
         for row in forces:
-            debounce(row, 0.1, samples, counts, touched, in_contact, changes)
+            flags = debounce(row, 0.1, samples, flags)
         touch.update(np.array(forces))
-        assert touch.in_contact.tolist() == [bool(flag) for flag in in_contact]
+        assert touch.in_contact.tolist() == [bool(flag) for flag in flags.active]
         assert touch.forces.tolist() == list(forces[-1])
 
 

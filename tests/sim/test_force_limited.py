@@ -13,7 +13,6 @@ from softgrasp.pipeline import compile_scene
 from softgrasp.sim.contacts import ContactReader
 from softgrasp.sim.control_state import RELEASE_RATIO
 from softgrasp.sim.grasp_run import ClosureRun
-from softgrasp.sim.laws import latch, light_touches
 from softgrasp.sim.stepper import BACKTRACK_RATIO, TargetBacktracking
 from tests.support.scenes import pinch
 
@@ -162,25 +161,6 @@ def test_lag_is_cut_to_what_a_fraction_of_the_force_and_the_weight_need(
     far[actuator] = at - 1.0  # a target behind its joint lags by no more
     behind = TargetBacktracking(model, run.layout).targets(data, far, [actuator])
     assert kp * (at - behind[actuator]) == pytest.approx(largest, rel=1e-6)
-
-
-def test_a_latch_keeps_what_was_set_last() -> None:
-    flags = [0, 0, 1, 1]
-    assert latch([1, 0, 0, 1], [1, 0, 1, 0], flags)
-    assert flags == [1, 0, 0, 1]
-    assert not latch([0, 0, 0, 0], [0, 0, 0, 0], flags)
-    assert flags == [1, 0, 0, 1]
-
-
-def test_light_touches_end_with_contact_with_pressing_and_with_patience() -> None:
-    counts, light = [0, 0, 0], [0, 0, 0]
-    assert light_touches([0.05, 0.0, 1.0], [0, 0, 0], [0, 0, 1], 2, counts, light)
-    assert (counts, light) == ([1, 0, 0], [1, 0, 0])
-    assert light_touches([0.05, 0.0, 1.0], [0, 0, 0], [0, 0, 1], 2, counts, light)
-    assert not light_touches([0.05, 0.0, 1.0], [0, 0, 0], [0, 0, 1], 2, counts, light)
-    assert counts == [3, 0, 0]
-    # the sample at which it becomes a contact counts, however long it took
-    assert light_touches([5.0, 0.0, 1.0], [1, 0, 0], [0, 0, 1], 2, counts, light)
 
 
 def test_a_touch_that_never_becomes_a_contact_is_reported() -> None:

@@ -11,11 +11,12 @@ from softgrasp.sim.laws import (
     ESTABLISHED,
     LOST,
     TOUCHING,
+    DebouncedFlags,
     debounce,
     free_actuators,
     next_targets,
 )
-from softgrasp.sim.motion_plan import planned_targets
+from softgrasp.sim.stepper import planned_targets
 
 THRESHOLD, SAMPLES = 0.1, 10
 
@@ -24,20 +25,15 @@ class Body:
     """One body's contact, fed sample by sample."""
 
     def __init__(self, samples: int = SAMPLES) -> None:
-        self.samples = samples
-        self.counts, self.touched, self.in_contact, self.changes = [0], [0], [0], [0]
+        self.samples, self.flags = samples, DebouncedFlags.initial(1)
+
+    @property
+    def in_contact(self) -> list[int]:
+        return self.flags.active
 
     def feed(self, force: float) -> int:
-        debounce(
-            [force],
-            THRESHOLD,
-            self.samples,
-            self.counts,
-            self.touched,
-            self.in_contact,
-            self.changes,
-        )
-        return self.changes[0]
+        self.flags = debounce([force], THRESHOLD, self.samples, self.flags)
+        return self.flags.changes[0]
 
 
 def test_nine_samples_do_not_establish_and_the_tenth_does() -> None:

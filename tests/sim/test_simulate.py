@@ -24,6 +24,7 @@ from softgrasp.sim.laws import (
     ESTABLISHED,
     GRIP_INTERVAL,
     LOST,
+    DebouncedFlags,
     debounce,
     free_actuators,
     grip_targets,
@@ -108,13 +109,12 @@ def test_without_contact_joints_move_as_in_the_reference(
 
 def test_contacts_are_those_that_its_forces_make(result: sg.GraspResult) -> None:
     closure = result.scene.closure
-    zeros = [0] * len(result.contact_bodies)
-    counts, touched, in_contact, changes = (zeros.copy() for _ in range(4))
+    flags = DebouncedFlags.initial(len(result.contact_bodies))
     message = []
     for row, forces in enumerate(result.normal_force.tolist()):
-        debounce(forces, closure.threshold, closure.samples, counts, touched, in_contact, changes)
-        assert result.in_contact[row].tolist() == [bool(flag) for flag in in_contact]
-        for body, change in enumerate(changes):
+        flags = debounce(forces, closure.threshold, closure.samples, flags)
+        assert result.in_contact[row].tolist() == [bool(flag) for flag in flags.active]
+        for body, change in enumerate(flags.changes):
             name = str(result.contact_bodies[body])
             for bit, kind in ((ESTABLISHED, "established"), (LOST, "lost")):
                 if change & bit:

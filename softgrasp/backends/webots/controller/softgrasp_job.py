@@ -14,7 +14,14 @@ import sys
 from pathlib import Path
 
 from controller import Supervisor
-from laws import GRIP_INTERVAL, debounce, free_actuators, grip_targets, next_targets
+from laws import (
+    GRIP_INTERVAL,
+    DebouncedFlags,
+    debounce,
+    free_actuators,
+    grip_targets,
+    next_targets,
+)
 
 UNBOUND = float("inf")
 
@@ -127,9 +134,7 @@ class Job:
         self.field = robot.getFromDef("WORLD").getField("gravity")
         self.gravity = properties["gravity_m_s2"]
         self.targets = list(properties["actuators"]["start"])
-        zeros = [0] * len(self.touches)
-        self.counts, self.touched = list(zeros), list(zeros)
-        self.in_contact, self.changes = list(zeros), list(zeros)
+        self.contact = DebouncedFlags.initial(len(self.touches))
         self.idle, self.diverged = 0, False
         self.rows = {
             name: []
@@ -150,7 +155,7 @@ class Job:
             "changes": self.changed,
             "hold_from": self.hold_from,
             "idle": self.idle,
-            "in_contact": self.in_contact,
+            "in_contact": self.contact.active,
             "diverged": self.diverged,
         }
 
@@ -176,13 +181,13 @@ class Job:
 
     def _limit_grip(self):
         """Limit the leads of all servos that contact has stopped."""
-        free = free_actuators(self.properties["actuators"]["stops"], self.in_contact)
+        free = free_actuators(self.properties["actuators"]["stops"], self.contact.active)
         self._limit([not one for one in free])
 
     def _limit(self, limited):
         actuators, joints = self.properties["actuators"], self.joints
         positions = [0.0 if at is None else joints[at].position for at in actuators["joints"]]
-        law = (actuators["stops"], actuators["leads"], self.in_contact)
+        law = (actuators["stops"], actuators["leads"], self.contact.active)
         self.targets = grip_targets(self.targets, positions, limited, *law)
 
     def _weigh(self, gravity):
@@ -200,16 +205,11 @@ class Job:
         closure = self.properties["closure"]
         normal = [force for force, _ in forces]
         free = self._free()
-        if closure and debounce(
-            normal,
-            closure["threshold"],
-            closure["samples"],
-            self.counts,
-            self.touched,
-            self.in_contact,
-            self.changes,
-        ):
-            self.changed.append([len(self.rows["target"]), list(self.changes)])
+        if closure:
+            threshold, samples = closure["threshold"], closure["samples"]
+            self.contact = debounce(normal, threshold, samples, self.contact)
+        if any(self.contact.changes):
+            self.changed.append([len(self.rows["target"]), self.contact.changes])
             now = self._free()
             self._limit([free[index] and not after for index, after in enumerate(now)])
         before = self.targets
@@ -243,7 +243,7 @@ class Job:
         stops = self.properties["actuators"]["stops"]
         if self.hold_from is not None and not self.properties.get("stays_on"):
             return [False] * len(stops)
-        return free_actuators(stops, self.in_contact)
+        return free_actuators(stops, self.contact.active)
 
     def _next(self, led):
         actuators = self.properties["actuators"]
@@ -263,7 +263,7 @@ class Job:
             )
         rows["normal"].append(normal)
         rows["friction"].append(friction)
-        rows["in_contact"].append(list(self.in_contact))
+        rows["in_contact"].append(self.contact.active)
 
 
 def robot_step(seconds):
