@@ -64,7 +64,8 @@ class Law:
     upper: wp.array2d(dtype=wp.float64)
     """Increments and limits of targets, (nw, nd)."""
     leads: wp.array3d(dtype=wp.float64)
-    """Largest lead of a target at contact of a body, negative without a limit, (nw, nd, nb)."""
+    """Largest lead of a target at contact of a body, which may be infinite, and negative without a
+    grip force, (nw, nd, nb)."""
     max_samples: wp.array(dtype=wp.int32)
     idle_limit: wp.array(dtype=wp.int32)
     """Samples of the longest closure, and without motion at which it ends, (nw,)."""
@@ -191,7 +192,7 @@ def body_force(law: Law, sensors: wp.array2d(dtype=wp.float32), w: int, b: int) 
 
 @wp.func
 def limited(law: Law, loop: Loop, qpos: wp.array2d(dtype=wp.float32), w: int, d: int):
-    """Return a target that leads its joint by what the outermost body in contact allows."""
+    """Limit the lead of a target over its joint; see ``laws.grip_targets``."""
     target = loop.targets[w, d]
     lead = wp.float64(-1.0)
     for b in range(law.bodies):
@@ -199,7 +200,8 @@ def limited(law: Law, loop: Loop, qpos: wp.array2d(dtype=wp.float32), w: int, d:
             lead = wp.max(lead, law.leads[w, d, b])
     if lead >= wp.float64(0.0):
         position = wp.float64(qpos[w, law.joint[d]])
-        target = wp.clamp(target, position - lead, position + lead)
+        if wp.abs(target - position) > lead:
+            target = position + wp.where(target > position, lead, -lead)
     return target
 
 

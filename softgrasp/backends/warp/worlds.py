@@ -337,7 +337,7 @@ def _law(built: Sequence[BuiltScene], layouts: Sequence[ClosureLayout], loads: A
         stops[d, list(stopping)] = 1
         for world, layout in enumerate(layouts):
             for body, lead in zip(stopping, layout.leads[d], strict=False):
-                leads[world, d, body] = lead if np.isfinite(lead) else -1.0
+                leads[world, d, body] = lead
     law.stops = warp.array(stops, dtype=int)
     law.leads = warp.array(leads, dtype=warp.float64)
     for name in ("increments", "lower", "upper"):
