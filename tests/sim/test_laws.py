@@ -1,12 +1,18 @@
-"""The laws of closure and debounce, on plain lists, without any engine."""
+"""The closing laws on plain lists, and every implementation of them on random force series."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from softgrasp.envs.episode import Episode, ObjectPose
+from softgrasp.envs.task_env import PERIOD, TaskEnv
 from softgrasp.sim.laws import (
     ESTABLISHED,
     LOST,
@@ -14,9 +20,15 @@ from softgrasp.sim.laws import (
     DebouncedFlags,
     debounce,
     free_actuators,
+    grip_targets,
+    latch,
+    light_touches,
+    limited_lead,
     next_targets,
 )
 from softgrasp.sim.stepper import planned_targets
+from tests.support import closing_trials, warp_in_python
+from tests.support.closing_trials import ACTUATORS, Track, Trial, by_laws, drawn
 
 THRESHOLD, SAMPLES = 0.1, 10
 
@@ -92,6 +104,23 @@ def test_established_and_lost_alternate(forces: list[float]) -> None:
     body = Body(samples=3)
     message = [change for force in forces if (change := body.feed(force) & (ESTABLISHED | LOST))]
     assert message == [(ESTABLISHED, LOST)[index % 2] for index in range(len(message))]
+
+
+def test_a_latch_keeps_what_was_set_last() -> None:
+    assert latch([1, 0, 0, 1], [1, 0, 1, 0], [0, 0, 1, 1]) == [1, 0, 0, 1]
+    assert latch([0, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 1]) == [1, 0, 0, 1]
+
+
+def test_light_touches_end_with_contact_with_pressing_and_with_patience() -> None:
+    counts, marks = [0, 0, 0], []
+    for _ in range(3):
+        light, counts = light_touches([0.05, 0.0, 1.0], [0, 0, 0], [0, 0, 1], 2, counts)
+        marks.append(light)
+    assert marks == [[1, 0, 0], [1, 0, 0], [0, 0, 0]]
+    assert counts == [3, 0, 0]
+    # the sample at which it becomes a contact counts, however long it took
+    light, _ = light_touches([5.0, 0.0, 1.0], [1, 0, 0], [0, 0, 1], 2, counts)
+    assert light == [1, 0, 0]
 
 
 STOPS = [(0, 1, 2), (1, 2), (2,), (3, 4), (3, 4), (4,)]
@@ -188,3 +217,128 @@ def test_targets_move_in_one_direction_within_the_limits_and_then_rest(
     assert (steps * np.sign(growths) >= 0).all()
     moving = (steps != 0).any(axis=1)
     assert not moving[np.argmin(moving) :].any() or moving.all()
+
+
+# The grip force, and flags.
+
+ANGLE = st.floats(-3, 3)
+
+
+@given(ANGLE, ANGLE, st.floats(0, 3))
+def test_a_lead_is_limited_towards_the_joint_and_else_kept(
+    target: float, position: float, lead: float
+) -> None:
+    limited = limited_lead(target, position, lead)
+    assert abs(limited - position) <= lead * (1.0 + 1e-12) + 1e-15
+    if abs(target - position) <= lead:
+        assert limited == target
+    else:
+        assert abs(limited - position) == pytest.approx(lead, abs=1e-15)
+        assert (limited - position) * (target - position) >= 0.0
+
+
+LEADS = [(0.1, 0.2, 0.3), (0.1, 0.2), (float("inf"),), (0.1, 0.2), (), (0.2,)]
+FLAGS = st.lists(st.booleans(), min_size=6, max_size=6)
+
+
+@given(ANGLES, ANGLES, FLAGS, st.lists(st.integers(0, 1), min_size=5, max_size=5))
+def test_the_outermost_body_in_contact_limits_an_actuator(
+    targets: list[float], positions: list[float], acting: list[bool], contacts: list[int]
+) -> None:
+    limited = grip_targets(targets, positions, acting, STOPS, LEADS, contacts)
+    for d, (bodies, leads) in enumerate(zip(STOPS, LEADS, strict=True)):
+        touching = [lead for body, lead in zip(bodies, leads, strict=False) if contacts[body]]
+        expected = targets[d]
+        if acting[d] and touching:
+            expected = limited_lead(targets[d], positions[d], max(touching))
+        assert limited[d] == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=30))
+def test_a_latch_is_set_since_the_last_reset(steps: list[tuple[int, int]]) -> None:
+    flags = [0]
+    for index, (on, off) in enumerate(steps):
+        flags = latch([on], [off], flags)
+        resets = [i for i, (s, r) in enumerate(steps[: index + 1]) if r and not s]
+        since = steps[resets[-1] + 1 if resets else 0 : index + 1]
+        assert flags == [int(any(s for s, _ in since))]
+
+
+# Every implementation, sample by sample.
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@pytest.fixture(scope="module", params=["python", pytest.param("warp", marks=pytest.mark.slow)])
+def worlds(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """The backend of MuJoCo Warp: its kernels executed by Python, or compiled for the CPU."""
+    if request.param == "python":
+        with warp_in_python.imported() as module:
+            yield module
+    else:
+        pytest.importorskip("mujoco_warp")
+        yield import_module("softgrasp.backends.warp.worlds")
+
+
+@pytest.mark.parametrize("name", ["by_samples", "by_blocks", "by_job"])
+@given(SEEDS)
+def test_stepper_and_webots_controller_follow_the_laws(name: str, seed: int) -> None:
+    play: Callable[[Trial], Track] = getattr(closing_trials, name)
+    assert play(drawn(seed)) == by_laws(drawn(seed))
+
+
+@given(seed=SEEDS)
+def test_kernels_follow_the_laws(worlds: Any, seed: int) -> None:
+    assert closing_trials.by_kernels(drawn(seed), worlds) == by_laws(drawn(seed))
+
+
+@given(SEEDS)
+def test_a_closing_agent_in_an_environment_follows_the_laws(seed: int) -> None:
+    trial = drawn(seed, grips=False)
+    assert closing_trials.by_episode(trial) == by_laws(trial)
+
+
+def test_a_trial_has_what_the_laws_distinguish() -> None:
+    tracks = [by_laws(drawn(seed)) for seed in range(20)]
+    bits = {bit for track in tracks for row in track.changes.values() for bit in row}
+    assert {TOUCHING, ESTABLISHED, LOST, TOUCHING | ESTABLISHED} <= bits
+    targets = np.array([track.targets for track in tracks])
+    assert (np.abs(targets) == 0.6).any()
+    assert (np.abs(targets) > 0.6).any()  # a joint beyond its limit, which its target follows
+    free = np.array([by_laws(drawn(seed, grips=False)).targets for seed in range(20)])
+    assert (free != targets).any()
+
+
+@pytest.mark.parametrize("action", ["increments", "targets"])
+@given(SEEDS, st.lists(st.floats(-1.5, 1.5), min_size=ACTUATORS, max_size=ACTUATORS))
+def test_the_plan_of_an_action_is_that_of_the_law(
+    action: str, seed: int, values: list[float]
+) -> None:
+    trial, count = drawn(seed), 30
+    episode = Episode(
+        closing_trials.task_of(trial, action, count),
+        ObjectPose(np.zeros((1, 3)), np.eye(3)[None]),
+    )
+    clipped, layout = np.clip(values, -1.0, 1.0), trial.layout
+    increments, limits = clipped * layout.increments, (layout.lower, layout.upper)
+    if action == "targets":
+        goal = layout.lower + 0.5 * (clipped + 1.0) * (layout.upper - layout.lower)
+        increments = np.copysign(layout.increments, goal - trial.start)
+        limits = (np.minimum(goal, trial.start), np.maximum(goal, trial.start))
+    expected = trial.start
+    for row in episode.plan(values).targets.tolist():
+        expected = next_targets(
+            expected, increments.tolist(), [True] * ACTUATORS, *(one.tolist() for one in limits)
+        )
+        assert row == expected
+
+
+def test_targets_of_a_learning_task_move_by_the_law() -> None:
+    simulation, random = TaskEnv("CloseAndHold").simulation, np.random.default_rng(0)
+    low, high = simulation.built.lower.tolist(), simulation.built.upper.tolist()
+    for speed in (0.1, 10.0, -10.0):
+        before = simulation.targets[0].tolist()
+        speeds = speed * random.random(len(low))
+        simulation.step_rows([0], speeds[None])
+        expected = next_targets(before, (PERIOD * speeds).tolist(), [True] * len(low), low, high)
+        assert simulation.targets[0].tolist() == expected
