@@ -171,7 +171,7 @@ def recorded(env: GraspEnv, actions: np.ndarray) -> list[Sample]:
     """What every control sample of an episode sets."""
     controls, loads = [], []
     env.reset(seed=SEED)
-    stepper, feedback = env._simulation._stepper, env._simulation._stiffness
+    stepper, feedback = env.simulation.stepper, env.simulation.stiffness
     sample, feedback.history = stepper.step_sample, []
 
     def noted(targets: np.ndarray) -> np.ndarray:

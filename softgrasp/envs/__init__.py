@@ -1,8 +1,8 @@
-"""Environments for reinforcement learning: a scene for Gymnasium or as a dm_env.
+"""Environments for reinforcement learning: scenes and learning tasks for Gymnasium or as a dm_env.
 
-``episode`` has the task, the episode and its reward, ``simulation`` the simulated system,
-``observations`` the observations; ``gym_env`` and ``dm_env`` are loaded only when they are used.
-``tasks`` has the table of learning tasks, ``task_env`` their environments.
+``core`` has the interface of episodes; ``episode`` (goal, reward) and ``simulation`` implement it
+for scenes, ``tasks`` (goals, reward) and ``task_simulation`` for learning tasks. ``gym_env``,
+``task_env`` and ``dm_env`` adapt episodes to libraries, and are loaded only when they are used.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def make_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:
         DescriptionError: An option does not exist or does not fit, or the object is fixed.
         BuildError: The scene makes no model that can be simulated.
     """
-    _require_gymnasium()
+    _require("gymnasium", "gym")
     from softgrasp.envs.gym_env import registered_env
 
     return registered_env(scene, **options)
@@ -62,17 +62,12 @@ def make_task_env(
         BackendUnavailable: Gymnasium is not installed.
         DescriptionError: There is no such task or option.
     """
-    _require_gymnasium()
+    _require("gymnasium", "gym")
     from softgrasp.envs.task_env import TaskEnv, TaskVectorEnv
 
     if num_envs is None:
         return TaskEnv(task, **options)
     return TaskVectorEnv(task, num_envs, **options)
-
-
-def _require_gymnasium() -> None:
-    if find_spec("gymnasium") is None:
-        raise BackendUnavailable("gymnasium is not installed: pip install 'softgrasp[gym]'")
 
 
 def make_dm_env(scene: GraspScene | str | Path, *, random_state: Any = None, **options: Any) -> Any:
@@ -91,9 +86,21 @@ def make_dm_env(scene: GraspScene | str | Path, *, random_state: Any = None, **o
         DescriptionError: An option does not exist or does not fit.
         BuildError: The scene makes no model, or has something that is not supported here.
     """
-    from softgrasp.envs.dm_env import require_dm_control
+    _require("dm_control", "dm", " (Python 3.11 or 3.12)")
+    import mujoco
 
-    require_dm_control()
+    if int(mujoco.__version__.split(".")[0]) >= 4:
+        raise BackendUnavailable(
+            f"dm_control 1.0 needs MuJoCo below 4, found {mujoco.__version__}: "
+            "pip uninstall -y mujoco mujoco-core mujoco-studio && pip install 'softgrasp[dm]'"
+        )
     from softgrasp.envs.dm_env import dm_environment
 
     return dm_environment(scene, random_state, options)
+
+
+def _require(library: str, extra: str, versions: str = "") -> None:
+    if find_spec(library) is None:
+        raise BackendUnavailable(
+            f"{library} is not installed: pip install 'softgrasp[{extra}]'{versions}"
+        )

@@ -1,30 +1,27 @@
-"""Task, episode and reward of an environment: close the hand, then hold or lift the object.
+"""Goal of a scene as an environment: close the hand, then hold or lift the object.
 
 ``GraspTask`` has the constants of a scene, ``Episode`` the state of one episode whichever engine
 runs it: ``plan`` turns an action into targets and loads of control samples, ``update`` evaluates
-what the engine did. Contacts are detected by the law of single runs (``sim.laws``).
+what the engine did. Contacts are detected, and outcomes decided, by the laws of single runs.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
-import mujoco
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from pydantic import Field
 
 from softgrasp.description.base import Description, NonNegative, Positive
-from softgrasp.description.closure_base import Closure
-from softgrasp.description.object import Lift
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import PoseNoise
 from softgrasp.description.task import SuccessCriterion
+from softgrasp.envs.core import ObjectPose, finger_members, finger_of_body
 from softgrasp.errors import DescriptionError
-from softgrasp.evaluation.hold_result import CREEP_FRACTION
-from softgrasp.evaluation.outcome import EJECTION_DISTANCE, RESTING_SPEED, SLIPPING_SPEED, Outcome
+from softgrasp.evaluation.hold_result import CREEP_FRACTION, is_within
+from softgrasp.evaluation.outcome import EJECTION_DISTANCE, RESTING_SPEED, Outcome
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.scene import BuiltScene, start_targets
@@ -61,47 +58,6 @@ class EnvSettings(Description):
     """Discount of the learner per step, which the shaping needs [–]."""
 
 
-@dataclass(frozen=True, eq=False)
-class GraspTask:
-    """Constants of all episodes of a scene; nd actuators of the hand, nu in all, nb bodies."""
-
-    scene: GraspScene
-    settings: EnvSettings
-    bodies: tuple[str, ...]
-    """Bodies of the hand that can touch, (nb,)."""
-    actuators: tuple[str, ...]
-    """Actuators of the hand, (nd,)."""
-    active: NDArray[np.int64]
-    """Actuators that an agent moves: those with a closing rate."""
-    start: Array
-    """Targets of all actuators at the start, (nu,)."""
-    increments: Array
-    """Increments of the targets per control period at action 1, (nd,)."""
-    lower: Array
-    upper: Array
-    """Limits of the targets, (nd,)."""
-    samples_per_action: int
-    closing_samples: int
-    test_samples: int
-    creep_samples: int
-    """Last samples of the test over which the speed of the object in the palm is the mean."""
-    loads: Array
-    """Gravity at the samples of a hold test, (n, 3) [m/s²]; empty for a lift."""
-    path: Array
-    """Targets of the wrist or arm at the samples of a lift, (n, nu − nd); may be empty."""
-    fingers: tuple[tuple[int, ...], ...]
-    """Indices in ``bodies`` of the bodies of each finger."""
-    object_radius: float
-    """Radius of a sphere around the object [m]."""
-
-    @property
-    def criterion(self) -> SuccessCriterion | Lift:
-        """The success criterion."""
-        success = self.scene.success or self.scene.lift
-        assert success is not None  # see with_goal
-        return success
-
-
 def with_goal(scene: GraspScene) -> GraspScene:
     """Return the scene with the default hold test if it has neither that nor a lift.
 
@@ -109,141 +65,104 @@ def with_goal(scene: GraspScene) -> GraspScene:
         DescriptionError: The object is fixed or deformable, or the closure uses tactile sensors.
     """
     if scene.object.elasticity is not None:
-        raise DescriptionError(
-            "expected a rigid object for an environment, found a deformable one",
-            field="object.elasticity",
-        )
+        expected = "a rigid object for an environment"
+        raise _refusal("object.elasticity", expected, "a deformable one")
     if scene.closure.sense == "sensor":
-        raise DescriptionError(
-            "expected 'force' for an environment, whose contacts are detected by true forces, "
-            "found 'sensor'",
-            field="closure.sense",
-        )
+        expected = "'force' for an environment, whose contacts are detected by true forces"
+        raise _refusal("closure.sense", expected, "'sensor'")
     if scene.success is not None or scene.lift is not None:
         return scene
     return scene.replace(success=SuccessCriterion())
 
 
-def grasp_task(built: BuiltScene, settings: EnvSettings) -> GraspTask:
-    """Collect the constants of a built scene that has a goal.
-
-    Raises:
-        DescriptionError: The decision period is not a multiple of the control period, or no
-            actuator has a closing rate.
-        BuildError: An arm does not reach.
-    """
-    scene = built.scene
-    _refuse_what_is_left_out(scene)
-    active = np.flatnonzero(scene.rates)
-    if not active.size:
-        raise DescriptionError(
-            "expected an actuator with a closing rate, which an agent could move, found none",
-            field="closure.rates",
-        )
-    loads, path, test_samples = _test(scene, built.model)
-    limits = np.array(scene.limits)
-    return GraspTask(
-        scene=scene,
-        settings=settings,
-        bodies=tuple(built.bodies),
-        actuators=tuple(actuator.name for actuator in scene.actuators),
-        active=active,
-        start=np.array(start_targets(scene)),
-        increments=np.array(scene.rates) * scene.control_period * settings.speed,
-        lower=limits[:, 0],
-        upper=limits[:, 1],
-        samples_per_action=_samples_per_action(scene, settings),
-        closing_samples=max(round(_closing_time(scene, settings) / scene.control_period), 1),
-        test_samples=test_samples,
-        creep_samples=_creep_samples(scene, test_samples),
-        loads=loads,
-        path=path,
-        fingers=_fingers(built),
-        object_radius=_object_radius(built.model),
-    )
-
-
 def _refuse_what_is_left_out(scene: GraspScene) -> None:
-    _refuse_no_load(scene)
-    if scene.objects:
-        raise DescriptionError(
-            f"expected none in an environment, found {len(scene.objects)}", field="objects"
-        )
-    if not scene.is_plain:
-        raise DescriptionError(
-            "expected a closure with a ramp of gravity or a lift behind it in an environment, "
-            "found " + ("a sequence" if scene.sequence else "a criterion with more than that"),
-            field="sequence" if scene.sequence else "success",
-        )
-
-
-def _refuse_no_load(scene: GraspScene) -> None:
-    """Refuse a hold test that would hold everything."""
+    """Refuse tests that would hold everything, further objects, and phases and pushes."""
     gravity = (0.0, 0.0, -EARTH) if scene.success is None else scene.success.gravity
     if gravity is not None and math.hypot(*gravity) < NO_LOAD:
-        raise DescriptionError(
-            f"expected a gravity of at least {NO_LOAD:.3g} m/s² in an environment, found {gravity}",
-            field="success.gravity",
-        )
+        expected = f"a gravity of at least {NO_LOAD:.3g} m/s² in an environment"
+        raise _refusal("success.gravity", expected, gravity)
+    if scene.objects:
+        raise _refusal("objects", "none in an environment", len(scene.objects))
+    if not scene.is_plain:
+        expected = "a closure with a ramp of gravity or a lift behind it in an environment"
+        if scene.sequence:
+            raise _refusal("sequence", expected, "a sequence")
+        raise _refusal("success", expected, "a criterion with more than that")
 
 
-def _samples_per_action(scene: GraspScene, settings: EnvSettings) -> int:
-    ratio = settings.decision_period / scene.control_period
-    samples = round(ratio)
-    if samples < 1 or abs(ratio - samples) > WHOLE:
-        raise DescriptionError(
-            f"expected a whole number of control periods of {scene.control_period:g} s, found "
-            f"{settings.decision_period:g} s",
-            field="decision_period",
-        )
-    return samples
+def _refusal(field: str, expected: str, found: object) -> DescriptionError:
+    return DescriptionError(f"expected {expected}, found {found}", field=field)
 
 
-def _closing_time(scene: GraspScene, settings: EnvSettings) -> float:
-    duration = settings.closing_time or scene.duration
-    if duration is not None:
-        return duration
-    ranges = zip(scene.limits, scene.start, scene.rates, strict=True)
-    travel = [((high if rate > 0 else low) - at) / rate for (low, high), at, rate in ranges if rate]
-    return min(travel) / settings.speed + scene.closure.settle_time
+class GraspTask:
+    """Constants of all episodes of a scene; nd actuators of the hand, nu in all, nb bodies."""
 
+    def __init__(self, built: BuiltScene, settings: EnvSettings) -> None:
+        """Collect the constants of a built scene that has a goal.
 
-def _test(scene: GraspScene, model: mujoco.MjModel) -> tuple[Array, Array, int]:
-    """Return loads and wrist path of the hold test or lift, and its samples, as in a single run."""
-    period, none = scene.control_period, np.zeros((0, 0))
-    if scene.lift is not None:
-        samples = max(round(scene.lift.time / period), 1)
-        path = lift_path(scene, scene.lift, samples)
-        return none, path, samples + round(scene.lift.hold_time / period)
-    assert scene.success is not None
-    steps = gravity_steps(scene.success, model.opt.gravity.copy(), period)
-    samples_of, loads = zip(*steps, strict=True)
-    return np.repeat(loads, samples_of, axis=0), none, sum(samples_of)
+        Raises:
+            DescriptionError: The decision period is not a multiple of the control period, no
+                actuator has a closing rate, or the scene has more than a closure and its test.
+            BuildError: An arm does not reach.
+        """
+        scene, model, period = built.scene, built.model, built.scene.control_period
+        _refuse_what_is_left_out(scene)
+        self.scene, self.settings = scene, settings
+        criterion = scene.success or scene.lift
+        assert criterion is not None  # see with_goal
+        self.criterion = criterion
+        self.bodies = tuple(built.bodies)
+        """Bodies of the hand that can touch, (nb,)."""
+        self.fingers = finger_members(built.bodies, finger_of_body(built))
+        """Which bodies belong to which finger, (nb, nf) of 0 and 1."""
+        self.actuators = tuple(actuator.name for actuator in scene.actuators)
+        """Actuators of the hand, (nd,)."""
+        self.active = np.flatnonzero(scene.rates)
+        """Actuators that an agent moves: those with a closing rate."""
+        self.start = np.array(start_targets(scene))
+        """Targets of all actuators at the start, (nu,)."""
+        self.increments = np.array(scene.rates) * period * settings.speed
+        """Increments of the targets per control period at action 1, (nd,)."""
+        limits: Array = np.array(scene.limits)
+        self.lower, self.upper = limits.T
+        """Limits of the targets, (nd,)."""
+        self.samples_per_action = round(settings.decision_period / period)
+        self.closing_samples = max(round(self._closing_time() / period), 1)
+        self.loads = self.path = np.zeros((0, 0))
+        """Gravity at the samples of a hold test, (n, 3) [m/s²], or targets of the wrist or arm at
+        those of a lift, (n, nu − nd)."""
+        if scene.lift is not None:
+            self.path = lift_path(scene, scene.lift, max(round(scene.lift.time / period), 1))
+            self.test_samples = len(self.path) + round(scene.lift.hold_time / period)
+        elif scene.success is not None:
+            steps = gravity_steps(scene.success, model.opt.gravity.copy(), period)
+            samples, loads = zip(*steps, strict=True)
+            self.loads, self.test_samples = np.repeat(loads, samples, axis=0), sum(samples)
+        late = max(round(CREEP_FRACTION * criterion.hold_time / period), 1)
+        self.creep_samples = min(late, self.test_samples) or 1
+        """Last samples of the test over which the speed of the object in the palm is the mean."""
+        is_object = model.geom_bodyid == model.body(names.OBJECT).id
+        self.object_radius = float(model.geom_rbound[is_object].max())
+        """Radius of a sphere around the object [m]."""
+        self._refuse_what_does_not_fit()
 
+    def _refuse_what_does_not_fit(self) -> None:
+        if not self.active.size:
+            expected = "an actuator with a closing rate, which an agent could move"
+            raise _refusal("closure.rates", expected, "none")
+        period, wanted = self.scene.control_period, self.settings.decision_period
+        if self.samples_per_action < 1 or abs(wanted / period - self.samples_per_action) > WHOLE:
+            expected = f"a whole number of control periods of {period:g} s"
+            raise _refusal("decision_period", expected, f"{wanted:g} s")
 
-def _creep_samples(scene: GraspScene, test_samples: int) -> int:
-    """Return the number of last samples over which creep is measured, as in a single run."""
-    criterion = scene.success or scene.lift
-    assert criterion is not None  # see with_goal
-    time = test_samples * scene.control_period
-    if isinstance(criterion, Lift) or criterion.gravity is not None:
-        time = criterion.hold_time
-    samples = max(round(CREEP_FRACTION * time / scene.control_period), 1)
-    return min(samples, test_samples) or 1
-
-
-def _fingers(built: BuiltScene) -> tuple[tuple[int, ...], ...]:
-    parts = names.parts(built.scene.hand)
-    bodies: dict[str, list[int]] = {}
-    for index, body in enumerate(built.bodies):
-        if body in parts:
-            bodies.setdefault(parts[body][0], []).append(index)
-    return tuple(tuple(part) for part in bodies.values())
-
-
-def _object_radius(model: mujoco.MjModel) -> float:
-    is_object = model.geom_bodyid == model.body(names.OBJECT).id
-    return float(model.geom_rbound[is_object].max())
+    def _closing_time(self) -> float:
+        scene, settings = self.scene, self.settings
+        duration = settings.closing_time or scene.duration
+        if duration is not None:
+            return duration
+        ranges = zip(scene.limits, scene.start, scene.rates, strict=True)
+        travel = [((up if rate > 0 else low) - at) / rate for (low, up), at, rate in ranges if rate]
+        return min(travel, default=0.0) / settings.speed + scene.closure.settle_time
 
 
 class Plan(NamedTuple):
@@ -255,47 +174,6 @@ class Plan(NamedTuple):
     """Gravity in the last samples, one per row, (≤ n, 3) [m/s²]; before, it is constant."""
     samples: int
     """Number of last samples at which the pose of the object is needed; at least 1."""
-
-
-class ObjectPose(NamedTuple):
-    """Poses of the object in the palm frame at m control samples."""
-
-    position: Array
-    """Positions, (m, 3) [m]."""
-    rotation: Array
-    """Rotation matrices, (m, 3, 3)."""
-
-
-class ContactSensing:
-    """Contact detection by normal forces and debouncing, as in a single grasp run."""
-
-    def __init__(self, bodies: int, closure: Closure) -> None:
-        """Start without contacts.
-
-        Args:
-            bodies: Number of bodies.
-            closure: Defines when contact is established.
-        """
-        self._threshold, self._samples = closure.threshold, closure.samples
-        self._flags = DebouncedFlags.initial(bodies)
-        self.forces = np.zeros(bodies)
-        """Normal forces at the last sample [N], (nb,)."""
-
-    @property
-    def in_contact(self) -> NDArray[np.bool_]:
-        """Whether contact is established, (nb,)."""
-        return np.array(self._flags.active, dtype=bool)
-
-    def update(self, forces: Array) -> None:
-        """Update contacts by the normal forces of consecutive samples.
-
-        Args:
-            forces: Normal force of each body at each sample [N], (n, nb).
-        """
-        self.forces = forces[-1].copy()
-        if forces.any() or any(self._flags.counts):
-            for row in forces.tolist():
-                self._flags = debounce(row, self._threshold, self._samples, self._flags)
 
 
 class Episode:
@@ -311,8 +189,9 @@ class Episode:
         self.task = task
         self.targets = task.start.copy()
         """Targets of all actuators, (nu,)."""
-        self.contact = ContactSensing(len(task.bodies), task.scene.closure)
-        """Forces and established contacts."""
+        self.forces = np.zeros(len(task.bodies))
+        """Normal forces at the last sample [N], (nb,)."""
+        self._contact = DebouncedFlags.initial(len(task.bodies))
         self.samples = 0
         """Control samples so far."""
         self.decided: Outcome | None = None
@@ -333,6 +212,11 @@ class Episode:
     def time(self) -> float:
         """Simulated time [s]."""
         return self.samples * self.task.scene.control_period
+
+    @property
+    def in_contact(self) -> NDArray[np.bool_]:
+        """Whether contact of each body is established, (nb,)."""
+        return np.array(self._contact.active, dtype=bool)
 
     @property
     def tested(self) -> int:
@@ -364,30 +248,22 @@ class Episode:
         return not self.terminated and (late or self.diverged)
 
     @property
-    def over(self) -> bool:
-        """Return whether the episode has ended."""
-        return self.terminated or self.truncated
-
-    @property
     def progress(self) -> tuple[float, float]:
         """Elapsed fractions of the closing time and of the test, 0 to 1."""
         closing = min(self.samples / self.task.closing_samples, 1.0)
         return closing, min(max(self.tested, 0) / max(self.task.test_samples, 1), 1.0)
 
-    def plan(self, action: ArrayLike) -> Plan:
+    def plan(self, action: Array) -> Plan:
         """Plan the control samples of an action: a decision period, or the rest of the test.
 
         Args:
-            action: One number per active actuator, clipped to −1…1.
-
-        Raises:
-            DescriptionError: It has another shape, or contains NaN.
+            action: One number per active actuator, (na,), clipped to −1…1.
         """
         task, tested = self.task, self.tested
         count = min(task.samples_per_action, task.test_samples - tested)
         targets = np.empty((count, len(self.targets)))
         hand = slice(0, len(task.actuators))
-        targets[:, hand] = self._paths(self._checked(action), count)
+        targets[:, hand] = self._paths(action, count)
         targets[:, hand.stop :] = self.targets[hand.stop :]
         if len(task.path) and tested + count > 1:
             # as in a single run the wrist starts to move one sample after the test has begun
@@ -397,28 +273,14 @@ class Episode:
         loads = task.loads[max(tested, 0) : max(tested + count, 0)]
         return Plan(targets, loads, min(max(tested + count + 1, 1), count))
 
-    def _checked(self, action: ArrayLike) -> Array:
-        """Expand an action to all actuators of the hand, (nd,), zero for those without a rate."""
-        values, active = np.asarray(action, dtype=float), self.task.active
-        if values.shape != active.shape or not np.isfinite(values).all():
-            received = (
-                f"an array of shape {values.shape}" if values.shape != active.shape else "NaN"
-            )
-            raise DescriptionError(
-                f"expected {active.size} numbers, one per actuator, found {received}",
-                field="action",
-            )
-        whole = np.zeros(len(self.task.actuators))
-        whole[active] = np.minimum(np.maximum(values, -1.0), 1.0)
-        return whole
-
     def _paths(self, action: Array, count: int) -> Array:
         """Compute targets of the hand's actuators at the coming samples, (n, nd)."""
-        task = self.task
-        now, steps = self.targets[: len(task.actuators)], action * task.increments
+        task, whole = self.task, np.zeros(len(self.task.actuators))
+        whole[task.active] = np.minimum(np.maximum(action, -1.0), 1.0)
+        now, steps = self.targets[: len(whole)], whole * task.increments
         low, high = task.lower, task.upper
         if task.settings.action == "targets":
-            targets = task.lower + 0.5 * (action + 1.0) * (task.upper - task.lower)
+            targets = task.lower + 0.5 * (whole + 1.0) * (task.upper - task.lower)
             steps = np.copysign(task.increments, targets - now)
             low, high = np.minimum(targets, now), np.maximum(targets, now)
         return planned_targets(now, steps, [True] * len(now), (low, high), count)[1:]
@@ -435,22 +297,30 @@ class Episode:
         self._support = support
         self.targets = plan.targets[-1].copy()
         self.samples += len(plan.targets)
-        touched = bool(self.contact.in_contact.any())
-        self.contact.update(forces)
+        touched = any(self._contact.active)
+        self._detect_contacts(forces)
         self.pose = pose
         if self.tested < 0:
-            self._was_touched |= touched or bool(self.contact.in_contact.any())
+            self._was_touched |= touched or any(self._contact.active)
             self._detect_loss(pose)
             return
         if self._pose_at_test is None:
             first = len(pose.position) - 1 - self.tested
             self._pose_at_test = ObjectPose(pose.position[first], pose.rotation[first])
-            self._was_touched = touched or bool(self.contact.in_contact.any())
+            self._was_touched = touched or any(self._contact.active)
         self._evaluate(pose)
+
+    def _detect_contacts(self, forces: Array) -> None:
+        """Update contacts by the normal forces of consecutive samples, (n, nb) [N]."""
+        closure = self.task.scene.closure
+        self.forces = forces[-1].copy()
+        if forces.any() or any(self._contact.counts):
+            for row in forces.tolist():
+                self._contact = debounce(row, closure.threshold, closure.samples, self._contact)
 
     def _detect_loss(self, pose: ObjectPose) -> None:
         """Fail if the object is without contact and far from its start: it has left the hand."""
-        if self._is_away(pose) and not self.contact.in_contact.any():
+        if self._is_away(pose) and not any(self._contact.active):
             self.decided = Outcome.EJECTED if self._was_touched else Outcome.MISSED
 
     def _is_away(self, pose: ObjectPose) -> bool:
@@ -479,22 +349,19 @@ class Episode:
 
     def _is_borne(self) -> bool:
         """Whether enough bodies touch the object at the end, and it rests in the palm."""
-        criterion, path = self.task.criterion, np.concatenate(self._test_path)
+        path = np.concatenate(self._test_path)
         samples = min(self.task.creep_samples, len(path) - 1)
         if samples:
             moved = float(np.linalg.norm(path[-1] - path[-1 - samples]))
             self.creep = moved / (samples * self.task.scene.control_period)
-        touching = int(self.contact.in_contact.sum())
-        if isinstance(criterion, Lift):
-            return touching > 0 and self.creep <= SLIPPING_SPEED
-        limit = min(
-            SLIPPING_SPEED, math.inf if criterion.max_creep is None else criterion.max_creep
-        )
-        return touching >= criterion.min_contacts and self.creep <= limit
+        return is_within(
+            self.task.criterion, drop=self.drop, rotation=self.rotation, creep=self.creep,
+            lifted=math.inf, contacts=sum(self._contact.active),
+        )  # fmt: skip
 
     def _lost(self, pose: ObjectPose) -> Outcome:
         """Return the outcome of a test that was not passed."""
-        if self.contact.in_contact.any():
+        if any(self._contact.active):
             rests = self.tested >= self.task.test_samples and self.creep <= RESTING_SPEED
             return Outcome.SHIFTED if rests else Outcome.SLIPPING
         if self._was_touched:
@@ -518,8 +385,6 @@ class Episode:
         return float(self.held is True) + settings.shaping * shaped
 
     def _fraction_in_contact(self) -> float:
-        fingers = self.task.fingers
         if self.terminated or not self.task.settings.shaping:
             return 0.0
-        touching: list[bool] = self.contact.in_contact.tolist()
-        return sum(any(touching[body] for body in part) for part in fingers) / len(fingers)
+        return float((self.in_contact @ self.task.fingers > 0.0).mean())

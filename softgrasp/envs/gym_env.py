@@ -1,11 +1,14 @@
-"""Gymnasium environment of a scene (extra ``gym``), with off-screen images of its episodes.
+"""Gymnasium environments of scenes (extra ``gym``), and what those of learning tasks share.
 
-Importing this module registers ``softgrasp/Grasp-v0`` for ``gymnasium.make``.
+``Views`` makes spaces, observations and images of any ``Episodes``, ``EpisodeEnv`` is an
+environment of one of them. Importing this module registers ``softgrasp/Grasp-v0`` for
+``gymnasium.make``.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -15,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.description.scene import GraspScene
-from softgrasp.envs.episode import EnvSettings, Episode, GraspTask, grasp_task, with_goal
-from softgrasp.envs.observations import Bound, Observation
-from softgrasp.envs.simulation import EnvSimulation
+from softgrasp.envs.core import Episodes, built_scene, checked_action
+from softgrasp.envs.episode import EnvSettings, GraspTask, with_goal
+from softgrasp.envs.simulation import SteppedScene
 from softgrasp.errors import (
     DescriptionError,
     SimulationError,
@@ -27,10 +30,9 @@ from softgrasp.errors import (
 )
 from softgrasp.io.scene import load_scene
 from softgrasp.model import names
-from softgrasp.model.visual import IN_CONTACT_RGBA
-from softgrasp.pipeline import compile_scene
-from softgrasp.rendering.camera import geom_corner_points
+from softgrasp.rendering.camera import Camera, geom_corner_points
 from softgrasp.rendering.keyframes import best_camera
+from softgrasp.rendering.overlay import Renderer
 from softgrasp.rendering.renderer import open_renderer
 
 try:
@@ -41,19 +43,180 @@ except ModuleNotFoundError as error:
 
 ENV_ID = "softgrasp/Grasp-v0"
 RENDER_MODES = ("rgb_array",)
-SIZE = (480, 360)
-"""Width and height of an image [pixels]."""
+SIZE, CAMERA_SIZE = (480, 360), (64, 64)
+"""Width and height of rendered images, and of camera observations [pixels]."""
+CAMERA_PART = "camera"
+"""The part of an observation that is an image."""
 
 Action = NDArray[np.float32]
 
 
-class GraspEnv(gymnasium.Env[Observation, Action]):
+class Views:
+    """Spaces, observations and images of n episodes, which all environments share."""
+
+    def __init__(
+        self, episodes: Episodes, parts: Sequence[str], *,
+        renderer: str = "auto", camera: Camera | None = None,
+    ) -> None:  # fmt: skip
+        """Make the spaces.
+
+        Args:
+            episodes: The episodes.
+            parts: Parts of an observation, which is a Dict; ``state`` alone is a Box.
+            renderer: Renderer of images: ``auto``, ``gl`` or ``raycast``.
+            camera: Camera of images; None to draw none before it is set.
+        """
+        self._episodes, self._parts, self._renderer = episodes, tuple(parts), renderer
+        self.camera = camera
+        self._drawers: dict[tuple[int, int], tuple[Renderer, mujoco.MjData]] = {}
+        boxes: dict[str, spaces.Space[Any]] = {
+            name: spaces.Box(bound.low, bound.high, dtype=np.float32)
+            for name, bound in episodes.bounds.items()
+        }
+        boxes[CAMERA_PART] = spaces.Box(0, 255, (*CAMERA_SIZE[::-1], 3), np.uint8)
+        self._is_flat = self._parts == ("state",)
+        self.space: spaces.Space[Any] = spaces.Dict({name: boxes[name] for name in self._parts})
+        if self._is_flat:
+            self.space = boxes["state"]
+        self.actions = spaces.Box(-1.0, 1.0, (episodes.channels,), np.float32)
+
+    def read(self, rows: list[int]) -> Any:
+        """Return the observations of some episodes, stacked."""
+        observed: dict[str, NDArray[Any]] = {**self._episodes.observe(rows, self._parts)}
+        if self._is_flat:
+            return observed["state"]
+        if CAMERA_PART in self._parts:
+            observed[CAMERA_PART] = np.stack([self.image(row, CAMERA_SIZE) for row in rows])
+        return {name: observed[name] for name in self._parts}
+
+    def image(self, row: int, size: tuple[int, int]) -> NDArray[np.uint8]:
+        """Draw the state of an episode, (height, width, 3); it is not changed.
+
+        Args:
+            row: Index of the episode.
+            size: Width and height [pixels].
+
+        Raises:
+            BackendUnavailable: The requested renderer is not available.
+            DescriptionError: There is no such renderer, or the size is invalid.
+        """
+        model, positions, colors = self._episodes.shown(row)
+        if size not in self._drawers:
+            first = self._episodes.shown(0)[0]
+            self._drawers[size] = open_renderer(first, *size, self._renderer), mujoco.MjData(first)
+        drawer, data = self._drawers[size]
+        assert self.camera is not None
+        data.qpos[:] = positions
+        _pose(model, data)
+        return np.array(drawer.draw(data, self.camera, (), colors))
+
+    def close(self) -> None:
+        """Release the renderers."""
+        for drawer, _ in self._drawers.values():
+            drawer.close()
+        self._drawers.clear()
+
+
+def _pose(model: mujoco.MjModel, data: mujoco.MjData) -> None:
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    mujoco.mj_camlight(model, data)
+
+
+class EpisodeEnv(gymnasium.Env[Any, Action]):
+    """An environment of one episode at a time, of a scene or a task."""
+
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 50}  # noqa: RUF012
+    channel = "channel"
+    """What one number of an action moves."""
+
+    def __init__(self, simulation: Episodes, views: Views, render_mode: str | None) -> None:
+        """Take over the spaces.
+
+        Args:
+            simulation: The episodes, of which the first one is used.
+            views: Its spaces, observations and images.
+            render_mode: ``rgb_array`` or None.
+        """
+        self.simulation, self.views, self.render_mode = simulation, views, render_mode
+        self.observation_space, self.action_space = views.space, views.actions
+        self._size, self._state = SIZE, "none"
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode.
+
+        Args:
+            seed: Seed of all that is drawn; the same seed gives the same bits.
+            options: Values to be used instead of drawn ones: of a task ``goal``, ``density``,
+                ``friction``, ``size`` or ``shape``, of a scene none.
+
+        Raises:
+            DescriptionError: An option does not exist or does not fit.
+            SimulationError: No drawn start is clear of the hand.
+        """
+        super().reset(seed=seed)
+        self.simulation.reset(0, self.np_random, options)
+        self._state = ""
+        return _first(self.views.read([0])), self.simulation.info(0)
+
+    def step(self, action: Action) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Simulate an action for one decision period, or to the end of the episode.
+
+        Args:
+            action: One number in −1…1 per actuator of a scene, or per channel of a task.
+
+        Returns:
+            Observation, reward, terminated (success or failure), truncated, and information: of a
+            scene ``is_success``, ``outcome``, ``time_s``, ``in_test``, ``drop_m``,
+            ``rotation_rad``, ``creep_m_s`` and ``diverged``; ``outcome`` is empty while the episode
+            lasts. Of a task ``is_success``, ``goal_fraction``, ``progress`` and ``goal``.
+
+        Raises:
+            DescriptionError: The action has another shape, or contains NaN.
+            SimulationError: There is no running episode.
+        """
+        if self._state:
+            raise SimulationError(
+                f"expected an episode to go on, found {self._state}: call reset()"
+            )
+        values = checked_action(action, self.simulation.channels, self.channel)
+        decision = self.simulation.step(values[None])
+        terminated, truncated = bool(decision.terminated[0]), bool(decision.truncated[0])
+        self._state = "one that has ended" if terminated or truncated else ""
+        observation = _first(self.views.read([0]))
+        reward = float(decision.reward[0])
+        return observation, reward, terminated, truncated, self.simulation.info(0)
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """Return an image (height, width, 3); None, with a warning, without a render mode."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("expected render_mode='rgb_array' in make_env, found none")
+            return None
+        if self._state == "none":
+            raise SimulationError("expected an episode to draw, found none: call reset()")
+        return self.views.image(0, self._size)
+
+    def close(self) -> None:
+        """Release the renderers."""
+        self.views.close()
+
+
+def _first(observed: Any) -> Any:
+    if isinstance(observed, dict):
+        return {name: part[0] for name, part in observed.items()}
+    return observed[0]
+
+
+class GraspEnv(EpisodeEnv):
     """A hand that an agent closes on an object; see ``softgrasp.make_env``.
 
     ``model`` and ``data`` are those of MuJoCo.
     """
 
-    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 50}  # noqa: RUF012
+    channel = "actuator"
+    simulation: SteppedScene
 
     def __init__(
         self,
@@ -90,87 +253,32 @@ class GraspEnv(gymnasium.Env[Observation, Action]):
                 SoftgraspWarning,
                 stacklevel=2,
             )
-        built = compile_scene(with_goal(described))
-        self.task = grasp_task(built, EnvSettings(**settings))
-        self._simulation = EnvSimulation(built, self.task)
-        self.model, self.data = self._simulation.model, self._simulation.data
-        self.observation_space = spaces.Dict(  # type: ignore[assignment]
-            {name: _box(bound) for name, bound in self._simulation.observations.bounds.items()}
-        )
-        self.action_space = spaces.Box(-1.0, 1.0, self.task.active.shape, np.float32)
-        self.render_mode, self._size, self._renderer = render_mode, size, renderer
-        self._episode_renderer: EpisodeRenderer | None = None
-        self._episode: Episode | None = None
-        self._last: Observation = {}
+        built = built_scene(with_goal(described))
+        self.task = GraspTask(built, EnvSettings(**settings))
+        simulation = SteppedScene(built, self.task)
+        views = Views(simulation, list(simulation.bounds), renderer=renderer)
+        super().__init__(simulation, views, render_mode)
+        self.model, self.data, self._size = simulation.model, simulation.data, size
         fps = max(round(1.0 / self.task.settings.decision_period), 1)
         self.metadata = self.metadata | {"render_fps": fps}
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode.
-
-        Args:
-            seed: Seed of the random start; the same seed gives the same bits.
-            options: None; there are no options.
-
-        Raises:
-            DescriptionError: There are options.
-            SimulationError: No drawn start is clear of the hand.
-        """
-        super().reset(seed=seed)
-        if options:
-            raise DescriptionError(f"expected no options, found {', '.join(options)}")
-        episode = self._episode = self._simulation.reset(self.np_random)
-        return self._observe(episode), _info(episode)
-
-    def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Simulate an action for one decision period, or to the end of the episode.
-
-        Args:
-            action: One number in −1…1 per active actuator.
-
-        Returns:
-            Observation, reward, terminated (success or failure), truncated, and information
-            (``is_success``, ``outcome``, ``time_s``, ``in_test``, ``drop_m``, ``rotation_rad``,
-            ``creep_m_s``, ``diverged``); ``outcome`` is empty while the episode lasts.
-
-        Raises:
-            DescriptionError: The action has another shape, or contains NaN.
-            SimulationError: There is no running episode.
-        """
-        episode = self._episode
-        if episode is None or episode.over:
-            state = "none" if episode is None else "one that has ended"
-            raise SimulationError(f"expected an episode to go on, found {state}: call reset()")
-        self._simulation.act(episode, action)
-        observation = _copied(self._last) if episode.diverged else self._observe(episode)
-        reward = episode.reward()
-        return observation, reward, episode.terminated, episode.truncated, _info(episode)
-
     def render(self) -> NDArray[np.uint8] | None:
-        """Return an image (height, width, 3); None, with a warning, without a render mode."""
-        if self.render_mode is None:
-            gymnasium.logger.warn("expected render_mode='rgb_array' in make_env, found none")
-            return None
-        if self._episode is None:
-            raise SimulationError("expected an episode to draw, found none: call reset()")
-        if self._episode_renderer is None:
-            self._episode_renderer = EpisodeRenderer(
-                self.task, self.model, self._size, self._renderer
-            )
-        return self._episode_renderer.draw(self.data, self._episode.contact.in_contact)
+        """Return an image from a camera that sees hand and object; see ``EpisodeEnv.render``."""
+        if self.views.camera is None and self.render_mode is not None:
+            self.views.camera = _camera(self.task, self.model, self._size[0] / self._size[1])
+        return super().render()
 
-    def close(self) -> None:
-        """Release the renderer."""
-        if self._episode_renderer is not None:
-            self._episode_renderer.close()
-            self._episode_renderer = None
 
-    def _observe(self, episode: Episode) -> Observation:
-        observation = self._simulation.observations.read(episode, self.data)
-        self._last = _copied(observation)  # the agent may change its observation
-        return observation
+def _camera(task: GraspTask, model: mujoco.MjModel, aspect: float) -> Camera:
+    """Choose a camera that shows hand and object at the start, and after a lift."""
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    _pose(model, data)
+    cloud = geom_corner_points(model, data)
+    if task.scene.lift is not None:
+        cloud = np.concatenate([cloud, cloud + np.array([0.0, 0.0, task.scene.lift.height])])
+    hand = [model.body(body).id for body in task.bodies]
+    return best_camera(model, data, cloud, hand, [model.body(names.OBJECT).id], aspect)
 
 
 def registered_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:
@@ -182,80 +290,5 @@ def registered_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:
     return env
 
 
-def _copied(observation: Observation) -> Observation:
-    return {name: part.copy() for name, part in observation.items()}
-
-
-def _box(bound: Bound) -> spaces.Box:
-    return spaces.Box(bound.low, bound.high, dtype=np.float32)
-
-
-def _info(episode: Episode) -> dict[str, Any]:
-    return {
-        "is_success": episode.held is True,
-        "outcome": "" if episode.outcome is None else episode.outcome.name,
-        "time_s": episode.time,
-        "in_test": episode.tested >= 0,
-        "drop_m": episode.drop,
-        "rotation_rad": episode.rotation,
-        "creep_m_s": episode.creep,
-        "diverged": episode.diverged,
-    }
-
-
 if ENV_ID not in gymnasium.registry:
     gymnasium.register(id=ENV_ID, entry_point=f"{__name__}:GraspEnv")
-
-
-class EpisodeRenderer:
-    """Renders states of one model from a fixed camera; bodies in contact change colour."""
-
-    def __init__(
-        self, task: GraspTask, model: mujoco.MjModel, size: tuple[int, int], renderer: str
-    ) -> None:
-        """Open a renderer and choose the camera.
-
-        Args:
-            task: The task.
-            model: Its model.
-            size: Width and height [pixels].
-            renderer: ``auto``, ``gl`` or ``raycast``.
-
-        Raises:
-            BackendUnavailable: The requested renderer is not available.
-            DescriptionError: There is no such renderer, or the size is invalid.
-        """
-        self._model, self._data = model, mujoco.MjData(model)
-        self._drawer = open_renderer(model, *size, renderer)
-        mujoco.mj_resetDataKeyframe(model, self._data, 0)
-        self._pose()
-        cloud = geom_corner_points(model, self._data)
-        if task.scene.lift is not None:
-            lifted = cloud + np.array([0.0, 0.0, task.scene.lift.height])
-            cloud = np.concatenate([cloud, lifted])
-        hand = [model.body(body).id for body in task.bodies]
-        object_body = model.body(names.OBJECT).id
-        self._camera = best_camera(model, self._data, cloud, hand, [object_body], size[0] / size[1])
-        self._geoms = [np.flatnonzero(model.geom_bodyid == body).tolist() for body in hand]
-
-    def draw(self, data: mujoco.MjData, in_contact: NDArray[np.bool_]) -> NDArray[np.uint8]:
-        """Render a state, (height, width, 3); the state is not changed.
-
-        Args:
-            data: The state.
-            in_contact: Whether each body of the hand is in established contact, (nb,).
-        """
-        self._data.qpos[:] = data.qpos
-        self._pose()
-        touching = zip(self._geoms, in_contact.tolist(), strict=True)
-        colors = {geom: IN_CONTACT_RGBA for geoms, on in touching if on for geom in geoms}
-        return np.array(self._drawer.draw(self._data, self._camera, (), colors))
-
-    def close(self) -> None:
-        """Release the renderer."""
-        self._drawer.close()
-
-    def _pose(self) -> None:
-        mujoco.mj_kinematics(self._model, self._data)
-        mujoco.mj_comPos(self._model, self._data)
-        mujoco.mj_camlight(self._model, self._data)

@@ -1,149 +1,223 @@
-"""Simulated system of an environment: control samples in MuJoCo and random start poses.
+"""Simulated scene of an environment: control samples in MuJoCo, and observations of an episode.
 
-``EnvSimulation`` runs the samples of an action with the stepper of single runs, ``clear_offset``
-draws a start of the object clear of the hand.
+``SceneSimulation`` has an episode in any engine that simulates control samples, and observes
+joints, targets, forces and the object in the palm frame; ``SteppedScene`` simulates the samples
+with the stepper of single runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from itertools import chain, pairwise
+from typing import Any
 
 import mujoco
 import numpy as np
-from numpy.typing import ArrayLike
 
-from softgrasp.description.scene import GraspScene
-from softgrasp.description.sweep import PoseNoise
+from softgrasp.envs.core import (
+    Bound,
+    Decision,
+    Generator,
+    Observation,
+    Offset,
+    clear_offset,
+    in_palm_frame,
+    moved_pose,
+    too_fast,
+    touches_nothing,
+)
 from softgrasp.envs.episode import Episode, GraspTask
-from softgrasp.envs.observations import Observations, in_palm_frame
-from softgrasp.errors import SimulationError
+from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
-from softgrasp.model.clearance import START_TOLERANCE
+from softgrasp.model.contact_sensors import contact_layout
 from softgrasp.model.object import PLANAR_JOINTS
 from softgrasp.model.scene import BuiltScene, start_targets
+from softgrasp.model.visual import IN_CONTACT_RGBA
 from softgrasp.sim.contacts import ContactReader
 from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
 from softgrasp.sim.engine import caught_warnings, has_diverged
 from softgrasp.sim.friction import SlipFriction
 from softgrasp.sim.grasp_run import LARGEST_SPEED
+from softgrasp.sim.hold_test import palm_body
 from softgrasp.sim.load_balance import LoadSampler, load_balance
 from softgrasp.sim.step_refinement import StepRefinement
 from softgrasp.sim.stepper import MujocoStepper
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 
-MAX_DRAWS = 100
-"""Largest number of starts that are drawn."""
+SLACK = 0.5
+"""Distance of a joint beyond its compliant limits that is observed [rad or m]."""
+WIDEST = 2.0 * np.pi
+"""Bound of joints without limits [rad]."""
+LARGEST_FORCE = 1e3
+"""Largest force that is observed; larger ones are clipped [N]."""
+FARTHEST = 1.0
+"""Largest coordinate of the object in the palm frame; larger ones are clipped [m]."""
 
 
-class EnvSimulation:
-    """The simulated scene of an environment in MuJoCo."""
+PARTS = (
+    "joint_position", "target", "normal_force", "in_contact", "object_position",
+    "object_quat_wxyz", "progress",
+)  # fmt: skip
+"""Parts of an observation."""
 
-    def __init__(self, built: BuiltScene, task: GraspTask) -> None:
-        """Look up addresses in the model of a built scene.
+
+class SceneSimulation:
+    """An episode of a scene in an engine that simulates its control samples one after another."""
+
+    def __init__(
+        self,
+        built: BuiltScene,
+        task: GraspTask,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        prefix: str = "",
+        object_name: str = names.OBJECT,
+    ) -> None:
+        """Look up addresses in the model of the engine.
 
         Args:
-            built: The scene; its model is changed.
+            built: The scene.
             task: The task.
+            model: Model of the scene with the start as key frame; it is changed.
+            data: State of the engine.
+            prefix: Prefix of the names of the hand's parts in the model.
+            object_name: Name of the object's body in the model.
         """
-        self.model, self._built = built.model, built
-        self.data = mujoco.MjData(self.model)
-        self.observations = Observations(task, self.model)
-        self._task = task
-        self._gravity = self.model.opt.gravity.copy()
-        self._pair_friction = self.model.pair_friction.copy()
-        self._object = self.model.body(names.OBJECT).id
-        self._layout = closure_layout(built)
-        width, max_samples = self._layout.force_sum.shape[1], task.samples_per_action
-        self._sensors = np.zeros((max_samples, width))
-        self._poses = tuple(np.zeros((max_samples, size)) for size in (3, 9, 3, 9))
-        self._views = self.observations.poses(self.data)
-        self._stiffness, self._row = StiffnessFeedback(built), 0
-        self._sampler = LoadSampler(task.scene, ContactReader(self.model))
-        self._stepper = self._new_stepper()
+        self.model, self.data, self._built, self._task = model, data, built, task
+        joints = [model.joint(prefix + name) for name in names.joint_names(task.scene.hand)]
+        self._joints = np.array([joint.qposadr[0] for joint in joints])
+        self.bounds, self.channels = _bounds(task, joints, prefix), len(task.active)
+        self._low = np.concatenate([bound.low for bound in self.bounds.values()])
+        self._high = np.concatenate([bound.high for bound in self.bounds.values()])
+        sizes = np.cumsum([0, *(len(bound.low) for bound in self.bounds.values())]).tolist()
+        self._slices = [slice(*ends) for ends in pairwise(sizes)]
+        self._gravity, self._pair_friction = model.opt.gravity.copy(), model.pair_friction.copy()
+        self._object, palm = model.body(object_name).id, palm_body(model, task.scene.hand, prefix)
+        frames = ((data.xpos[body], data.xmat[body]) for body in (self._object, palm))
+        self._views = tuple(chain(*frames))
+        first, _, self._force_sum = contact_layout(model, built.bodies, 1)
+        self._sensors = data.sensordata[first : first + self._force_sum.shape[1]]
+        self._forces = np.zeros((task.samples_per_action, len(self._sensors)))
+        self._poses = tuple(np.zeros((task.samples_per_action, size)) for size in (3, 9, 3, 9))
+        is_supported = task.scene.surroundings or task.scene.object_mount != "free"
+        self._sampler = LoadSampler(task.scene, ContactReader(model)) if is_supported else None
+        self._last: Observation = {}
+        self._begin()
 
-    def reset(self, generator: Generator) -> Episode:
+    def reset(
+        self, row: int, generator: Generator | None, options: dict[str, Any] | None = None
+    ) -> None:
         """Return to the start, with a random offset of the object.
 
         Args:
+            row: Zero.
             generator: Draws the offset.
+            options: None; there are no options.
 
         Raises:
+            DescriptionError: There are options.
             SimulationError: No drawn start is clear of the hand.
         """
+        if options:
+            raise DescriptionError(f"expected no options, found {', '.join(options)}")
         self.model.opt.gravity[:] = self._gravity
         self.model.pair_friction[:] = self._pair_friction
-        noise = self._task.settings.noise
+        generator, noise = generator or np.random.default_rng(row), self._task.settings.noise
         self._put(clear_offset(self._task.scene, noise, generator, self._is_clear))
-        mujoco.mj_kinematics(self.model, self.data)
-        self._stiffness, self._row = StiffnessFeedback(self._built), 0
-        self._stepper = self._new_stepper()
-        return Episode(self._task, self.observations.object_pose(self.data))
+        self._begin()
 
-    def act(self, episode: Episode, action: ArrayLike) -> None:
-        """Simulate an episode for one action, or to its end.
+    def _begin(self) -> None:
+        """Begin an episode at the present state."""
+        mujoco.mj_kinematics(self.model, self.data)
+        self.stiffness, self._row = StiffnessFeedback(self._built, self.model), 0
+        pose = in_palm_frame(*(view[None] for view in self._views))
+        self.episode = Episode(self._task, pose)
+
+    def plan(self, action: Array) -> int:
+        """Plan an action, (na,); return its control samples."""
+        self._plan = self.episode.plan(action)
+        return len(self._plan.targets)
+
+    def begin_sample(self, index: int) -> Array:
+        """Set the gravity of a control sample of the plan; return its targets, (nu,)."""
+        plan, count = self._plan, len(self._plan.targets)
+        if (loaded := index - count + len(plan.loads)) >= 0:
+            self.model.opt.gravity[:] = plan.loads[loaded]
+        if self._sampler is not None and index == count - 1:
+            self._sampler.start(self.data)
+        return np.asarray(plan.targets[index])
+
+    def end_sample(self, index: int) -> None:
+        """Store contact forces, and poses where they are needed, and correct the stiffness."""
+        self._forces[index] = self._sensors
+        self._row += 1
+        self.stiffness.correct(self.data, self._row)
+        if index >= len(self._plan.targets) - self._plan.samples:
+            mujoco.mj_kinematics(self.model, self.data)
+            for kept, view in zip(self._poses, self._views, strict=True):
+                kept[index] = view
+
+    def finish(self, *, failed: bool) -> None:
+        """Evaluate the samples of the plan.
 
         Args:
-            episode: The episode that ``reset`` returned.
-            action: One number per active actuator.
-
-        Raises:
-            DescriptionError: The action has another shape, or contains NaN.
+            failed: Whether the motion has diverged.
         """
-        plan, gravity = episode.plan(action), self.model.opt.gravity
-        sample, sensors = self._stepper.step_sample, self._sensors
-        count = len(plan.targets)
-        unloaded, unseen = count - len(plan.loads), count - plan.samples
-        with caught_warnings():
-            for index, targets in enumerate(plan.targets):
-                if index >= unloaded:
-                    gravity[:] = plan.loads[index - unloaded]
-                if index == count - 1:
-                    self._sampler.start(self.data)
-                sensors[index] = sample(targets)
-                self._row += 1
-                self._stiffness.correct(self.data, self._row)
-                if index >= unseen:
-                    self._store_poses(index)
-        if self._has_failed():
-            episode.diverge()
+        if failed:
+            self.episode.diverge()
             return
-        pose = in_palm_frame(*(kept[unseen:count] for kept in self._poses))
-        forces = sensors[:count] @ self._layout.force_sum.T
-        episode.update(plan, forces, pose, self._support())
+        count, seen = len(self._plan.targets), self._plan.samples
+        pose = in_palm_frame(*(kept[count - seen : count] for kept in self._poses))
+        forces = self._forces[:count] @ self._force_sum.T
+        self.episode.update(self._plan, forces, pose, self._support())
+
+    def observe(self, rows: list[int], parts: Sequence[str]) -> Observation:  # noqa: ARG002
+        """Return the observation, (1, size) each; the last valid one of a motion that diverged."""
+        if not self.episode.diverged:
+            self._last = self._read()
+        # the agent may change its observation
+        return {name: self._last[name][None].copy() for name in parts}
+
+    def _read(self) -> Observation:
+        """Return the observation; its parts are views of one new array."""
+        episode = self.episode
+        # one array is seven times as fast as separate parts; in the order of ``PARTS``
+        parts = (
+            self.data.qpos[self._joints],
+            episode.targets[: len(self._task.actuators)],
+            episode.forces,
+            episode.in_contact,
+            episode.pose.position[-1],
+            _quaternion(episode.pose.rotation[-1]),
+            np.array(episode.progress),
+        )
+        values = np.concatenate(parts, dtype=np.float32)
+        np.minimum(np.maximum(values, self._low, out=values), self._high, out=values)
+        return {name: values[part] for name, part in zip(PARTS, self._slices, strict=True)}
+
+    def info(self, row: int) -> dict[str, Any]:  # noqa: ARG002
+        """Return outcome, time and motion of the object; ``outcome`` is empty while it lasts."""
+        episode = self.episode
+        return {
+            "is_success": episode.held is True,
+            "outcome": "" if episode.outcome is None else episode.outcome.name,
+            "time_s": episode.time,
+            "in_test": episode.tested >= 0,
+            "drop_m": episode.drop,
+            "rotation_rad": episode.rotation,
+            "creep_m_s": episode.creep,
+            "diverged": episode.diverged,
+        }
 
     def _support(self) -> float:
         """Return the fraction of the load that the hand does not bear in the last sample [–]."""
-        scene = self._task.scene
-        if not scene.surroundings and scene.object_mount == "free":
+        if self._sampler is None:
             return 0.0
         self._sampler.sample(self.data)
-        balance = load_balance(self.model, scene, self._sampler.record(self.data, self._row))
+        record = self._sampler.record(self.data, self._row)
+        balance = load_balance(self.model, self._task.scene, record)
         return balance.support if balance.is_loaded else 0.0
-
-    def _store_poses(self, index: int) -> None:
-        """Store the poses of object and palm after a sample."""
-        mujoco.mj_kinematics(self.model, self.data)
-        object_positions, object_rotations, palm_positions, palm_rotations = self._poses
-        (
-            object_positions[index],
-            object_rotations[index],
-            palm_positions[index],
-            palm_rotations[index],
-        ) = self._views
-
-    def _new_stepper(self) -> MujocoStepper:
-        state = ClosureState.at_start(start_targets(self._built.scene), len(self._built.bodies))
-        row = Recording.empty(self.model, len(self._built.bodies), self._sensors.shape[1], 1)
-        friction = SlipFriction.of(self._built)
-        steps = StepRefinement(self._layout, self._stiffness, self.model)
-        return MujocoStepper(self.model, self.data, self._layout, state, row, steps, friction)
-
-    def _has_failed(self) -> bool:
-        # written so that a speed that is not a number counts as too fast
-        slow = float(np.linalg.norm(self.data.qvel)) < LARGEST_SPEED
-        return not slow or has_diverged(self.data)
 
     def _is_clear(self, offset: Offset) -> bool:
         self._put(offset)
@@ -154,92 +228,88 @@ class EnvSimulation:
         mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
         if offset is None:
             return
-        qpos = self.data.qpos
+        qpos, joint = self.data.qpos, self._built.model.joint
         if self._task.scene.object_mount == "planar":
             moves = (offset.position[0], offset.position[2], offset.rotation[1])
             for name, move in zip(PLANAR_JOINTS, moves, strict=True):
-                qpos[self.model.joint(name).qposadr[0]] += move
+                qpos[joint(name).qposadr[0]] += move
             return
-        first = self.model.joint(names.OBJECT).qposadr[0]
+        first = joint(names.OBJECT).qposadr[0]
         pose = moved_pose(qpos[first : first + 3], qpos[first + 3 : first + 7], offset)
         qpos[first : first + 7] = np.concatenate(pose)
 
 
-class Generator(Protocol):
-    """Interface of random generators: numpy's Generator or the older RandomState."""
+class SteppedScene(SceneSimulation):
+    """An episode of a scene that is simulated by the stepper of single runs."""
 
-    def normal(self, *, size: int) -> Array:
-        """Return standard normal numbers."""
+    def __init__(self, built: BuiltScene, task: GraspTask) -> None:
+        """Look up addresses in the model of a built scene.
+
+        Args:
+            built: The scene; its model is changed.
+            task: The task.
+        """
+        self._layout = closure_layout(built)
+        super().__init__(built, task, built.model, mujoco.MjData(built.model))
+
+    def _begin(self) -> None:
+        super()._begin()
+        bodies, width = len(self._built.bodies), len(self._sensors)
+        self.stepper = MujocoStepper(
+            self.model,
+            self.data,
+            self._layout,
+            ClosureState.at_start(start_targets(self._built.scene), bodies),
+            Recording.empty(self.model, bodies, width, 1),
+            StepRefinement(self._layout, self.stiffness, self.model),
+            SlipFriction.of(self._built),
+        )
+
+    def step(self, actions: Array) -> Decision:
+        """Simulate the episode for one action, or to its end, from actions (1, na)."""
+        with caught_warnings():
+            for index in range(self.plan(actions[0])):
+                self.stepper.step_sample(self.begin_sample(index))
+                self.end_sample(index)
+        too_quick = bool(too_fast(self.data.qvel[None], LARGEST_SPEED)[0])
+        self.finish(failed=too_quick or has_diverged(self.data))
+        episode = self.episode
+        ended = (episode.held is True, episode.terminated, episode.truncated)
+        return Decision(np.array([episode.reward()]), *(np.array([flag]) for flag in ended))
+
+    def shown(self, row: int) -> tuple[mujoco.MjModel, Array, dict[int, Any]]:  # noqa: ARG002
+        """Return model, positions and the colours of geoms whose body is in contact."""
+        model, touching = self.model, np.flatnonzero(self.episode.in_contact)
+        bodies = [model.body(self._task.bodies[index]).id for index in touching]
+        geoms = np.flatnonzero(np.isin(model.geom_bodyid, bodies)).tolist()
+        return model, self.data.qpos, dict.fromkeys(geoms, IN_CONTACT_RGBA)
 
 
-class Offset(NamedTuple):
-    """Offset of the object from its start position."""
-
-    position: Array
-    """World frame, (3,) [m]."""
-    rotation: Array
-    """Rotation vector, world frame, (3,) [rad]."""
+def _quaternion(rotation: Array) -> Array:
+    """Return the unit quaternion (w, x, y, z) with w ≥ 0."""
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, rotation.ravel())
+    return -quaternion if quaternion[0] < 0.0 else quaternion
 
 
-def clear_offset(
-    scene: GraspScene,
-    noise: PoseNoise,
-    generator: Generator,
-    is_clear: Callable[[Offset], bool],
-) -> Offset | None:
-    """Draw offsets of the object until it is clear of the hand; None without noise.
+def _range(joint: object) -> tuple[float, float]:
+    low, high = getattr(joint, "range")  # noqa: B009 - MuJoCo's view has no type
+    return (-WIDEST, WIDEST) if low == high == 0.0 else (float(low), float(high))
 
-    An object on a table stays on it: it moves in the plane and rotates about z. A planar one stays
-    in its plane.
 
-    Args:
-        scene: The scene.
-        noise: Standard deviations.
-        generator: Draws numbers.
-        is_clear: Whether the object is clear of the hand at an offset.
-
-    Raises:
-        SimulationError: None of the draws was clear.
-    """
-    if not (noise.position or noise.rotation):
-        return None
-    moves, rotations = np.ones(3), np.ones(3)
-    if scene.object_mount == "planar":
-        moves, rotations = np.array([1.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0])
-    if scene.table is not None:
-        moves, rotations = moves * [1.0, 1.0, 0.0], rotations * [0.0, 0.0, 1.0]
-    for _ in range(MAX_DRAWS):
-        drawn = generator.normal(size=6)
-        offset = Offset(noise.position * moves * drawn[:3], noise.rotation * rotations * drawn[3:])
-        if is_clear(offset):
-            return offset
-    raise SimulationError(
-        f"noise: expected a start of the object clear of the hand, found none in {MAX_DRAWS} "
-        f"draws with {noise.position:g} m and {noise.rotation:g} rad"
+def _bounds(task: GraspTask, joints: Sequence[Any], prefix: str) -> dict[str, Bound]:
+    """Return the bounds of each part of an observation; values outside are clipped."""
+    limits = dict(zip(task.actuators, task.scene.limits, strict=True))
+    ends = [limits.get(joint.name.removeprefix(prefix)) or _range(joint) for joint in joints]
+    bodies = len(task.bodies)
+    bounds = (
+        ([low - SLACK for low, _ in ends], [high + SLACK for _, high in ends]),
+        (task.lower, task.upper),
+        ([0.0] * bodies, [LARGEST_FORCE] * bodies),
+        ([0.0] * bodies, [1.0] * bodies),
+        ([-FARTHEST] * 3, [FARTHEST] * 3),
+        ([0.0, -1.0, -1.0, -1.0], [1.0] * 4),
+        ([0.0, 0.0], [1.0, 1.0]),
     )
-
-
-def moved_pose(position: Array, quaternion: Array, offset: Offset) -> tuple[Array, Array]:
-    """Apply an offset to a pose in the world."""
-    rotation, rotated = np.zeros(4), np.zeros(4)
-    angle = float(np.linalg.norm(offset.rotation))
-    axis = offset.rotation / angle if angle > 0.0 else np.array([1.0, 0.0, 0.0])
-    mujoco.mju_axisAngle2Quat(rotation, axis, angle)
-    mujoco.mju_mulQuat(rotated, rotation, quaternion)
-    return position + offset.position, rotated
-
-
-def touches_nothing(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> bool:
-    """Return whether a body overlaps no other; changes only derived quantities of the state.
-
-    Args:
-        model: The model.
-        data: The state.
-        body: Id of the body.
-    """
-    mujoco.mj_kinematics(model, data)
-    mujoco.mj_comPos(model, data)
-    mujoco.mj_collision(model, data)
-    contact = data.contact
-    is_object = (model.geom_bodyid[contact.geom] == body).any(axis=1)
-    return not bool((contact.dist[is_object] < -START_TOLERANCE).any())
+    known = zip(PARTS, bounds, strict=True)
+    return {n: Bound(*(np.asarray(end, dtype=np.float32) for end in pair)) for n, pair in known}

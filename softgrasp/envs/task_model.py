@@ -18,19 +18,20 @@ from numpy.typing import NDArray
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Pose, Sphere
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
+from softgrasp.envs.core import built_scene, finger_members, finger_of_body
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.compile import compiled, put_object
-from softgrasp.model.contact_sensors import COMPONENTS
+from softgrasp.model.contact_sensors import COMPONENTS, contact_layout
 from softgrasp.model.object import add_object
-from softgrasp.pipeline import compile_scene
 from softgrasp.sim.hold_test import palm_body
 
 SENSOR = mujoco.mjtSensor
 BODY = mujoco.mjtObj.mjOBJ_XBODY
+FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 WRIST_LIMITS = (-0.5, 0.5)
-"""Limits of the targets of a wrist [m or rad]."""
+"""Limits of the targets of a wrist, whose actuators have none [m or rad]."""
 Shape = Sphere | Cuboid | Cylinder | Capsule
 
 
@@ -59,25 +60,20 @@ def scene_source(scene: GraspScene) -> Source:
     """Return the spec of a scene whose hand is on a wrist or fixed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        built = compile_scene(scene)
+        built = built_scene(scene)
     spec, model = built.spec.copy(), built.model
     for key in list(spec.keys):
         spec.delete(key)
-    parts = names.parts(scene.hand)
-    start = {
-        model.joint(index).name: float(model.key_qpos[0, model.jnt_qposadr[index]])
-        for index in range(model.njnt)
-        if model.jnt_type[index] != mujoco.mjtJoint.mjJNT_FREE
-    }
-    commands = zip(scene.actuators, scene.rates, scene.limits, strict=True)
+    joints = [model.joint(i) for i in range(model.njnt) if model.jnt_type[i] != FREE]
+    actuators = [actuator.name for actuator in scene.actuators]
     return Source(
         spec,
         model.body(palm_body(model, scene.hand)).name,
         tuple(built.bodies),
-        {body: parts[body][0] for body in built.bodies if body in parts},
-        start,
-        {actuator.name: rate for actuator, rate, _ in commands},
-        dict(zip((a.name for a in scene.actuators), scene.limits, strict=True)),
+        finger_of_body(built),
+        {joint.name: float(model.key_qpos[0, joint.qposadr[0]]) for joint in joints},
+        dict(zip(actuators, scene.rates, strict=True)),
+        dict(zip(actuators, scene.limits, strict=True)),
     )
 
 
@@ -112,23 +108,30 @@ class TaskModel:
     source: Source
     qpos: Array
     """Start state, (nq,)."""
-    targets: Array
-    """Targets at the start, (nu,)."""
     lower: Array
     upper: Array
     """Limits of the targets, (nu,)."""
+    driven: NDArray[np.int64]
+    """Address in ``qpos`` of the joint of each actuator, −1 where it has none, (nu,)."""
     joints: NDArray[np.int64]
     """Addresses of the observed joints in ``qpos``, (nj,)."""
+    addresses: dict[str, int]
+    """Address of each joint in ``qpos``."""
     sensors: dict[str, slice]
     """Positions of the added sensors in ``sensordata``."""
-    normal: Array
-    """Sums the normal forces of each body from ``sensordata`` of the contact sensors, (nc, nb)."""
     contact: slice
     """Positions of the contact forces in ``sensordata``."""
-    finger: NDArray[np.int64]
-    """Index of the finger of each body, −1 for the palm, (nb,)."""
+    normal: Array
+    """Sums the normal forces of each body on the object from the contact forces, (nc, nb)."""
+    fingers: Array
+    """Which bodies belong to which finger, (nb, nf) of 0 and 1."""
     object_pairs: NDArray[np.int64]
     """Contact pairs of the object."""
+
+    def targets(self, qpos: Array) -> Array:
+        """Return the targets that hold positions: those of the joints, else zero, (nu,)."""
+        held = np.where(self.driven >= 0, qpos[self.driven], 0.0)
+        return np.clip(held, self.lower, self.upper)
 
 
 def task_model(source: Source, extra: Sequence[str] = ()) -> TaskModel:
@@ -164,68 +167,51 @@ def task_model(source: Source, extra: Sequence[str] = ()) -> TaskModel:
         if frame:
             sensor.reftype, sensor.refname = BODY, frame
     model = compiled(spec, "task")
-    sensors = {name: _slice(model, f"task_{name}") for name in added}
-    return _with_addresses(model, source, sensors)
-
-
-def _with_addresses(model: mujoco.MjModel, source: Source, sensors: dict[str, slice]) -> TaskModel:
+    known = [model.joint(index) for index in range(model.njnt)]
+    addresses = {joint.name: int(joint.qposadr[0]) for joint in known}
+    seen = [j.qposadr[0] for j in known if j.type[0] != FREE and j.name not in source.hidden]
     qpos = model.qpos0.copy()
-    for joint, value in source.start.items():
-        qpos[model.joint(joint).qposadr[0]] = value
-    limits = np.array(
-        [
-            source.limits.get(model.actuator(i).name, model.actuator(i).ctrlrange)
-            for i in range(model.nu)
-        ]
-    ).reshape(-1, 2)
-    free = ~model.actuator_ctrllimited.astype(bool)
-    for index in range(model.nu):
-        if model.actuator(index).name not in source.limits and free[index]:
-            limits[index] = (-0.5, 0.5)
-    hinged = model.jnt_type != mujoco.mjtJoint.mjJNT_FREE
-    seen = [
-        int(model.jnt_qposadr[i])
-        for i in np.flatnonzero(hinged)
-        if model.joint(i).name not in source.hidden
-    ]
-    fingers = list(dict.fromkeys(source.fingers.values()))
-    finger = [
-        fingers.index(source.fingers[body]) if body in source.fingers else -1
-        for body in source.bodies
-    ]
-    contact, normal = _contact_sums(model, source.bodies)
+    qpos[[addresses[name] for name in source.start]] = list(source.start.values())
+    views = [model.sensor(f"task_{name}") for name in added]
     geoms = np.flatnonzero(model.geom_bodyid == model.body(names.OBJECT).id)
     pairs = np.isin(model.pair_geom1, geoms) | np.isin(model.pair_geom2, geoms)
-    start = [_start_of(model, i, qpos) for i in range(model.nu)]
-    targets = np.clip(start, limits[:, 0], limits[:, 1])
+    moves_joint = model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_JOINT)
+    driven = model.jnt_qposadr[np.where(moves_joint, model.actuator_trnid[:, 0], 0)]
+    lower, upper = _limits(model, source).T
     return TaskModel(
-        model, source, qpos, targets, limits[:, 0], limits[:, 1], np.array(seen, dtype=np.int64),
-        sensors, normal, contact, np.array(finger, dtype=np.int64), np.flatnonzero(pairs),
-    )  # fmt: skip
+        model,
+        source,
+        qpos,
+        lower,
+        upper,
+        np.where(moves_joint, driven, -1),
+        np.array(seen, dtype=np.int64),
+        addresses,
+        {n: slice(v.adr[0], v.adr[0] + v.dim[0]) for n, v in zip(added, views, strict=True)},
+        *_contact_sums(model, source.bodies),
+        finger_members(source.bodies, source.fingers),
+        np.flatnonzero(pairs),
+    )
 
 
-def _start_of(model: mujoco.MjModel, actuator: int, qpos: Array) -> float:
-    """Return the target of an actuator at the start: its joint's position, else zero."""
-    if model.actuator_trntype[actuator] != mujoco.mjtTrn.mjTRN_JOINT:
-        return 0.0
-    return float(qpos[model.jnt_qposadr[model.actuator_trnid[actuator, 0]]])
-
-
-def _slice(model: mujoco.MjModel, sensor: str) -> slice:
-    view = model.sensor(sensor)
-    return slice(int(view.adr[0]), int(view.adr[0] + view.dim[0]))
+def _limits(model: mujoco.MjModel, source: Source) -> Array:
+    """Return the limits of the targets of all actuators, (nu, 2)."""
+    actuators = [model.actuator(index) for index in range(model.nu)]
+    of_model = [one.ctrlrange if one.ctrllimited[0] else WRIST_LIMITS for one in actuators]
+    pairs = zip(actuators, of_model, strict=True)
+    return np.array([source.limits.get(one.name, limits) for one, limits in pairs])
 
 
 def _contact_sums(model: mujoco.MjModel, bodies: Sequence[str]) -> tuple[slice, Array]:
-    """Return the positions of all contact forces with the first object, and their sums."""
-    slices = [_slice(model, names.contact_sensor(body)) for body in bodies]
-    if not slices:
+    """Return the positions of all contact forces, and sums of those with the first object."""
+    if not bodies:
         return slice(0, 0), np.zeros((0, 0))
-    first, last = min(s.start for s in slices), max(s.stop for s in slices)
-    sums = np.zeros((last - first, len(bodies)))
-    for column, part in enumerate(slices):
-        sums[part.start - first : part.stop - first : COMPONENTS, column] = 1.0
-    return slice(first, last), sums
+    objects = sum(names.is_object(model.body(index).name) for index in range(model.nbody))
+    first, slots, sums = contact_layout(model, list(bodies), objects)
+    of_bodies = sums.reshape(len(bodies), len(bodies), sum(slots), COMPONENTS).copy()
+    of_bodies[:, :, slots[0] :] = 0.0
+    normal = np.ascontiguousarray(of_bodies.reshape(len(bodies), -1).T)
+    return slice(first, first + len(normal)), normal
 
 
 # What an episode changes

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import mujoco
 
@@ -150,17 +153,16 @@ def two_hands() -> Source:
         )  # fmt: skip
         after.intprm[:3] = before.intprm[:3]
 
-    def both(known: dict) -> dict:  # type: ignore[type-arg]
+    def both(known: Mapping[str, Any]) -> dict[str, Any]:
         return {**known, **{SECOND + name: value for name, value in known.items()}}
 
-    return Source(
-        spec,
-        source.palm,
-        (*source.bodies, *(SECOND + body for body in source.bodies)),
-        {**source.fingers, **{SECOND + b: SECOND + f for b, f in source.fingers.items()}},
-        both(dict(source.start)),
-        both(dict(source.rates)),
-        both(dict(source.limits)),
+    return replace(
+        source,
+        bodies=(*source.bodies, *(SECOND + body for body in source.bodies)),
+        fingers={**source.fingers, **{SECOND + b: SECOND + f for b, f in source.fingers.items()}},
+        start=both(source.start),
+        rates=both(source.rates),
+        limits=both(source.limits),
     )
 
 

@@ -11,63 +11,62 @@ from absl.testing import absltest
 from dm_env import StepType, test_utils
 
 import softgrasp as sg
-from softgrasp.envs import dm_env
+from softgrasp import envs
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 from tests.support.scenes import ball, pinch
 
 pytest.importorskip("dm_control", reason="dm_control is the extra 'dm' (Python 3.11 and 3.12)")
 
 
-@pytest.mark.parametrize("mount", ["free", "fixed"])
-def test_a_composed_scene_moves_as_ours_does(mount: str) -> None:
+pytest.importorskip("gymnasium", reason="gymnasium is the extra 'gym'")
+if mujoco.__version__.startswith("4"):
+    pytest.skip("dm_control 1.0 needs MuJoCo below 4", allow_module_level=True)
+
+TEST = sg.SuccessCriterion(ramp_time=0.05, hold_time=0.05)
+
+
+def quick(**changes: Any) -> sg.GraspScene:
+    return pinch(**({"duration": 0.45, "success": TEST} | changes))
+
+
+def test_the_physics_move_as_ours_do() -> None:
     long_steps = sg.description.Solver(refinement=1)
-    scene = pinch(object_mount=mount, duration=0.45, solver=long_steps)
-    ours = sg.simulate(scene)
-    composed = dm_env.composer_scene(scene)
-    physics = dm_env.compile_physics(composed)
-    joints = physics.bind(composed.hand.mjcf_model.find_all("joint"))
-    actuators = physics.bind(composed.hand.mjcf_model.find_all("actuator"))
-    track = [np.array(joints.qpos)]
-    for targets in ours.joint_target[:-1]:
-        actuators.ctrl = targets
+    ours = sg.simulate(quick(solver=long_steps))
+    env = sg.make_dm_env(quick(solver=long_steps))
+    env.reset()
+    physics, track = env.physics, []
+    count = round(0.45 / 1e-3)
+    for targets in ours.joint_target[:count]:
+        track.append(physics.data.qpos[:12].copy())
+        physics.data.ctrl[:] = targets
         physics.step()
-        track.append(np.array(joints.qpos))
     assert any(contact.in_contact for contact in ours.contacts)
-    assert np.abs(np.array(track) - ours.joint_position).max() < 1e-4
-    position, _ = composed.object.get_pose(physics)
-    assert np.abs(np.array(position) - ours.object_position[-1]).max() < 1e-4
+    assert np.abs(np.array(track) - ours.joint_position[:count]).max() < 1e-4
 
 
 def test_the_arena_has_the_solver_of_softgrasp() -> None:
-    scene = pinch()
-    ours = sg.compile_model(scene)
-    theirs = dm_env.compile_physics(dm_env.composer_scene(scene)).model
+    ours = sg.compile_model(quick())
+    env = sg.make_dm_env(quick())
+    theirs = env.physics.model
     for option in ("timestep", "integrator", "cone", "impratio", "noslip_iterations", "jacobian"):
         assert getattr(theirs.opt, option) == getattr(ours.opt, option), option
-    assert theirs.npair == ours.npair
-
-
-def test_a_planar_object_is_refused() -> None:
-    with pytest.raises(sg.BuildError) as refused:
-        dm_env.composer_scene(pinch(object_mount="planar"))
-    assert str(refused.value) == (
-        "object_mount: expected 'free' or 'fixed' for dm_control, found 'planar'"
-    )
+    assert np.array_equal(theirs.pair_solref, ours.pair_solref)
+    assert np.array_equal(theirs.pair_friction, ours.pair_friction)
 
 
 def test_a_missing_dm_control_states_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dm_env, "find_spec", lambda name: None)
+    monkeypatch.setattr(envs, "find_spec", lambda name: None)
     with pytest.raises(sg.BackendUnavailable) as refused:
-        dm_env.composer_scene(pinch())
+        sg.make_dm_env(quick())
     assert str(refused.value) == (
         "dm_control is not installed: pip install 'softgrasp[dm]' (Python 3.11 or 3.12)"
     )
 
 
 def test_mujoco_4_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dm_env.mujoco, "__version__", "4.0.0")
+    monkeypatch.setattr(mujoco, "__version__", "4.0.0")
     with pytest.raises(sg.BackendUnavailable) as refused:
-        dm_env.composer_scene(pinch())
+        sg.make_dm_env(quick())
     assert str(refused.value) == (
         "dm_control 1.0 needs MuJoCo below 4, found 4.0.0: pip uninstall -y mujoco mujoco-core "
         "mujoco-studio && pip install 'softgrasp[dm]'"
@@ -76,30 +75,27 @@ def test_mujoco_4_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_deformable_object_is_refused_and_sensors_are_reported_as_left_out() -> None:
     obj = pinch().object.replace(elasticity=sg.description.Elasticity(young=1e5))
-    with pytest.raises(sg.BuildError) as error:
-        dm_env.composer_scene(pinch(object=obj))
+    with pytest.raises(sg.DescriptionError) as error:
+        sg.make_dm_env(quick(object=obj))
     assert str(error.value) == (
-        "object.elasticity: expected a rigid object for dm_control, found a deformable one"
+        "object.elasticity: expected a rigid object for an environment, found a deformable one"
     )
     wrist = sg.description.ForceTorqueSensor(name="wrist")
     with pytest.warns(sg.SoftgraspWarning, match="sensors: 1 of the scene are left out"):
-        dm_env.composer_scene(pinch(sensors=(wrist,)))
+        sg.make_dm_env(quick(sensors=(wrist,)))
+
+
+def test_soft_fingers_are_actuators_too() -> None:
+    scene = sg.load_scene("demo_soft").replace(surroundings=(), lift=None)
+    env = sg.make_dm_env(scene, closing_time=0.04)
+    env.reset()
+    for _ in range(3):
+        step = env.step(np.ones(env.action_spec().shape))
+    pressure = 3 * 0.02 * scene.rates[0]
+    assert step.observation["target"] == pytest.approx([pressure] * len(scene.rates), rel=1e-5)
 
 
 # The dm_env: its rules, and the same episodes as in our own engine.
-
-
-if mujoco.__version__.startswith("4"):
-    pytest.skip("dm_control 1.0 needs MuJoCo below 4", allow_module_level=True)
-pytest.importorskip("dm_control", reason="dm_control is the extra 'dm' (Python 3.11 and 3.12)")
-pytest.importorskip("gymnasium", reason="gymnasium is the extra 'gym'")
-
-
-TEST = sg.SuccessCriterion(ramp_time=0.05, hold_time=0.05)
-
-
-def quick(**changes: Any) -> sg.GraspScene:
-    return pinch(**({"duration": 0.45, "success": TEST} | changes))
 
 
 class TestRules(test_utils.EnvironmentTestMixin, absltest.TestCase):
@@ -186,8 +182,8 @@ def test_a_time_limit_ends_without_a_verdict() -> None:
         ({"contact": sg.Contact(static_friction=0.6, dynamic_friction=0.3)},
          "contact: expected servos and one friction for dm_control, found two coefficients of "
          "friction"),
-        ({"object_mount": "planar"}, "object_mount: expected 'free' or 'fixed' for dm_control, "
-         "found 'planar'"),
+        ({"object_mount": "planar"}, "object_mount: expected 'free' for dm_control, found "
+         "'planar'"),
         ({"success": None, "gravity": True, "lift": sg.description.Lift(), "surroundings": (),
           "object": ball(0.025)}, "lift: expected none for dm_control, found one"),
     ],

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.description.closure import PositionIncrementClosure
-from softgrasp.envs.episode import ContactSensing, Episode, GraspTask, ObjectPose
-from softgrasp.sim.laws import DebouncedFlags, debounce
+from softgrasp.envs.core import ObjectPose
+from softgrasp.envs.episode import Episode, GraspTask
+from softgrasp.sim.laws import debounce
 from tests.support.pads import on_a_stand, pads
 
 TEST = sg.SuccessCriterion(ramp_time=0.1, hold_time=0.2)
@@ -21,26 +21,29 @@ FORCE = st.sampled_from([0.0, 0.05, 0.1, 0.2, 30.0])
 """Around the threshold of 0.1 N, which itself does not count."""
 
 
-@given(
-    st.integers(1, 4),
-    st.lists(st.lists(st.tuples(FORCE, FORCE), min_size=1, max_size=7), min_size=1, max_size=6),
-)
-def test_contacts_are_those_of_the_law(
-    samples: int, actions: list[list[tuple[float, float]]]
-) -> None:
-    touch = ContactSensing(2, PositionIncrementClosure(samples=samples, threshold=0.1))
-    flags = DebouncedFlags.initial(2)
-    for forces in actions:
-        for row in forces:
-            flags = debounce(row, 0.1, samples, flags)
-        touch.update(np.array(forces))
-        assert touch.in_contact.tolist() == [bool(flag) for flag in flags.active]
-        assert touch.forces.tolist() == list(forces[-1])
-
-
 @cache
 def task() -> GraspTask:
     return sg.make_env("demo", closing_time=0.05).task
+
+
+def started() -> Episode:
+    return Episode(task(), ObjectPose(np.zeros((1, 3)), np.eye(3)[None]))
+
+
+@given(st.lists(st.lists(FORCE, min_size=20, max_size=20), min_size=1, max_size=6))
+def test_contacts_are_those_of_the_law(actions: list[list[float]]) -> None:
+    run, bodies, closure = started(), len(task().bodies), task().scene.closure
+    flags = DebouncedFlags.initial(bodies)
+    for forces in actions:
+        plan = run.plan(np.zeros(len(task().active)))
+        # every body has these forces, each later than the one before
+        rows = np.array([np.roll(forces, body) for body in range(bodies)]).T[: len(plan.targets)]
+        for row in rows.tolist():
+            flags = debounce(row, closure.threshold, closure.samples, flags)
+        pose = ObjectPose(np.zeros((plan.samples, 3)), np.tile(np.eye(3), (plan.samples, 1, 1)))
+        run.update(plan, rows, pose)
+        assert run.in_contact.tolist() == [bool(flag) for flag in flags.active]
+        assert run.forces.tolist() == rows[-1].tolist()
 
 
 def ended(speed: float, pressed: slice, jump: float = 0.0, support: float = 0.0) -> Episode:
@@ -54,9 +57,8 @@ def ended(speed: float, pressed: slice, jump: float = 0.0, support: float = 0.0)
     force = np.zeros((last, bodies))
     force[pressed] = 1.0
     x = jump + speed * period * np.maximum(np.arange(last) + 1 - task().closing_samples, 0)
-    start = ObjectPose(np.zeros((1, 3)), np.eye(3)[None])
-    run = Episode(task(), start)
-    while not run.over:
+    run = started()
+    while not (run.terminated or run.truncated):
         plan = run.plan(np.zeros(len(task().active)))
         rows = slice(run.samples, run.samples + len(plan.targets))
         position = np.column_stack([x[rows], 0.0 * x[rows], 0.0 * x[rows]])[-plan.samples :]

@@ -49,7 +49,7 @@ def layout_of(scene: sg.GraspScene) -> ClosureLayout:
 def closes(env: Any) -> np.ndarray:
     """What the scene's own controller would do: close what contact does not stop."""
     layout = layout_of(env.task.scene)
-    touching = env._episode.contact.in_contact.astype(int).tolist()
+    touching = env.simulation.episode.in_contact.astype(int).tolist()
     free = free_actuators(layout.stops, touching)[: len(env.task.actuators)]
     return np.array(free, dtype=np.float32)[env.task.active]
 
@@ -180,7 +180,7 @@ def test_noise_has_its_standard_deviation_and_starts_clear_of_the_hand() -> None
     env = sg.make_env(quick(), noise=sg.description.PoseNoise(position=1e-3))
     positions = [env.reset(seed=seed)[0]["object_position"] for seed in range(200)]
     assert np.std(positions, axis=0) == pytest.approx([1e-3] * 3, rel=0.2)
-    env._simulation._is_clear = lambda offset: False
+    env.simulation._is_clear = lambda offset: False
     with pytest.raises(sg.SimulationError) as refused:
         env.reset(seed=0)
     assert str(refused.value) == (
@@ -229,7 +229,7 @@ def test_targets_follow_an_action_at_the_rate_of_the_actuator() -> None:
     env = sg.make_env(quick(), action="targets", speed=2.0)
     env.reset()
     action = np.full(12, 0.2, dtype=np.float32)
-    before = env._episode.targets.copy()
+    before = env.simulation.episode.targets.copy()
     observation, *_ = env.step(action)
     target = env.task.lower + 0.6 * (env.task.upper - env.task.lower)
     way = 20 * np.abs(env.task.increments)

@@ -61,10 +61,8 @@ def test_further_objects_are_refused_with_one_sentence(backend: str) -> None:
 
 def test_dm_control_takes_neither() -> None:
     pytest.importorskip("dm_control", reason="dm_control is the extra 'dm'")
-    from softgrasp.envs import dm_env as composer
-
     with pytest.raises(BuildError) as refused:
-        composer.composer_scene(sg.load_scene("corner"))
+        sg.make_dm_env("corner")
     assert str(refused.value) == "surroundings: expected none for dm_control, found one"
 
 
