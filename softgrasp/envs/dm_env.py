@@ -82,9 +82,9 @@ def _refuse_what_is_left_out(built: BuiltScene) -> None:
     }
     for field in ("objects", "surroundings", "arm", "lift", "sequence"):
         unsupported[field] = bool(getattr(scene, field)), "none", "one"
-    for field, (is_found, expected, found) in unsupported.items():
-        if is_found:
-            raise BuildError(f"{field}: expected {expected} for dm_control, found {found}")
+    for field, (is_present, expected, value) in unsupported.items():
+        if is_present:
+            raise BuildError(f"{field}: expected {expected} for dm_control, found {value}")
     if scene.sensors:
         warnings.warn(
             f"sensors: {len(scene.sensors)} of the scene are left out for dm_control, which has "

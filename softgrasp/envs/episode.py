@@ -90,8 +90,8 @@ def _refuse_what_is_left_out(scene: GraspScene) -> None:
         raise _refusal("success", expected, "a criterion with more than that")
 
 
-def _refusal(field: str, expected: str, found: object) -> DescriptionError:
-    return DescriptionError(f"expected {expected}, found {found}", field=field)
+def _refusal(field: str, expected: str, value: object) -> DescriptionError:
+    return DescriptionError(f"expected {expected}, found {value}", field=field)
 
 
 class GraspTask:
@@ -150,10 +150,10 @@ class GraspTask:
         if not self.active.size:
             expected = "an actuator with a closing rate, which an agent could move"
             raise _refusal("closure.rates", expected, "none")
-        period, wanted = self.scene.control_period, self.settings.decision_period
-        if self.samples_per_action < 1 or abs(wanted / period - self.samples_per_action) > WHOLE:
+        period, decision = self.scene.control_period, self.settings.decision_period
+        if self.samples_per_action < 1 or abs(decision / period - self.samples_per_action) > WHOLE:
             expected = f"a whole number of control periods of {period:g} s"
-            raise _refusal("decision_period", expected, f"{wanted:g} s")
+            raise _refusal("decision_period", expected, f"{decision:g} s")
 
     def _closing_time(self) -> float:
         scene, settings = self.scene, self.settings
