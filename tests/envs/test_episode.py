@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import softgrasp as sg
 from softgrasp.envs.core import ObjectPose
 from softgrasp.envs.episode import Episode, GraspTask
-from softgrasp.sim.laws import debounce
+from softgrasp.sim.laws import DebouncedFlags, debounce
 from tests.support.pads import on_a_stand, pads
 
 TEST = sg.SuccessCriterion(ramp_time=0.1, hold_time=0.2)
