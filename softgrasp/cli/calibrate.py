@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from softgrasp.calibration.files import LoadedProblem
     from softgrasp.calibration.result import CalibrationResult, ExtensionResult
     from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem
-    from softgrasp.report.calibration import Figure
 
     AnyCalibrationResult = CalibrationResult | ExtensionResult
 
@@ -335,14 +334,19 @@ def _loaded(
 def _write_report(
     result: AnyCalibrationResult, loaded: LoadedProblem, directory: Path
 ) -> list[Path]:
-    from softgrasp.calibration.result import CalibrationResult
-    from softgrasp.report.calibration import write_calibration_report
+    """Write the report, with the photographs' outlines and the tips in the videos."""
+    from softgrasp.calibration.result import OVERLAYS, CalibrationResult, draw_evidence
+    from softgrasp.report.calibration import draw_overlays, write_calibration_report
+    from softgrasp.report.grasp_report import Figure
 
     with terminal.progress_bar() as update:
         update("writing the report", None)
         images: list[Figure] = []
-        if isinstance(result, CalibrationResult):
-            images = _evidence_images(result, loaded, directory)
+        if isinstance(result, CalibrationResult) and (loaded.photos or loaded.tracks):
+            scaled = [one for one in loaded.photos if one[1].metres_per_px is not None]
+            if scaled and "springs" in result.residual:
+                draw_overlays(result, scaled, directory / OVERLAYS)
+            images = [Figure(*one) for one in draw_evidence(loaded, directory)]
         return write_calibration_report(result, directory, images)
 
 
@@ -369,21 +373,6 @@ def _changes(settings: list[str]) -> dict[str, Any]:
         value = plain_value(text)
         changes[field] = tuple(value) if isinstance(value, list) else value
     return changes
-
-
-def _evidence_images(
-    result: CalibrationResult, loaded: LoadedProblem, directory: Path
-) -> list[Figure]:
-    """Write images of the photographs' outlines and of the tips in the videos."""
-    if not (loaded.photos or loaded.tracks):
-        return []
-    from softgrasp.calibration.result import OVERLAYS, draw_evidence
-    from softgrasp.report.calibration import Figure, draw_overlays
-
-    scaled = [one for one in loaded.photos if one[1].metres_per_px is not None]
-    if scaled and "springs" in result.residual:
-        draw_overlays(result, scaled, directory / OVERLAYS)
-    return [Figure(*one) for one in draw_evidence(loaded, directory)]
 
 
 def _print_summary(result: AnyCalibrationResult, files: list[Path], as_json: bool) -> None:

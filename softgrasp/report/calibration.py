@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softgrasp._version import __version__
 from softgrasp.calibration.credibility import Credibility
 from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.result import (
@@ -34,7 +33,8 @@ from softgrasp.io.files import write_text
 from softgrasp.io.tables import with_numbers
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
-from softgrasp.report.grasp_report import embedded_image, templates
+from softgrasp.report.formatting import capitalized
+from softgrasp.report.grasp_report import Figure, render_page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,14 +70,6 @@ MARGIN = 0.05
 """Margin around the finger, over its length."""
 
 
-class Figure(NamedTuple):
-    """An image with its heading and caption."""
-
-    title: str
-    path: Path
-    caption: str
-
-
 def write_calibration_report(
     result: CalibrationResult | ExtensionResult,
     directory: str | Path,
@@ -85,10 +77,7 @@ def write_calibration_report(
 ) -> list[Path]:
     """Draw the figures of a calibration and write ``report.html``; return all paths.
 
-    Args:
-        result: The calibration.
-        directory: Output directory.
-        images: Existing images to include, such as processing steps of photographs.
+    ``images`` exist already, such as processing steps of photographs.
 
     Raises:
         ResultError: The directory cannot be written.
@@ -98,26 +87,26 @@ def write_calibration_report(
         drawn = _draw_extension(result, directory)
     else:
         drawn = _draw_all(result, directory)
-    shown = [*drawn, *images]
+    figures = [*drawn, *images]
     springs = [stage for stage in result.stages if stage.models]
     models = springs[0].models if springs else ()
-    html = templates().get_template("calibration.html.j2").render(
-        version=__version__,
+    html = render_page(
+        "calibration.html.j2",
+        figures=figures,
         title=f"Calibration of {_name(result)}",
         summary=_summary(result),
         warnings=result.warnings,
         credibility=_credibility(result),
         advice=[
-            [_capital(one.measurement), f"{one.information:.2f}", one.parameter,
+            [capitalized(one.measurement), f"{one.information:.2f}", one.parameter,
              f"{100 * one.now:.3g} %", f"{100 * one.then:.3g} %"]
             for one in getattr(result, "advice", ())[:ADVICE]
         ],
         stages=[_stage(stage, set(result.undetermined)) for stage in result.stages],
-        shown=[(part.title, embedded_image(part.path), part.caption) for part in shown],
         models=[_model(model, springs[0].residual_unit) for model in models],
         verdict=_model_choice(models),
     )  # fmt: skip
-    return [*with_numbers(part.path for part in shown), write_text(directory / REPORT, html)]
+    return [*with_numbers(part.path for part in figures), write_text(directory / REPORT, html)]
 
 
 def _draw_extension(result: ExtensionResult, directory: Path) -> list[Figure]:
@@ -128,6 +117,10 @@ def _draw_extension(result: ExtensionResult, directory: Path) -> list[Figure]:
         ("Search", draw_fitness(result, directory / "fitness.png"),
          _search_caption(result)),
     ]  # fmt: skip
+    return _drawn(made)
+
+
+def _drawn(made: Sequence[tuple[str, Path | None, str]]) -> list[Figure]:
     return [Figure(title, path, caption) for title, path, caption in made if path is not None]
 
 
@@ -163,7 +156,7 @@ def _draw_all(result: CalibrationResult, directory: Path) -> list[Figure]:
         ("Personal bests", draw_boxes(result, directory / "boxes.png"),
          "Personal bests of all particles, averaged over ten iterations; dashed: estimate."),
     ]  # fmt: skip
-    return [Figure(title, path, caption) for title, path, caption in made if path is not None]
+    return _drawn(made)
 
 
 def _relative_text(result: CalibrationResult) -> str:
@@ -206,8 +199,8 @@ def _credibility(result: EstimatedParameters) -> dict[str, Any] | None:
         return None
     return {
         "credible": verdict.credible,
-        "sentence": _capital(verdict.sentence) + ".",
-        "findings": [(_capital(one.sentence) + ".", one.refutes) for one in verdict.findings],
+        "sentence": capitalized(verdict.sentence) + ".",
+        "findings": [(capitalized(one.sentence) + ".", one.refutes) for one in verdict.findings],
         "tests": [
             [one.stage, _residual_text(one.residual, one.unit), _residual_text(one.error, one.unit),
              one.source, f"{one.chi_square:.3g}", str(one.freedom), f"{one.p_value:.2g}"]
@@ -229,10 +222,6 @@ def _credibility(result: EstimatedParameters) -> dict[str, Any] | None:
 def _model_error(result: EstimatedParameters) -> float:
     problem = getattr(result, "problem", None)  # of each kind of result
     return float(getattr(problem, "model_error", 0.0))
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _residual_text(value: float, unit: str) -> str:
@@ -771,15 +760,10 @@ def draw_overlays(
     photos: Sequence[tuple[float, PhotoMeasurement]],
     path: str | Path,
 ) -> Path:
-    """Draw the detected and the simulated outline over photographs.
+    """Draw the detected and the simulated outline over photographs of a known scale, by mass [kg].
 
     The simulated outline is the detected one, moved link by link from the measured shape to the
     shape of the calibrated finger under the same weight.
-
-    Args:
-        result: The calibration.
-        photos: Masses [kg] and photographs with known scale.
-        path: The ``.png`` to write.
     """
     rows = -(-len(photos) // COLUMNS)
     outlines = [np.vstack([p.outline.points, p.outline.points[:1]]) for _, p in photos]

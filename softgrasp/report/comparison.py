@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from softgrasp._version import __version__
 from softgrasp.comparison.checks import load_scale, mean_force
 from softgrasp.comparison.compare import CrosscheckResult
 from softgrasp.comparison.criteria import Finding, Tolerances, measured
@@ -31,7 +31,7 @@ from softgrasp.io.files import write_text
 from softgrasp.io.tables import with_numbers
 from softgrasp.report import style
 from softgrasp.report.formatting import capitalized
-from softgrasp.report.grasp_report import embedded_image, templates
+from softgrasp.report.grasp_report import embedded_image, render_page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,11 +80,12 @@ def write_crosscheck_report(result: CrosscheckResult, directory: str | Path) -> 
     shown = _release_figures(result, directory) or _grasp_figures(result, directory)
     names = list(dict.fromkeys(name for finding in result.findings for name in finding.values))
     columns = list(dict.fromkeys([*result.backends, *names]))
-    html = templates().get_template("crosscheck.html.j2").render(
-        version=__version__,
+    badge = "all within tolerance" if result.passed else "beyond tolerance"
+    html = render_page(
+        "crosscheck.html.j2",
         title=f"{result.title} in {' and '.join(result.backends)}",
         good=result.passed,
-        badge=_badge(result),
+        badge="diverged" if result.diverged else badge,
         summary=_summary(result),
         failed=[finding.sentence for finding in result.failed],
         warnings=result.warnings,
@@ -140,12 +141,6 @@ def _grasp_figures(result: CrosscheckResult, directory: Path) -> list[Figure]:
             for title, path, caption, names in drawn if path is not None]  # fmt: skip
 
 
-def _badge(result: CrosscheckResult) -> str:
-    if result.diverged:
-        return "diverged"
-    return "all within tolerance" if result.passed else "beyond tolerance"
-
-
 def _summary(result: CrosscheckResult) -> str:
     text = result.summary.split(": ", 1)[1]
     text = f"{capitalized(text)}. Reference: {result.backends[0]}; "
@@ -180,13 +175,9 @@ def _figure(part: Figure, result: CrosscheckResult) -> dict[str, Any]:
         "title": part.title,
         "source": embedded_image(part.path),
         "caption": part.caption,
-        "verdicts": [(_mark(finding), _short_sentence(finding)) for finding in shown],
+        # without notes, which the table shows
+        "verdicts": [(_mark(one), replace(one, note="").sentence) for one in shown],
     }
-
-
-def _short_sentence(finding: Finding) -> str:
-    """Return the sentence of a finding without its note, which the table shows."""
-    return finding.sentence.removesuffix(f"; {finding.note}") if finding.note else finding.sentence
 
 
 def _engines(result: CrosscheckResult) -> dict[str, Any]:

@@ -5,6 +5,9 @@
 - ``draw_sensors``, ``draw_tactile``: sensor signals over time, taxel maps at the end.
 - ``draw_pulls``: object displacement over the pulling force of a hold test.
 - ``draw_strip``, ``final_poses``: rendered key frames of one run, final states of several runs.
+
+Each ``draw_…`` function writes ``path`` (``.png``) and the CSV of its table, and raises
+``ResultError`` where a file cannot be written.
 """
 
 from __future__ import annotations
@@ -40,15 +43,15 @@ from softgrasp.report import style
 from softgrasp.report.formatting import newtons, signed
 from softgrasp.report.grasp_text import let_go_s, out_of_hand
 from softgrasp.report.time_series import (
+    CLOSING,
     PHASE_BAR_HEIGHT,
     TIME,
     body_rows,
     draw_phase_bar,
-    mark_phases,
     merged,
     peaks,
-    phase_key,
     sampled,
+    shade_phases,
     spans,
     thinned,
 )
@@ -110,13 +113,6 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
     """Draw contact state and normal force of each body: one row per finger, one column per phalanx.
 
     Bodies that never touched the object have no panel. The palm has a separate row.
-
-    Args:
-        result: The run.
-        path: The ``.png`` to write.
-
-    Raises:
-        ResultError: The file cannot be written.
     """
     touched = {one.body for one in result.contacts if one.first_touch_s is not None}
     cells, palm = _cells(result, touched), [one for one in _palms(result) if one in touched]
@@ -199,10 +195,7 @@ def _draw_fingers(
 def _draw_body(axes: Axes, result: GraspResult, body: str, *, columns: int) -> None:
     which = column(result.contact_bodies, body)
     contact, force = result.contact_of(body), result.normal_force[:, which]
-    if has_phases(result):
-        mark_phases(axes, result, named=False)
-    elif result.hold is not None:
-        axes.axvspan(result.hold.start_s, result.simulated_time, color=style.HOLD, lw=0)
+    shade_phases(axes, result)
     _shade(axes, result, force > 0.0, style.TOUCHING)
     _shade(axes, result, result.in_contact[:, which], style.ESTABLISHED)
     if result.hold is not None and not has_phases(result):
@@ -296,22 +289,14 @@ def _legend_entries(result: GraspResult) -> list[Artist]:
         Line2D([], [], color=style.LOST, lw=0.8, ls=(0, (3, 2)), label="contact lost"),
     ]
     if has_phases(result):
-        keys.append(phase_key())
+        keys.append(Patch(facecolor=CLOSING, edgecolor=style.RULE, lw=0.6, label="closing"))
     elif result.hold is not None:
         keys.append(Patch(color=style.HOLD, label="lifting" if result.scene.lift else "hold test"))
     return keys
 
 
 def draw_quality(result: GraspResult, path: str | Path) -> Path:
-    """Draw ε and the friction margin over time.
-
-    Args:
-        result: A run with a quality log.
-        path: The ``.png`` to write.
-
-    Raises:
-        ResultError: The file cannot be written.
-    """
+    """Draw ε and the friction margin of a run with a quality log over time."""
     log = result.quality_log
     assert log is not None  # checked by the caller
     with style.figure(path, 3.6) as (figure, table):
@@ -321,20 +306,13 @@ def draw_quality(result: GraspResult, path: str | Path) -> Path:
         above = figure.add_subplot(grid[0])
         below = figure.add_subplot(grid[1], sharex=above)
         for axes in (above, below):
-            _shade_quality(axes, result)
+            shade_phases(axes, result)
         _draw_epsilon(above, log)
         _draw_margin(below, log)
         above.tick_params(labelbottom=False)
         style.time_limits(below, result.time)
         style.edge_labels(figure)
     return Path(path)
-
-
-def _shade_quality(axes: Axes, result: GraspResult) -> None:
-    if has_phases(result):
-        mark_phases(axes, result, named=False)
-    elif result.hold is not None:
-        axes.axvspan(result.hold.start_s, result.simulated_time, color=style.HOLD, lw=0)
 
 
 def _draw_epsilon(axes: Axes, log: QualityLog) -> None:
@@ -368,15 +346,7 @@ def _draw_margin(axes: Axes, log: QualityLog) -> None:
 
 
 def draw_sensors(result: GraspResult, path: str | Path) -> Path:
-    """Draw the signals of each sensor, with the true value where the sensor model adds errors.
-
-    Args:
-        result: A run with sensors.
-        path: The ``.png`` to write.
-
-    Raises:
-        ResultError: The file cannot be written.
-    """
+    """Draw the signals of each sensor, with the true value where the sensor model adds errors."""
     rows = _rows(result)
     with style.figure(path, SENSOR_ROW_HEIGHT * len(rows) + 0.7) as (figure, table):
         table.add(sampled(_sensor_columns(result)))
@@ -406,7 +376,7 @@ def _sensor_columns(result: GraspResult) -> dict[str, Array]:
 def _rows(result: GraspResult) -> list[list[Draw]]:
     """Return the functions that draw the panels, row by row."""
     readings = result.sensors.values()
-    tactile = [reading for reading in readings if isinstance(reading.sensor, TactileSensor)]
+    tactile = tactile_readings(result)
     rows = [[_panel(result, "taxels of a sensor, sum [N]", *_sums(tactile))]] if tactile else []
     for reading in readings:
         name = reading.sensor.name
@@ -465,15 +435,7 @@ def tactile_readings(result: GraspResult) -> list[SensorReading]:
 
 
 def draw_tactile(result: GraspResult, path: str | Path) -> Path:
-    """Draw one map per tactile sensor at the last control sample, with a common scale.
-
-    Args:
-        result: A run with tactile sensors.
-        path: The ``.png`` to write.
-
-    Raises:
-        ResultError: The file cannot be written.
-    """
+    """Draw one map per tactile sensor at the last control sample, with a common scale."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
@@ -526,13 +488,6 @@ def draw_pulls(result: GraspResult, path: str | Path) -> Path:
     """Draw the object displacement since the closed state over the force of each pull.
 
     Dots mark where all contacts slip; the dashed line is the friction µ·ΣN of the closed hand.
-
-    Args:
-        result: The run.
-        path: The ``.png`` to write.
-
-    Raises:
-        ResultError: The file cannot be written.
     """
     assert result.hold is not None  # there are pulls
     pulls = result.hold.pulls
@@ -588,10 +543,6 @@ def _draw_pull(
 def strip_images(result: GraspResult, *, renderer: str = "auto") -> list[Image]:
     """Render the five key frames of a run.
 
-    Args:
-        result: The run.
-        renderer: ``auto``, ``gl`` or ``raycast``.
-
     Raises:
         BackendUnavailable: The requested renderer is not available.
     """
@@ -600,16 +551,7 @@ def strip_images(result: GraspResult, *, renderer: str = "auto") -> list[Image]:
 
 
 def draw_strip(result: GraspResult, path: str | Path, images: Sequence[Image]) -> Path:
-    """Lay out the five key frames side by side, as in Pozzi et al. (2022), Figure 10A.
-
-    Args:
-        result: The run.
-        path: The ``.png`` to write.
-        images: Its ``strip_images``.
-
-    Raises:
-        ResultError: The file cannot be written.
-    """
+    """Lay out the ``strip_images`` of a run side by side, as in Pozzi et al. (2022), Figure 10A."""
     key_frame_list = key_frames(result)
     titles = [f"{time:.3f} s" for time, _ in key_frame_list]
     return _row(images, titles, [_one_line(caption) for _, caption in key_frame_list], path)
@@ -661,7 +603,6 @@ def final_poses(
     *,
     renderer: str = "auto",
     one_viewpoint: bool = True,
-    captions: Sequence[str] = (),
 ) -> Path:
     """Render the final states of several runs side by side (Pozzi et al. 2022, Figure 12C).
 
@@ -671,14 +612,13 @@ def final_poses(
         path: The ``.png`` to write.
         renderer: ``auto``, ``gl`` or ``raycast``.
         one_viewpoint: Whether all runs share one camera; otherwise each gets its best camera.
-        captions: Text below each image, before the displacement of the object.
 
     Raises:
         BackendUnavailable: The requested renderer is not available.
         ResultError: The file cannot be written.
     """
     images = final_images(results, renderer=renderer, one_viewpoint=one_viewpoint, size=SIZE)
-    return draw_final_images(results, images, labels, path, captions)
+    return draw_final_images(results, images, labels, path)
 
 
 def final_images(
@@ -688,17 +628,7 @@ def final_images(
     one_viewpoint: bool = True,
     size: tuple[int, int] | None = None,
 ) -> list[Image]:
-    """Render the images of ``final_poses``, which documents the arguments.
-
-    Args:
-        results: The runs.
-        renderer: As there.
-        one_viewpoint: As there.
-        size: Width and height of an image [px]; by default ``SIZE``.
-
-    Raises:
-        BackendUnavailable: The requested renderer is not available.
-    """
+    """Render the images of ``final_poses`` in a size [px], by default ``SIZE``."""
     size = size or SIZE
     playbacks = [Playback(result) for result in results]
     groups = [playbacks] if one_viewpoint else [[playback] for playback in playbacks]

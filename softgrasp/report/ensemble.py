@@ -19,10 +19,6 @@ MILLI = 1e3
 def draw_ensemble(ensemble: EnsembleResult, path: str | Path) -> Path:
     """Draw the bands of force and displacement over time.
 
-    Args:
-        ensemble: The grasps.
-        path: The ``.png`` to write.
-
     Raises:
         ResultError: The file cannot be written.
     """

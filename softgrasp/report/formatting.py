@@ -36,4 +36,4 @@ def count(number: int, noun: str) -> str:
 
 def capitalized(text: str) -> str:
     """Return a text with an upper-case first letter."""
-    return f"{text[0].upper()}{text[1:]}"
+    return f"{text[:1].upper()}{text[1:]}"

@@ -2,7 +2,7 @@
 
 ``write_report`` is the entry point. Images and the video are embedded as data URLs, so the page
 needs no other file and no network. Other reports (sweep, calibration, cross-engine validation)
-use ``templates`` and ``embedded_image`` from here.
+use ``render_page`` and ``Figure`` from here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from softgrasp._version import __version__
 from softgrasp.evaluation.result import GraspResult
@@ -34,14 +34,6 @@ from softgrasp.report.contact_figures import (
     strip_images,
     tactile_readings,
 )
-from softgrasp.report.formatting import capitalized
-from softgrasp.report.grasp_text import (
-    hold_clause,
-    quality_clause,
-    quality_rows,
-    sensor_clause,
-    sensor_rows,
-)
 from softgrasp.report.pressure_figure import draw_pressure
 from softgrasp.report.style import WIDTH
 from softgrasp.report.time_series import draw_joints, draw_object
@@ -51,31 +43,30 @@ if TYPE_CHECKING:
 
     from softgrasp.sweeps.ensemble import EnsembleResult
 
-VIDEO, CONTACTS, JOINTS, OBJECT, SENSORS, TACTILE, PULLS, QUALITY, STRIP, REPORT, PRESSURE = (
-    "grasp.mp4",
-    "contacts.png",
-    "joints.png",
-    "object.png",
-    "sensors.png",
-    "tactile.png",
-    "pulls.png",
-    "quality.png",
-    "strip.png",
-    "report.html",
-    "pressure.png",
-)
+VIDEO, STRIP, REPORT = "grasp.mp4", "strip.png", "report.html"
+CONTACTS, JOINTS, OBJECT, QUALITY = "contacts.png", "joints.png", "object.png", "quality.png"
+SENSORS, TACTILE, PULLS, PRESSURE = "sensors.png", "tactile.png", "pulls.png", "pressure.png"
 ENSEMBLE, ENSEMBLE_RESULT = "ensemble_bands.png", "ensemble.json"
 """Files of a grasp with fingers of a posterior, besides those of the run."""
 NO_IMAGES = "none"
 """Value of ``renderer`` that disables video and key frames."""
 
 Draw = Callable[[GraspResult, Path], Path]
-FIGURES: tuple[tuple[str, Draw], ...] = (
-    (CONTACTS, draw_contacts),
-    (JOINTS, draw_joints),
-    (OBJECT, draw_object),
+FIGURES: tuple[tuple[str, Draw, Callable[[GraspResult], bool]], ...] = (
+    (CONTACTS, draw_contacts, lambda _: True),
+    (JOINTS, draw_joints, lambda _: True),
+    (OBJECT, draw_object, lambda _: True),
+    (
+        QUALITY,
+        draw_quality,
+        lambda run: run.quality_log is not None and len(run.quality_log.time) > 1,
+    ),
+    (SENSORS, draw_sensors, lambda run: bool(run.sensors)),
+    (TACTILE, draw_tactile, lambda run: bool(tactile_readings(run))),
+    (PULLS, draw_pulls, lambda run: run.hold is not None and bool(run.hold.pulls)),
+    (PRESSURE, draw_pressure, lambda run: run.pressure is not None),
 )
-"""Figures of every run."""
+"""Figures, and whether a run has what they draw."""
 
 Progress = Callable[[str, float], None]
 """Called with the name of the file in progress and the completed fraction, 0 to 1."""
@@ -100,6 +91,14 @@ class EmbeddedImage(NamedTuple):
     source: str
     files: str
     fraction: float
+
+
+class Figure(NamedTuple):
+    """An image of a report with its heading and caption."""
+
+    title: str
+    path: Path
+    caption: str
 
 
 def write_report(
@@ -176,20 +175,11 @@ def ignore_progress(file: str, done: float) -> None:
 
 
 def _write_figures(result: GraspResult, directory: Path, update: Progress) -> list[Path]:
-    written, figures = [], FIGURES
-    if result.quality_log is not None and len(result.quality_log.time) > 1:
-        figures = (*figures, (QUALITY, draw_quality))
-    if result.sensors:
-        figures = (*figures, (SENSORS, draw_sensors))
-    if tactile_readings(result):
-        figures = (*figures, (TACTILE, draw_tactile))
-    if result.hold is not None and result.hold.pulls:
-        figures = (*figures, (PULLS, draw_pulls))
-    if result.pressure is not None:
-        figures = (*figures, (PRESSURE, draw_pressure))
-    for name, draw in figures:
-        written += with_numbers([draw(result, directory / name)])
-        update(name, 1.0)
+    written = []
+    for name, draw, is_drawn in FIGURES:
+        if is_drawn(result):
+            written += with_numbers([draw(result, directory / name)])
+            update(name, 1.0)
     return written
 
 
@@ -207,22 +197,15 @@ def report_html(
     video_info: VideoInfo | None,
     ensemble: EnsembleResult | None = None,
 ) -> str:
-    """Render the report as HTML that needs no other file.
-
-    Args:
-        result: The run.
-        files: Files of the run; their images are embedded.
-        video_info: The video; None without one.
-        ensemble: The same grasp with fingers of a posterior.
-    """
+    """Render the report as HTML that needs no other file, with the images among ``files``."""
     images = {path.stem: embedded_image(path) for path in files if path.suffix == ".png"}
     bands: list[list[str]] = []
     if ensemble is not None:
         from softgrasp.report.ensemble import band_rows
 
         bands = band_rows(ensemble)
-    template = templates().get_template("report.html.j2")
-    return template.render(
+    return render_page(
+        "report.html.j2",
         directory=displayed_path(files[0].parent),
         images=images,
         video=embedded(video_info.path, "video/mp4") if video_info else "",
@@ -230,7 +213,12 @@ def report_html(
         ensemble_sentence=ensemble.sentence if ensemble else "",
         ensemble_bands=bands,
         strip_alt="; ".join(f"{time:.3f} s {text}" for time, text in key_frames(result)),
-        **_content(result, video_info),
+        title=_title(result),
+        summary=grasp_text.summary(result),
+        renderer_text=video_info.renderer_description if video_info else "",
+        result=result,
+        text=grasp_text,
+        tables=grasp_tables,
     )
 
 
@@ -242,56 +230,10 @@ def _video_caption(video_info: VideoInfo) -> str:
     )
 
 
-def _content(result: GraspResult, video_info: VideoInfo | None) -> dict[str, object]:
-    """Template variables of all texts and tables."""
-    return {
-        "version": __version__,
-        "title": _title(result),
-        "verdict": grasp_text.verdict(result),
-        "summary": grasp_text.summary(result),
-        "verdict_sentence": _sentence(grasp_text.verdict_sentence(result)),
-        "keys": grasp_tables.key_numbers(result),
-        "force_clause": grasp_text.force_clause(result),
-        "motion_clause": grasp_text.motion_clause(result),
-        "hold_clause": hold_clause(result),
-        "directions": grasp_tables.direction_rows(result),
-        "loads": grasp_tables.load_rows(result),
-        "load_clause": grasp_text.load_clause(result),
-        "pulls": grasp_tables.pull_rows(result),
-        "quality_clause": quality_clause(result),
-        "qualities": quality_rows(result),
-        "joint_clause": grasp_text.joint_clause(result),
-        "several": len(result.objects) > 1,
-        "others_clause": grasp_text.others_clause(result),
-        "support_clause": grasp_text.support_clause(result),
-        "other_contacts": grasp_tables.other_rows(result),
-        "sensor_clause": sensor_clause(result),
-        "sensors": sensor_rows(result),
-        "bodies": grasp_tables.body_rows(result),
-        "untouched": grasp_tables.untouched(result),
-        "pairs": grasp_tables.pair_rows(result),
-        "acting": grasp_tables.acting_rows(result),
-        "acting_notes": grasp_tables.acting_notes(result),
-        "stiffness_verdict": grasp_tables.stiffness_verdict(result),
-        "requested_contact": grasp_tables.contact_text(result.contact_model.asked),
-        "contact_used": grasp_tables.contact_text(result.contact_model.used),
-        "properties": grasp_tables.scene_properties(result),
-        "warnings": [*result.warnings, *result.scene.hand.notes],
-        "events": grasp_tables.event_rows(result),
-        "provenance": grasp_tables.provenance(
-            result, video_info.renderer_description if video_info else ""
-        ),
-    }
-
-
 def _title(result: GraspResult) -> str:
     scene = result.scene
     name = f"{scene.name}: " if scene.name else ""
     return f"{name}{scene.hand.name} grasps {scene.object.name}"
-
-
-def _sentence(text: str) -> str:
-    return f"{capitalized(text)}."
 
 
 def templates() -> Environment:
@@ -304,6 +246,14 @@ def templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+    )
+
+
+def render_page(template: str, *, figures: Sequence[Figure] = (), **values: Any) -> str:
+    """Render a page from a template, its figures (embedded), and the values that it names."""
+    shown = [(one.title, embedded_image(one.path), one.caption) for one in figures]
+    return (
+        templates().get_template(template).render({"version": __version__, "shown": shown} | values)
     )
 
 

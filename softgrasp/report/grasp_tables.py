@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -44,107 +44,14 @@ from softgrasp.report.grasp_text import (
     phase_text,
 )
 from softgrasp.sim.load_balance import percent
-from softgrasp.sim.run_record import ContactEvent
 
 EMPTY = "–"
+Row = dict[str, Any]
+"""Cells of a table row by the names that the template has for them."""
 LARGE_GRIP = 20.0
 """Normal force over the least one that carries the object from which a grip is remarked [–]."""
 GRAVITY = 9.81
 """[m/s²]"""
-
-
-class BodyRow(NamedTuple):
-    """Row of a body of the hand that touched an object."""
-
-    label: str
-    object: str
-    in_contact: bool
-    first_touch: str
-    established: str
-    lost: str
-    normal_force: str
-    friction_force: str
-    slip: str
-    point: str
-
-
-class OtherRow(NamedTuple):
-    """A contact at the end other than the hand on an object, or a sum of normal forces."""
-
-    first: str
-    second: str
-    normal_force: str
-    friction_force: str
-    force: str
-    separation: str
-    point: str
-
-
-class PairRow(NamedTuple):
-    """Table row of a pair of bodies in contact at the end, with its stiffness."""
-
-    label: str
-    measured: str
-    deviation: str
-
-
-class ActingRow(NamedTuple):
-    """Row of what acted between two bodies; mesh parts share a row."""
-
-    label: str
-    stiffness: str
-    damping: str
-    deviation: str
-    depth: str
-    sliding: str
-    resolving_step: str
-
-
-class EventRow(NamedTuple):
-    """Row of a contact event."""
-
-    time: str
-    label: str
-    object: str
-    kind: str
-    normal_force: str
-    friction_force: str
-    slip: str
-    separation: str
-    point: str
-
-
-class DirectionRow(NamedTuple):
-    """A load direction of a hold test."""
-
-    label: str
-    force: str
-    drop: str
-    rotation: str
-    contacts: int
-    held: bool
-
-
-class LoadRow(NamedTuple):
-    """A body that bears the object at the end of a part of a hold test."""
-
-    part: str
-    bearer: str
-    load: str
-    force: str
-    percent: str
-
-
-class PullRow(NamedTuple):
-    """A pull of a hold test."""
-
-    label: str
-    slip: str
-    largest: str
-    friction: str
-    fraction: str
-    drop: str
-    held: bool | None
 
 
 def scene_properties(result: GraspResult) -> list[tuple[str, str]]:
@@ -391,9 +298,9 @@ def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
         numbers.append(("Creep at its end", f"{creep:.3g} µm/s"))
         if result.hold.sag_m is not None and result.hold.sag_m >= MIN_SAG:
             numbers.append(("Sag of the palm", millimetres(result.hold.sag_m)))
-        if rows := [row for row in load_rows(result) if row.bearer == "hand"]:
+        if rows := [row for row in load_rows(result) if row["bearer"] == "hand"]:
             numbers.append(
-                ("Load on the hand at the end", f"{rows[-1].force} N, {rows[-1].percent} %")
+                ("Load on the hand at the end", f"{rows[-1]['force']} N, {rows[-1]['percent']} %")
             )
     return numbers
 
@@ -418,21 +325,21 @@ def provenance(result: GraspResult, renderer_text: str) -> list[tuple[str, str]]
     return [*rows, ("Images", renderer_text)] if renderer_text else rows
 
 
-def body_rows(result: GraspResult) -> list[BodyRow]:
+def body_rows(result: GraspResult) -> list[Row]:
     """Rows of the bodies that touched the object, in the order of the hand."""
     return [
-        BodyRow(
-            label=label_of(result, contact.body),
-            object=contact.object or EMPTY,
-            in_contact=contact.in_contact,
-            first_touch=f"{contact.first_touch_s:.3f}",
-            established=_last_time(contact.established_s),
-            lost=_last_time(contact.lost_s),
-            normal_force=f"{contact.normal_force_N:.2f}",
-            friction_force=f"{contact.friction_force_N:.2f}",
-            slip=_slip(contact),
-            point=point_mm(contact.point_m),
-        )
+        {
+            "label": label_of(result, contact.body),
+            "object": contact.object or EMPTY,
+            "in_contact": contact.in_contact,
+            "first_touch": f"{contact.first_touch_s:.3f}",
+            "established": _last_time(contact.established_s),
+            "lost": _last_time(contact.lost_s),
+            "normal_force": f"{contact.normal_force_N:.2f}",
+            "friction_force": f"{contact.friction_force_N:.2f}",
+            "slip": EMPTY if contact.point_m is None else f"{1e3 * contact.slip_speed_m_s:.3f}",
+            "point": point_mm(contact.point_m),
+        }
         for contact in result.contacts
         if contact.first_touch_s is not None
     ]
@@ -444,40 +351,41 @@ def _last_time(times: tuple[float, ...]) -> str:
     return f"{times[-1]:.3f}" + (f" ({len(times)}×)" if len(times) > 1 else "")
 
 
-def _slip(contact: BodyContact) -> str:
-    return EMPTY if contact.point_m is None else f"{1e3 * contact.slip_speed_m_s:.3f}"
-
-
 def untouched(result: GraspResult) -> list[str]:
     """Names of the bodies that never touched."""
     return [label_of(result, c.body) for c in result.contacts if c.first_touch_s is None]
 
 
-def other_rows(result: GraspResult) -> list[OtherRow]:
-    """Rows of the contacts at the end between objects, with surroundings and within the hand."""
+def other_rows(result: GraspResult) -> list[list[str]]:
+    """Rows of the contacts at the end between objects, with surroundings and within the hand.
+
+    Columns: two bodies, normal and friction force, force vector, separation and point.
+    """
     rows = [
-        OtherRow(
-            first=contact.first.replace("_", " "),
-            second=contact.second.replace("_", " "),
-            normal_force=f"{contact.normal_force_N:.2f}",
-            friction_force=f"{contact.friction_force_N:.2f}",
-            force=", ".join(signed(part, 2) for part in contact.force_N),
-            separation=signed(1e6 * contact.separation_m, 1),
-            point=point_mm(contact.point_m),
-        )
+        [
+            contact.first.replace("_", " "),
+            contact.second.replace("_", " "),
+            f"{contact.normal_force_N:.2f}",
+            f"{contact.friction_force_N:.2f}",
+            ", ".join(signed(part, 2) for part in contact.force_N),
+            signed(1e6 * contact.separation_m, 1),
+            point_mm(contact.point_m),
+        ]
         for contact in (*result.other_contacts, *result.hand_contacts)
     ]
     if not result.hand_contacts:
         return rows
     sums = {"the object": result.force_on_objects_N, "itself": result.force_within_hand_N}
     return rows + [
-        OtherRow("hand, sum", on, f"{force:.2f}", EMPTY, EMPTY, EMPTY, EMPTY)
-        for on, force in sums.items()
+        ["hand, sum", on, f"{force:.2f}", EMPTY, EMPTY, EMPTY, EMPTY] for on, force in sums.items()
     ]
 
 
-def pair_rows(result: GraspResult) -> list[PairRow]:
-    """Return measured stiffness of all pairs in contact at the end; mesh parts share a row."""
+def pair_rows(result: GraspResult) -> list[list[str]]:
+    """Return label, measured stiffness and its deviation of all pairs in contact at the end.
+
+    Mesh parts share a row.
+    """
     requested_stiffness = result.contact_model.set_stiffness
     called, has_stiffness = names.display_names(result.scene), _defines_stiffness(result)
     of_label: dict[str, list[tuple[float, float]]] = {}
@@ -485,20 +393,18 @@ def pair_rows(result: GraspResult) -> list[PairRow]:
         deviations = of_label.setdefault(_pair_label(pair, called), [])
         deviations.append((stiffness, 100.0 * (stiffness / requested_stiffness(pair) - 1.0)))
     return [
-        PairRow(
-            label=label
-            if len(deviations) == 1
-            else f"{label}, {len(deviations)} parts of the mesh",
-            measured=_span([grouped(stiffness) for stiffness, _ in sorted(deviations)]),
-            deviation=f"{signed(max((part for _, part in deviations), key=abs), 2)} %"
+        [
+            label if len(deviations) == 1 else f"{label}, {len(deviations)} parts of the mesh",
+            _span([grouped(stiffness) for stiffness, _ in sorted(deviations)]),
+            f"{signed(max((part for _, part in deviations), key=abs), 2)} %"
             if has_stiffness
             else EMPTY,
-        )
+        ]
         for label, deviations in of_label.items()
     ]
 
 
-def acting_rows(result: GraspResult) -> list[ActingRow]:
+def acting_rows(result: GraspResult) -> list[list[str]]:
     """Rows of what acted in every pair that touched: K, D, largest depth and sliding."""
     called = names.display_names(result.scene)
     of_label: dict[str, list[PairContact]] = {}
@@ -508,21 +414,21 @@ def acting_rows(result: GraspResult) -> list[ActingRow]:
     return [_acting_row(label, pairs) for label, pairs in of_label.items()]
 
 
-def _acting_row(label: str, pairs: list[PairContact]) -> ActingRow:
+def _acting_row(label: str, pairs: list[PairContact]) -> list[str]:
     """Row of the pairs with one label: ranges of K and D, the largest of everything else."""
     last = [pair for pair in pairs if pair.touching] or pairs
     deviations = [100.0 * (pair.stiffness_N_m / pair.set_stiffness_N_m - 1.0) for pair in last]
     stiffness = sorted(pair.stiffness_N_m for pair in last)
     damping = sorted(pair.damping_N_s_m for pair in last)
-    return ActingRow(
-        label=label,
-        stiffness=_span([grouped(value) for value in stiffness]),
-        damping=_span([f"{value:.4g}" for value in damping]),
-        deviation=f"{signed(max(deviations, key=abs), 2)} %",
-        depth=f"{1e6 * max(pair.peak_depth_m for pair in pairs):.1f}",
-        sliding=f"{100.0 * max(pair.sliding for pair in pairs):.0f} %",
-        resolving_step=f"{1e3 * min(pair.impact_timestep_s for pair in pairs):.2g}",
-    )
+    return [
+        label,
+        _span([grouped(value) for value in stiffness]),
+        _span([f"{value:.4g}" for value in damping]),
+        f"{signed(max(deviations, key=abs), 2)} %",
+        f"{1e6 * max(pair.peak_depth_m for pair in pairs):.1f}",
+        f"{100.0 * max(pair.sliding for pair in pairs):.0f} %",
+        f"{1e3 * min(pair.impact_timestep_s for pair in pairs):.2g}",
+    ]
 
 
 def _body_label(geom: str, called: dict[str, str]) -> str:
@@ -609,79 +515,77 @@ def stiffness_verdict(result: GraspResult) -> str:
     return f"Force over penetration of {pairs}: within {100.0 * worst:.2g} % of the model.{softer}"
 
 
-def direction_rows(result: GraspResult) -> list[DirectionRow]:
+def direction_rows(result: GraspResult) -> list[Row]:
     """Rows of the load directions of the hold test."""
     tests = () if result.hold is None else result.hold.directions
     return [
-        DirectionRow(
-            test.name,
-            f"{test.force_N:.3g}",
-            f"{1e3 * test.drop_m:.3f}",
-            f"{math.degrees(test.rotation_rad):.2f}",
-            test.contacts,
-            test.held,
-        )
+        {
+            "label": test.name,
+            "force": f"{test.force_N:.3g}",
+            "drop": f"{1e3 * test.drop_m:.3f}",
+            "rotation": f"{math.degrees(test.rotation_rad):.2f}",
+            "contacts": test.contacts,
+            "held": test.held,
+        }
         for test in tests
     ]
 
 
-def load_rows(result: GraspResult) -> list[LoadRow]:
+def load_rows(result: GraspResult) -> list[Row]:
     """Rows of what bore the object at the ends of loaded parts and pushes."""
     if result.hold is None:
         return []
     parts: list[HoldPart | DirectionTest] = [*result.hold.parts, *result.hold.directions]
     return [
-        LoadRow(
-            part.name,
-            bearer.name,
-            f"{balance.size:.4g}",
-            f"{bearer.fraction * balance.size:.4g}",
-            percent(bearer.fraction),
-        )
+        {
+            "part": part.name,
+            "bearer": bearer.name,
+            "load": f"{balance.size:.4g}",
+            "force": f"{bearer.fraction * balance.size:.4g}",
+            "percent": percent(bearer.fraction),
+        }
         for part in parts
         if (balance := part.balance) is not None and balance.is_loaded
         for bearer in balance.bearers
     ]
 
 
-def pull_rows(result: GraspResult) -> list[PullRow]:
+def pull_rows(result: GraspResult) -> list[Row]:
     """Rows of the pulls of the hold test."""
     return [
-        PullRow(
-            test.name,
-            "–" if test.slip_force_N is None else f"{test.slip_force_N:.3g}",
-            f"{test.largest_force_N:.3g}",
-            f"{test.friction_N:.3g}",
-            "–"
+        {
+            "label": test.name,
+            "slip": "–" if test.slip_force_N is None else f"{test.slip_force_N:.3g}",
+            "largest": f"{test.largest_force_N:.3g}",
+            "friction": f"{test.friction_N:.3g}",
+            "fraction": "–"
             if not (test.slip_force_N and test.friction_N)
             else f"{test.slip_force_N / test.friction_N:.2f}",
-            f"{1e3 * test.drop_m:.3f}",
-            test.held,
-        )
+            "drop": f"{1e3 * test.drop_m:.3f}",
+            "held": test.held,
+        }
         for test in (() if result.hold is None else result.hold.pulls)
     ]
 
 
-def event_rows(result: GraspResult) -> list[EventRow]:
+def event_rows(result: GraspResult) -> list[Row]:
     """Rows of all contact events."""
     return [
-        EventRow(
-            time=f"{event.time_s:.4f}",
-            label=label_of(result, event.body),
-            object=event.object or EMPTY,
-            kind=event.kind,
-            normal_force=f"{event.normal_force_N:.2f}",
-            friction_force=f"{event.friction_force_N:.2f}",
-            slip=f"{1e3 * event.slip_speed_m_s:.2f}",
-            separation=_separation(event),
-            point=point_mm(event.point_m),
-        )
+        {
+            "time": f"{event.time_s:.4f}",
+            "label": label_of(result, event.body),
+            "object": event.object or EMPTY,
+            "kind": event.kind,
+            "normal_force": f"{event.normal_force_N:.2f}",
+            "friction_force": f"{event.friction_force_N:.2f}",
+            "slip": f"{1e3 * event.slip_speed_m_s:.2f}",
+            "separation": EMPTY
+            if event.separation_m is None
+            else signed(1e6 * event.separation_m, 1),
+            "point": point_mm(event.point_m),
+        }
         for event in result.events
     ]
-
-
-def _separation(event: ContactEvent) -> str:
-    return EMPTY if event.separation_m is None else signed(1e6 * event.separation_m, 1)
 
 
 def point_mm(point: Vec3 | None) -> str:

@@ -23,7 +23,6 @@ from softgrasp.description.sensor import (
 from softgrasp.description.task import ClosePhase, Phase, ShakePhase, SuccessCriterion
 from softgrasp.evaluation.outcome import GraspStatus, Outcome
 from softgrasp.evaluation.result import (
-    BodyContact,
     DirectionTest,
     GraspResult,
     HoldTest,
@@ -67,16 +66,6 @@ class QualityRow(NamedTuple):
     label: str
     value: str
     convention: str
-
-
-class SensorRow(NamedTuple):
-    """Table row of a sensor."""
-
-    name: str
-    kind: str
-    location: str
-    channels: int
-    errors: str
 
 
 TONES: dict[Outcome, Tone] = {
@@ -313,7 +302,7 @@ def _failures(result: GraspResult, hold: HoldTest, moved: str) -> list[str]:
     criterion = result.success_criterion
     assert criterion is not None  # there is a hold test
     if out_of_hand(result):
-        return [how_it_ended(result)]
+        return ["it left the hand" if was_touched(result) else "it was never in the hand"]
     if result.outcome is Outcome.SUPPORTED:
         return ["the hand does not bear it"]
     failures = []
@@ -578,16 +567,16 @@ def sensor_clause(result: GraspResult) -> str:
     return "; ".join(parts)
 
 
-def sensor_rows(result: GraspResult) -> list[SensorRow]:
+def sensor_rows(result: GraspResult) -> list[dict[str, Any]]:
     """Rows of all sensors of a run."""
     return [
-        SensorRow(
-            name=name.replace("_", " "),
-            kind=_KINDS[reading.sensor.type],
-            location=_location_text(reading.sensor),
-            channels=len(reading.channels),
-            errors=_errors(reading.sensor),
-        )
+        {
+            "name": name.replace("_", " "),
+            "kind": _KINDS[reading.sensor.type],
+            "location": _location_text(reading.sensor),
+            "channels": len(reading.channels),
+            "errors": _errors(reading.sensor),
+        }
         for name, reading in result.sensors.items()
     ]
 
@@ -617,8 +606,7 @@ def _errors(sensor: SensorErrors) -> str:
 
 def label_of(result: GraspResult, body: str) -> str:
     """Display name of a body of the hand."""
-    contact: BodyContact = result.contact_of(body)
-    return body_label(contact)
+    return body_label(result.contact_of(body))
 
 
 def out_of_hand(result: GraspResult) -> bool:
@@ -655,8 +643,3 @@ def let_go_s(result: GraspResult) -> float | None:
             touching = touching[:begin]
     touched = np.flatnonzero(touching)
     return float(result.time[touched[-1]]) if touched.size else None
-
-
-def how_it_ended(result: GraspResult) -> str:
-    """Describe why an object is not in the hand."""
-    return "it left the hand" if was_touched(result) else "it was never in the hand"

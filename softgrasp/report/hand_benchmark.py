@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from softgrasp._version import __version__
 from softgrasp.io.files import atomic_path, write_text
 from softgrasp.io.tables import cell_text
-from softgrasp.report.grasp_report import embedded_image, templates
+from softgrasp.report.grasp_report import embedded_image, render_page
 from softgrasp.sweeps.hand_benchmark import (
     BALL,
     FILED,
@@ -85,11 +84,7 @@ def write_hand_report(
 ) -> list[Path]:
     """Write the table, the page and the contact sheets of a benchmark, and return the files.
 
-    Args:
-        hands: Hands in the order of the table.
-        rows: Rows of the benchmark.
-        directory: Directory of the benchmark with its images.
-        command: Command line that made it.
+    ``directory`` has the images of the rows; ``command`` is the command line that made them.
 
     Raises:
         ResultError: The directory cannot be written.
@@ -100,21 +95,17 @@ def write_hand_report(
         write_text(directory / MARKDOWN, markdown(by_hand, command)),
     ]
     sheets = _write_sheets(by_hand, directory)
-    page = (
-        templates()
-        .get_template("hand_benchmark.html.j2")
-        .render(
-            version=__version__,
-            title="Benchmark of hands",
-            summary=_summary(rows, len(by_hand)),
-            command=command,
-            objects=list(dict.fromkeys(row["object"] for row in rows)),
-            hands=[_entry(hand, hand_rows) for hand, hand_rows in by_hand.items()],
-            totals=[str(rate_of(rows, group)) for group in GROUPS],
-            groups=list(GROUPS),
-            refused=_refusals(by_hand),
-            sheets=[embedded_image(sheet) for sheet in sheets],
-        )
+    page = render_page(
+        "hand_benchmark.html.j2",
+        title="Benchmark of hands",
+        summary=_summary(rows, len(by_hand)),
+        command=command,
+        objects=list(dict.fromkeys(row["object"] for row in rows)),
+        hands=[_entry(hand, hand_rows) for hand, hand_rows in by_hand.items()],
+        totals=[str(rate_of(rows, group)) for group in GROUPS],
+        groups=list(GROUPS),
+        refused=_refusals(by_hand),
+        sheets=[embedded_image(sheet) for sheet in sheets],
     )
     return [*files, write_text(directory / REPORT, page), *sheets]
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.stats import chi2, spearmanr
 
-from softgrasp._version import __version__
 from softgrasp.errors import BackendUnavailable
 from softgrasp.evaluation.result import GraspResult
 from softgrasp.io.files import write_text
@@ -29,12 +28,12 @@ from softgrasp.report.formatting import signed
 from softgrasp.report.grasp_report import (
     NO_IMAGES,
     REPORT,
+    Figure,
     Progress,
-    embedded_image,
-    templates,
+    render_page,
     write_report,
 )
-from softgrasp.report.sweep_measures import MEASURES
+from softgrasp.report.sweep_measures import MEASURES, failures
 from softgrasp.sweeps.planner import POSE_COLUMNS, PlannedGrasps, largest_is_best
 from softgrasp.sweeps.table import COLUMNS, FAILED
 
@@ -92,13 +91,8 @@ def write_best(
 ) -> list[Best]:
     """Simulate the best grasps with the hold test of the plan and write a report of each.
 
-    Args:
-        planned: The ranked grasps.
-        directory: Parent directory of ``top-1``, ``top-2``, …
-        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no images.
-        video: Whether to write videos.
-        progress: Called with the file in progress and the completed fraction.
-        video_size: Width and height of the videos [px].
+    ``directory`` is the parent of ``top-1``, ``top-2``, …; the options are
+    those of ``write_report``.
 
     Raises:
         BackendUnavailable: The requested renderer, or ffmpeg, is not available.
@@ -133,30 +127,27 @@ def write_planner_report(
 ) -> Path:
     """Draw the figures of a grasp search and write ``index.html``.
 
-    Args:
-        planned: The ranked grasps.
-        directory: Output directory.
-        best: The best grasps from ``write_best``, in the same directory.
-        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no image of the best.
+    ``best`` are grasps of ``write_best`` in the same directory; the renderer ``none`` draws no
+    image of them.
 
     Raises:
         ResultError: The directory cannot be written.
     """
     directory, scene = Path(directory), planned.plan.scene
-    shown = _drawn(planned, best, directory, renderer)
+    figures = _drawn(planned, best, directory, renderer)
     links = {one.row: f"{one.directory.name}/{REPORT}" for one in best}
     heads, rows = ranked_rows(planned, best, SHOWN_ROWS)
-    html = templates().get_template("planner.html.j2").render(
-        version=__version__,
+    html = render_page(
+        "planner.html.j2",
+        figures=figures,
         title=f"{scene.hand.name} around {scene.object.name}, {len(planned.table)} grasps",
         summary=summary(planned, best),
         properties=plan_rows(planned),
-        shown=[(title, embedded_image(path), caption) for title, path, caption in shown],
         heads=heads,
         rows=[(cells, links.get(int(cells[1]), "")) for cells in rows],
         test=heads.index(TEST) if TEST in heads else -1,
         count=len(planned.table),
-        failures=_failures(planned),
+        failures=failures(planned.table),
         columns=[*POSE_COLUMNS.items(), *COLUMNS.items()],
     )  # fmt: skip
     return write_text(directory / INDEX, html)
@@ -164,9 +155,9 @@ def write_planner_report(
 
 def _drawn(
     planned: PlannedGrasps, best: Sequence[Best], directory: Path, renderer: str
-) -> list[tuple[str, Path, str]]:
-    """Draw all figures; return headings, paths and captions."""
-    figures_drawn = []
+) -> list[Figure]:
+    """Draw all figures."""
+    figures = []
     few = list(best)[:MAX_POSES]
     if few and renderer != NO_IMAGES:
         labels = [f"{rank} (candidate {one.row})" for rank, one in enumerate(few, start=1)]
@@ -176,9 +167,8 @@ def _drawn(
             caption = " ".join(
                 f"{rank}: {verdict(one.result)}." for rank, one in enumerate(few, start=1)
             )
-            figures_drawn.append(
-                ("Final states of the best", path, f"Each with its best camera. {caption}")
-            )
+            text = f"Each with its best camera. {caption}"
+            figures.append(Figure("Final states of the best", path, text))
         except BackendUnavailable:
             pass  # no renderer: the report has no images
     path = draw_directions(planned, directory / DIRECTIONS)
@@ -186,19 +176,12 @@ def _drawn(
         "Approach directions seen from the object, equal-area projection; circles at 30° and 60° "
         f"from the centre. {evenness_verdict(planned)}"
     )
-    figures_drawn.append(("Directions", path, caption))
+    figures.append(Figure("Directions", path, caption))
     if planned.ranked:
         path = draw_scores(planned, directory / SCORES)
-        figures_drawn.append(("Scores", path, f"{correlation_verdict(planned)} Rings and red dots: "
-                                      "best grasps."))  # fmt: skip
-    return figures_drawn
-
-
-def _failures(planned: PlannedGrasps) -> list[tuple[str, int]]:
-    """Return the most frequent errors with their counts."""
-    table = planned.table
-    counts = table.loc[table["status"] == FAILED, "error"].value_counts()
-    return [(str(error), int(count)) for error, count in counts.head(10).items()]
+        caption = f"{correlation_verdict(planned)} Rings and red dots: best grasps."
+        figures.append(Figure("Scores", path, caption))
+    return figures
 
 
 def draw_directions(planned: PlannedGrasps, path: Path) -> Path:
@@ -221,8 +204,9 @@ def draw_directions(planned: PlannedGrasps, path: Path) -> Path:
             for status, (mark, color) in ENDS.items():
                 others = on_side & unscored & (table["outcome"] == status).to_numpy(dtype=bool)
                 x, y = points[others].T
-                axes.scatter(x, y, marker=mark, s=16, linewidths=0.8,
-                              **_unfilled(mark, color))  # fmt: skip
+                face: dict[str, Any] = {"facecolors": "none", "edgecolors": color}
+                face = {"color": color} if mark in "x+" else face
+                axes.scatter(x, y, marker=mark, s=16, linewidths=0.8, **face)
             _number_best(axes, points, on_side, len(planned.best_rows))
         if planned.ranked:
             bar = figure.colorbar(dots, cax=figure.add_axes((0.925, 0.17, 0.015, 0.66)))
@@ -262,12 +246,6 @@ def _globe(axes: Axes, title: str) -> None:
 
 def _directions(table: pd.DataFrame) -> Array:
     return np.column_stack([_numbers(table, f"direction_{axis}") for axis in "xyz"])
-
-
-def _unfilled(mark: str, color: str) -> dict[str, Any]:
-    if mark in "x+":
-        return {"color": color}
-    return {"facecolors": "none", "edgecolors": color}
 
 
 def _number_best(axes: Axes, points: Array, on_side: Any, count: int) -> None:

@@ -22,10 +22,6 @@ def draw_pressure(result: GraspResult, path: str | Path) -> Path:
     The blocked tip presses on a plate that it touches while straight, without weight and friction.
     The grip is the sum of the normal forces of a finger during the run.
 
-    Args:
-        result: A run with soft fingers that bend in their planes.
-        path: The ``.png`` to write.
-
     Raises:
         ResultError: The file cannot be written.
     """
@@ -55,12 +51,7 @@ def draw_pressure(result: GraspResult, path: str | Path) -> Path:
 
 
 def grip_of(result: GraspResult, finger: str) -> Array:
-    """Sum the normal forces of all links of a soft finger, (T,) [N].
-
-    Args:
-        result: The run.
-        finger: Name of the finger.
-    """
+    """Sum the normal forces of all links of a soft finger, (T,) [N]."""
     links = [name.startswith(f"{finger}_") for name in result.contact_bodies]
     return np.asarray(result.normal_force[:, links].sum(axis=1))
 

@@ -51,13 +51,9 @@ def write_report_from(
 
     The files of the result stay as they are.
 
-    Args:
-        directory: Directory of the result, or the file that names its kind: ``result.json``,
-            ``calibration.json``, ``crosscheck.json``, ``grasp_plan.json`` or ``plan.json``.
-        renderer: ``auto``, ``gl``, ``raycast``, or ``none`` for no video and no key frames.
-        video: Whether to write videos.
-        progress: Called with the file in progress and the completed fraction.
-        video_size: Width and height of the video of a grasp [px].
+    ``directory`` can be the file that names the kind: ``result.json``, ``calibration.json``,
+    ``crosscheck.json``, ``grasp_plan.json`` or ``plan.json``. The options are those of
+    ``write_report``.
 
     Returns:
         The files of the report.
@@ -120,7 +116,8 @@ def _write_grasp(directory: Path, options: Options) -> list[Path]:
 
 def _write_calibration(directory: Path, _options: Options) -> list[Path]:
     from softgrasp.calibration.result import evidence_in, load_any_calibration
-    from softgrasp.report.calibration import Figure, write_calibration_report
+    from softgrasp.report.calibration import write_calibration_report
+    from softgrasp.report.grasp_report import Figure
 
     images = [Figure(*one) for one in evidence_in(directory)]
     return write_calibration_report(load_any_calibration(directory), directory, images)

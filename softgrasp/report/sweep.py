@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from softgrasp._version import __version__
 from softgrasp.description.sweep import SAMPLING_METHODS
 from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.rendering.overlay import Image
 from softgrasp.report.contact_figures import draw_final_images, final_images
-from softgrasp.report.grasp_report import displayed_path, embedded_image, templates
+from softgrasp.report.grasp_report import Figure, displayed_path, render_page
 from softgrasp.report.grasp_text import out_of_hand
 from softgrasp.report.sweep_figures import (
     DPI,
@@ -37,6 +36,7 @@ from softgrasp.report.sweep_measures import (
     axis_label,
     constant_text,
     drawn_measures,
+    failures,
     is_numeric,
     last_name,
     levels,
@@ -83,14 +83,6 @@ CAPTIONS: dict[Draw, str] = {
 }
 
 
-class Shown(NamedTuple):
-    """A figure with its heading and caption."""
-
-    title: str
-    path: Path
-    caption: str
-
-
 class ExampleRow(NamedTuple):
     """A grasp of the sweep that the report shows as an example."""
 
@@ -104,11 +96,7 @@ def write_sweep_report(
 ) -> Path:
     """Draw the figures of a sweep and write ``report.html``.
 
-    Args:
-        plan: The sweep plan.
-        table: The table of results.
-        directory: Output directory.
-        submit: How to start work on an idle worker of the sweep; by default this process does all.
+    ``submit`` starts work on an idle worker of the sweep; by default this process does all.
 
     Raises:
         ResultError: The directory cannot be written.
@@ -120,17 +108,17 @@ def write_sweep_report(
     results = [result() for result in simulated]
     # rendered by a worker while this process draws the figures
     images = submit(render_examples, [result for result in results if result is not None])
-    shown = _draw_table(plan, table, directory)
-    shown += _draw_examples(plan, table, examples, results, images, directory)
-    html = templates().get_template("sweep.html.j2").render(
-        version=__version__,
+    figures = _draw_table(plan, table, directory)
+    figures += _draw_examples(plan, table, examples, results, images, directory)
+    html = render_page(
+        "sweep.html.j2",
+        figures=figures,
         title=f"{plan.scene.hand.name} grasps {plan.scene.object.name}, {len(table)} times",
         summary=_summary(plan, table),
         axes=[(axis_label(plan.scene, axis.path), _axis_text(axis, table)) for axis in plan.axes],
         statuses=list(table["outcome"].value_counts().items()),
-        shown=[(part.title, embedded_image(part.path), part.caption) for part in shown],
         extremes=extremes(plan, table),
-        failures=_failures(table),
+        failures=failures(table),
         columns=COLUMNS.items(),
         # as entered, so that the printed command works in the same working directory
         directory=displayed_path(directory),
@@ -139,26 +127,26 @@ def write_sweep_report(
     return write_text(directory / REPORT, html)
 
 
-def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[Shown]:
+def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[Figure]:
     """Draw the figures of a sweep's table; return them with captions."""
     axes, left_out = varied(plan, table), _left_out(table)
-    shown_figures: list[Shown] = []
+    shown_figures: list[Figure] = []
     if axes and drawn_measures(table):
         draw = _figure_of_measures(plan, table)
         path = draw(plan, table, directory / FILES[draw])
         texts = [CAPTIONS[draw], left_out, constant_text(table)]
-        shown_figures.append(Shown("Measures", path, " ".join(filter(None, texts))))
+        shown_figures.append(Figure("Measures", path, " ".join(filter(None, texts))))
     if axes and table["held"].nunique() > 1:
         path = draw_success(plan, table, directory / "success.png")
         text = "; lines are 95 % intervals" if at_random(plan) else ""
-        shown_figures.append(Shown("Success", path, f"Fraction of held grasps{text}."))
+        shown_figures.append(Figure("Success", path, f"Fraction of held grasps{text}."))
     if len(axes) > 1 and drawn_measures(table):
         path = draw_parallel(plan, table, directory / "parallel.png")
         text = (
             "One line per grasp: green held, red not held, blue without hold test (sweep.csv). "
             "Lines are interrupted at missing measures."
         )
-        shown_figures.append(Shown("All axes and measures", path, text))
+        shown_figures.append(Figure("All axes and measures", path, text))
     return shown_figures
 
 
@@ -207,7 +195,7 @@ def _draw_examples(
     simulated: Sequence[GraspResult | None],
     images: Callable[[], list[Image]],
     directory: Path,
-) -> list[Shown]:
+) -> list[Figure]:
     """Draw the trajectories of the example grasps, then wait for the images of their ends."""
     pairs = zip(examples, simulated, strict=True)
     shown = [(one, result) for one, result in pairs if result is not None]
@@ -224,16 +212,12 @@ def _draw_examples(
     labels = [f"{number}: {value}" if value else number
               for number, value in zip(numbers, values, strict=True)]  # fmt: skip
     path = overlay_objects(results, labels, directory / "objects.png", dpi=DPI)
-    suffix = " Curves of a lost object are clipped." if _is_clipped(results) else ""
-    shown_figures = [Shown("Motion of the object", path, f"{caption}{suffix}")]
+    some_gone = len({out_of_hand(result) for result in results}) > 1
+    suffix = " Curves of a lost object are clipped." if some_gone else ""
+    shown_figures = [Figure("Motion of the object", path, f"{caption}{suffix}")]
     path = draw_final_images(results, images(), numbers, directory / "poses.png", values)
-    shown_figures.append(Shown("Final states", path, f"{caption} All with one camera."))
+    shown_figures.append(Figure("Final states", path, f"{caption} All with one camera."))
     return shown_figures
-
-
-def _is_clipped(results: list[GraspResult]) -> bool:
-    gone = [out_of_hand(result) for result in results]
-    return any(gone) and not all(gone)
 
 
 def _summary(plan: SweepPlan, table: pd.DataFrame) -> str:
@@ -262,12 +246,6 @@ def _axis_text(axis: Axis, table: pd.DataFrame) -> str:
         return f"{short(values.min())} … {short(values.max())}, {values.nunique()} values"
     names = [short(value) for value in dict.fromkeys(values)]
     return ", ".join(names[:12]) + (f", … ({len(names)})" if len(names) > 12 else "")
-
-
-def _failures(table: pd.DataFrame) -> list[tuple[str, int]]:
-    """Return the most frequent errors with their counts."""
-    counts = table.loc[table["status"] == FAILED, "error"].value_counts()
-    return [(str(error), int(count)) for error, count in counts.head(10).items()]
 
 
 def example_rows(plan: SweepPlan, table: pd.DataFrame, max_rows: int) -> list[ExampleRow]:

@@ -346,7 +346,8 @@ def draw_parallel(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     shown = table.iloc[:: max(len(table) // MAX_LINES, 1)]
     columns = [_axis_numbers(shown, axis.path) for axis in axes]
     columns += [numbers(shown, measure) for measure in measures]
-    heads = [_broken(axis_label(plan.scene, axis.path)) for axis in axes]
+    labels = [axis_label(plan.scene, axis.path) for axis in axes]
+    heads = [label.replace(".", ".\n", 1).replace(" [", "\n[") for label in labels]
     heads += [f"{fill(measure.name, HEAD_WIDTH)}\n[{measure.unit}]" for measure in measures]
     ends = [(float(np.nanmin(column)), float(np.nanmax(column))) for column in columns]
     scaled = [
@@ -373,11 +374,6 @@ def _axis_numbers(table: pd.DataFrame, path: str) -> Array:
     return np.array([float(names.index(value)) for value in table[path]])
 
 
-def _broken(label: str) -> str:
-    """Break a label into lines after its first dot and before its unit."""
-    return label.replace(".", ".\n", 1).replace(" [", "\n[")
-
-
 def _draw_scales(panel: Axes, heads: list[str], ends: list[tuple[float, float]]) -> None:
     panel.set_xlim(0, len(heads) - 1)
     panel.set_ylim(-0.03, 1.03)
@@ -396,14 +392,7 @@ def _draw_scales(panel: Axes, heads: list[str], ends: list[tuple[float, float]])
 
 
 def fit_ticks(axes: Axes, table: pd.DataFrame, axis: Axis, width: float) -> None:
-    """Set scale and ticks of an x axis; the swept values are the ticks if they are few.
-
-    Args:
-        axes: The panel.
-        table: The sweep's table.
-        axis: The sweep axis along x.
-        width: Width of the panel [in].
-    """
+    """Set scale and ticks of the x axis of a panel of a width [in]."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     if not is_numeric(table, axis.path):

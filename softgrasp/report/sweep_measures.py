@@ -18,6 +18,7 @@ from softgrasp.description.task import SuccessCriterion
 from softgrasp.evaluation.outcome import Outcome
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sweeps.parameters import SHORT
+from softgrasp.sweeps.table import FAILED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,13 +102,7 @@ def _is_constant(table: pd.DataFrame, measure: Measure) -> bool:
 
 
 def averaging(plan: SweepPlan, table: pd.DataFrame, drawn: int) -> str:
-    """Return the caption that says over which other axes and repeats the sweep's figures average.
-
-    Args:
-        plan: The plan.
-        table: The table of results.
-        drawn: Number of values of the second axis that are drawn.
-    """
+    """Describe over which further axes and repeats the figures average, and how many are drawn."""
     axes = varied(plan, table)
     over = [f"{axis.path} ({table[axis.path].nunique()} values)" for axis in axes[2:]]
     over += [f"{plan.repeats} repeats"] if plan.repeats > 1 else []
@@ -135,6 +130,12 @@ def lost(table: pd.DataFrame) -> NDArray[np.bool_]:
     """Return whether the object is not in the hand at the end, per row; by its outcome."""
     gone = table["outcome"].isin([outcome.name for outcome in LOST])
     return gone.to_numpy(dtype=bool, na_value=False)
+
+
+def failures(table: pd.DataFrame) -> list[tuple[str, int]]:
+    """Return the most frequent errors of rows without a result, with their counts."""
+    counts = table.loc[table["status"] == FAILED, "error"].value_counts()
+    return [(str(error), int(count)) for error, count in counts.head(10).items()]
 
 
 def levels(table: pd.DataFrame, path: str) -> list[Level]:
@@ -184,12 +185,7 @@ def axis_label(scene: GraspScene, path: str) -> str:
 
 
 def unit_of(scene: GraspScene, path: str) -> str:
-    """Unit of a scene field, read from its docstring; empty without a unique unit.
-
-    Args:
-        scene: The scene.
-        path: Path of the field, or a short name of the sweep.
-    """
+    """Unit of a scene field, read from its docstring; empty without a unique unit."""
     owner, field, node = None, "", scene
     for part in re.findall(r"\w+", SHORT.get(path, path).replace("[*]", "[0]")):
         owner, field, node = _step(owner, field, node, part)

@@ -2,7 +2,8 @@
 
 ``draw_joints`` plots joint positions against their targets (one row per finger), ``draw_object``
 the translation and the Euler angles of each object, ``overlay_objects`` the object motion of
-several runs in one figure. Their tables have one row per millisecond.
+several runs in one figure. Each writes ``path`` (``.png``) and a CSV table with one row per
+millisecond, and raises ``ResultError`` where a file cannot be written.
 
 Displacements are relative to the start, in the world frame, in millimetres; rotations are
 intrinsic z-y-x Euler angles in degrees, unwrapped. The layout follows Figures 8, 11 and 12 of
@@ -100,13 +101,6 @@ def draw_joints(result: GraspResult, path: str | Path) -> Path:
     """Draw position and target of each joint over time: one row per finger, one column per joint.
 
     The row of a soft finger shows its pressure and curvature.
-
-    Args:
-        result: The run.
-        path: The ``.png`` to write.
-
-    Raises:
-        ResultError: The file cannot be written.
     """
     rows = list(actuator_rows(result))
     columns = max(map(len, rows))
@@ -189,15 +183,7 @@ def _keys(result: GraspResult) -> list[Artist]:
 
 
 def draw_object(result: GraspResult, path: str | Path) -> Path:
-    """Draw translation and Euler angles of each object since the start.
-
-    Args:
-        result: The run.
-        path: The ``.png`` to write.
-
-    Raises:
-        ResultError: The file cannot be written.
-    """
+    """Draw translation and Euler angles of each object since the start."""
     count = len(result.objects)
     with style.figure(path, OBJECT_ROW_HEIGHT * count) as (figure, table):
         table.add(sampled(_object_columns(result)))
@@ -217,7 +203,8 @@ def draw_object(result: GraspResult, path: str | Path) -> Path:
 def _draw_run(
     axes: Axes, result: GraspResult, values: Array, names: Sequence[str], unit: str
 ) -> None:
-    end = _last_row(result)
+    let_go = let_go_s(result)  # the last contact with an object that was lost
+    end = -1 if let_go is None else int(np.searchsorted(result.time, let_go))
     for axis, (name, color) in enumerate(zip(names, style.AXES_COLORS, strict=True)):
         # the distance of an undisturbed fall is not a property of the grasp
         fell = out_of_hand(result) and end < 0
@@ -261,12 +248,6 @@ def _mark_events(axes: Axes, result: GraspResult) -> None:
             _annotate(axes, touches[0], "first contact", before=near)
 
 
-def _last_row(result: GraspResult) -> int:
-    """Return the row of the last contact with an object that was lost; −1 if it was not lost."""
-    end = let_go_s(result)
-    return -1 if end is None else int(np.searchsorted(result.time, end))
-
-
 def _annotate(
     axes: Axes, time: float, text: str, *, height: float = 0.985, before: bool = False
 ) -> None:
@@ -283,26 +264,17 @@ def overlay_objects(
     *,
     dpi: float | None = None,
 ) -> Path:
-    """Draw the object motion of several runs in one figure.
+    """Draw the object motion of several runs in one figure, by default with the dots of ``style``.
 
     Components in which no object moves by ``MIN_OBJECT_SPAN`` are a line of text; the table has
     all.
-
-    Args:
-        results: The runs.
-        labels: Names of the runs.
-        path: The ``.png`` to write.
-        dpi: Dots per inch; by default those of ``style``.
-
-    Raises:
-        ResultError: The file cannot be written.
     """
     titles = [f"{name} [mm]" for name in TRANSLATIONS] + [f"{name} [°]" for name in ROTATIONS]
     series = [(r.time, np.hstack([displacement_mm(r), rotation_deg(r)])) for r in results]
     columns = max(KEY_LETTERS // (max(map(len, labels)) + 8), 1)
     keys = KEY_HEIGHT * (-(-len(labels) // columns) - 1)
-    moving = [k for k in range(len(titles)) if max(map(_span, (v[:, k] for _, v in series)))
-              >= MIN_OBJECT_SPAN] or [0, 1, 2]  # fmt: skip
+    spans_moved = np.max([np.ptp(values, axis=0) for _, values in series], axis=0)
+    moving = np.flatnonzero(spans_moved >= MIN_OBJECT_SPAN).tolist() or [0, 1, 2]
     still = [title for k, title in enumerate(titles) if k not in moving]
     across = min(len(moving), 3)
     rows = -(-len(moving) // across)
@@ -330,10 +302,6 @@ def overlay_objects(
             style.footnote(figure, text)
         style.legend(figure, lines, columns=columns)
     return Path(path)
-
-
-def _span(values: Array) -> float:
-    return float(np.ptp(values))
 
 
 def _fit_to_grasps(axes: Axes, results: Sequence[GraspResult], values: Sequence[Array]) -> None:
@@ -415,7 +383,8 @@ def _joint_panel(
     unit, factor = ("°", 180.0 / np.pi) if row.joint == "revolute" else (" mm", 1e3)
     low, high = (factor * limit for limit in row.limits)
     name = finger.joint_of(row)
-    target, command = None, actuator_of_joint(result, name)
+    target = None
+    command = next((one.name for one in result.scene.actuators if one.joint == name), None)
     if command is not None:
         target = factor * result.joint_target[:, column(result.actuator_names, command)]
     values = factor * result.joint_position[:, column(result.joint_names, name)]
@@ -536,11 +505,6 @@ def _mechanism_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
         yield panels[first : first + across]
 
 
-def actuator_of_joint(result: GraspResult, joint: str) -> str | None:
-    """Name of the actuator that sets the target of a joint; None where there is none."""
-    return next((d.name for d in result.scene.actuators if d.joint == joint), None)
-
-
 def body_rows(result: GraspResult) -> list[list[str]]:
     """Bodies with contact geometry, one list per finger, without the palm.
 
@@ -576,13 +540,7 @@ def rotation_deg(result: GraspResult, index: int = 0) -> Array:
 
 
 def mark_phases(axes: Axes, result: GraspResult, *, named: bool) -> None:
-    """Shade the closure and every second phase of a run.
-
-    Args:
-        axes: The panel; its x axis is the time.
-        result: The run.
-        named: Whether to write the phase names vertically at the top.
-    """
+    """Shade the closure and every second phase of a run; write their names where ``named``."""
     transform = axes.get_xaxis_transform()
     for phase, color in _shades(result):
         axes.axvspan(phase.start_s, phase.end_s, color=color, lw=0, zorder=-1)
@@ -591,6 +549,14 @@ def mark_phases(axes: Axes, result: GraspResult, *, named: bool) -> None:
                 phase.start_s, 0.985, f" {phase.name}", transform=transform, rotation="vertical",
                 ha="left", va="top", fontsize=6.5, color=style.MUTED,
             )  # fmt: skip
+
+
+def shade_phases(axes: Axes, result: GraspResult) -> None:
+    """Shade the phases of a run, or its hold test."""
+    if has_phases(result):
+        mark_phases(axes, result, named=False)
+    elif result.hold is not None:
+        axes.axvspan(result.hold.start_s, result.simulated_time, color=style.HOLD, lw=0)
 
 
 def _shades(result: GraspResult) -> list[tuple[PhaseSpan, str]]:
@@ -627,13 +593,6 @@ def draw_phase_bar(figure: Figure, result: GraspResult) -> None:
         if max_letters >= 2:
             middle = 0.5 * (phase.start_s + phase.end_s)
             axes.text(middle, 0.46, text, ha="center", va="center", fontsize=7, color=style.INK)
-
-
-def phase_key() -> Artist:
-    """Make the legend entry of the shaded background that marks the closure."""
-    from matplotlib.patches import Patch
-
-    return Patch(facecolor=CLOSING, edgecolor=style.RULE, lw=0.6, label="closing")
 
 
 def spans(times: Array, on: NDArray[np.bool_]) -> list[tuple[float, float]]:

@@ -74,7 +74,7 @@ def test_the_words_are_those_of_the_numbers(felt: sg.GraspResult) -> None:
     assert sensor_clause(felt).startswith(
         f"4 sensors with 370 channels; largest on {most} at the end, {sums[most]:.3g} N; wrist "
     )
-    assert [tuple(row)[1:] for row in sensor_rows(felt)] == [
+    assert [tuple(row.values())[1:] for row in sensor_rows(felt)] == [
         ("tactile", "F1 P3, 4 × 8", 32, "noise 0.02, delay 2 ms"),
         ("tactile", "F2 P3, 20 × 16", 320, "none"),
         ("force and torque", "before palm, tared", 6, "torques: noise 0.001"),
@@ -91,4 +91,4 @@ def test_contact_models_are_reported() -> None:
     assert grasp_tables.contact_text(soft).endswith(", µ 0.5, patch 4 mm (hertz)")
     result = sg.simulate(pinch(contact=sg.Contact(model="native")))
     assert "the contact model does not define a stiffness" in grasp_tables.stiffness_verdict(result)
-    assert {row.deviation for row in grasp_tables.pair_rows(result)} == {grasp_tables.EMPTY}
+    assert {row[2] for row in grasp_tables.pair_rows(result)} == {grasp_tables.EMPTY}
