@@ -39,10 +39,6 @@ class Rectified:
 
     image: Image
     metres_per_px: float
-    homography: Array
-    """Map from homogeneous pixels of the original to those of this image, (3, 3)."""
-    corners_px: Array
-    """Inner corners of the board in the original, row by row, (rows · columns, 2)."""
 
 
 def rectify(image: Image, board: Checkerboard) -> Rectified:
@@ -73,11 +69,10 @@ def rectify(image: Image, board: Checkerboard) -> Rectified:
             field="board",
         )
     shift = np.array([[1.0, 0.0, -low[0]], [0.0, 1.0, -low[1]], [0.0, 0.0, 1.0]])
-    transform = shift @ flat
     half = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0]])
     # OpenCV counts from the middle of the first pixel. Pixels beyond the image get the colour of
     # its border, so that a finger that reaches over a border still does.
-    between = np.linalg.inv(half) @ transform @ half
+    between = np.linalg.inv(half) @ (shift @ flat) @ half
     straight = cv2.warpPerspective(
         image,
         between,
@@ -85,7 +80,7 @@ def rectify(image: Image, board: Checkerboard) -> Rectified:
         flags=cv2.INTER_CUBIC,
         borderMode=cv2.BORDER_REPLICATE,
     )
-    return Rectified(np.asarray(straight), board.square / side, np.asarray(transform), corners)
+    return Rectified(np.asarray(straight), board.square / side)
 
 
 def _square_px(grid: Array) -> float:

@@ -105,7 +105,7 @@ def _border(finger: Bools) -> Array:
 def _refined(border: Array, darkness: npt.NDArray[np.float32], width: int) -> Array:
     """Move the border along its normals to where the darkness is halfway, (n, 2) [pixels]."""
     smooth = gaussian_filter1d(border, max(SMOOTHING * width, 1.0), axis=0, mode="wrap")
-    normals = _normals(smooth)
+    normals = outward_normals(smooth)
     reach = max(REACH * width, MIN_REACH)
     steps = np.linspace(-reach, reach, _STEPS)
     samples = smooth[:, None] + steps[:, None] * normals[:, None]
@@ -117,7 +117,7 @@ def _refined(border: Array, darkness: npt.NDArray[np.float32], width: int) -> Ar
     return resampled(smooth + shift[:, None] * normals, closed=True)
 
 
-def _normals(curve: Array) -> Array:
+def outward_normals(curve: Array) -> Array:
     """Return the outward unit normals of a clockwise closed curve, (n, 2)."""
     along = np.roll(curve, -1, axis=0) - np.roll(curve, 1, axis=0)
     outward = np.stack([along[:, 1], -along[:, 0]], axis=-1)

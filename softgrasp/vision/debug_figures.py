@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -288,18 +287,13 @@ def annotated_frame(track: TipTrack, index: int) -> Image:
     if not -count <= index < count:
         raise DescriptionError(f"expected a frame of {count}, found {index}", field="index")
     at = index % count
-    frames = islice(_tracked_frames(track), at, None)
-    frame = next(frames, None)
+    played = open_video(track.path, track.frame_rate).frames()
+    frame = next(islice(played, track.first_frame + at, None), None)
     if frame is None:
         raise DescriptionError(
             f"expected {track.first_frame + count} frames, found fewer", file=track.path
         )
     return _annotated(frame, track, at)
-
-
-def _tracked_frames(track: TipTrack) -> Iterator[Image]:
-    frames = open_video(track.path, track.frame_rate).frames()
-    return islice(frames, track.first_frame, None)
 
 
 def _annotated(frame: Image, track: TipTrack, index: int) -> Image:

@@ -200,11 +200,11 @@ def measure_photo(
     count = _joint_count(finger, joints, angles, scale, tip)
     file = Path(photo) if isinstance(photo, str | Path) else None
     try:
-        image, metres = _prepared(_image_of(photo, lens), scale, flip)
+        image, metres = _prepared(loaded_image(photo, lens), scale, flip)
         if markers is not None:
             read = _read_markers(image, markers, count, tip, tilt)
         else:
-            ground = None if empty is None else _prepared(_image_of(empty, lens), scale, flip)[0]
+            ground = None if empty is None else _prepared(loaded_image(empty, lens), scale, flip)[0]
             seen = _segmented(image, colour, ground)
             refuse_cut(seen.finger, flipped=flip)
             read = _read_valleys(image, seen, count, tip, tilt, below=notches == "bottom")
@@ -263,7 +263,8 @@ def _refuse_other_finger(points: Array, finger: SoftFinger) -> None:
         )
 
 
-def _image_of(photo: str | Path | npt.NDArray[Any], lens: PinholeCamera | None) -> Image:
+def loaded_image(photo: str | Path | npt.NDArray[Any], lens: PinholeCamera | None) -> Image:
+    """Return a photograph that can be measured, without the distortion of a lens."""
     image = checked_image(read_photo(photo) if isinstance(photo, str | Path) else photo)
     return image if lens is None else undistorted(image, lens)
 
@@ -436,14 +437,8 @@ def segment_angles(points: Array, tilt: float = 0.0) -> Array:
 
 def design_angles(finger: SoftFinger) -> Array:
     """Return the angles (Hadi et al. 2025, eq 3) of the straight, unloaded finger, (n,) [rad]."""
-    return np.diff(design_slopes(finger), prepend=0.0)
-
-
-def design_slopes(finger: SoftFinger) -> Array:
-    """Return the slopes of the unloaded segments up to the tip, positive to −z, (n,) [rad]."""
-    points = np.array([joint.position for joint in finger.joints] + [finger.tip])
-    steps = np.diff(points, axis=0)
-    return np.asarray(np.arctan2(-steps[:, 2], steps[:, 0]))
+    steps = np.diff(np.array([joint.position for joint in finger.joints] + [finger.tip]), axis=0)
+    return np.diff(np.arctan2(-steps[:, 2], steps[:, 0]), prepend=0.0)
 
 
 # Tip
@@ -485,11 +480,7 @@ def find_tip(outline: Array, last_joint: Array, heading: float) -> Array:
 
 
 def scale_of_joints(joints_px: Array, finger: SoftFinger) -> float:
-    """Compute the side of a pixel [m] from the distances of neighbouring joints.
-
-    Args:
-        joints_px: Joint points from the base, (n, 2) [pixels].
-        finger: Finger with the same joints.
+    """Compute the side of a pixel [m] from joint points from the base, (n, 2) [pixels].
 
     Raises:
         DescriptionError: There is only one joint.

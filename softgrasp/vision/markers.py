@@ -15,7 +15,6 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.image import Bools, Image, in_white_light, opencv
 from softgrasp.vision.segmentation import (
     BRUSH,
-    HUE_REACH_DEG,
     HUES,
     MIN_SATURATION,
     MIN_SOFTENING,
@@ -49,8 +48,7 @@ def colour_of(name: str) -> FingerColour:
             f"expected auto, a hue in degrees or {', '.join(names)}, found '{name}'",
             field="markers",
         ) from None
-    ends = ((hue - HUE_REACH_DEG) % 360.0, (hue + HUE_REACH_DEG) % 360.0)
-    return FingerColour(hue_deg=ends, saturation=(2.0 * MIN_SATURATION, 1.0))
+    return FingerColour.around(hue, 2.0 * MIN_SATURATION)
 
 
 def find_markers(image: Image, markers: Markers, count: int) -> tuple[Array, Segmentation]:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d, map_coordinates
 
 from softgrasp.mechanics.transforms import Array
+from softgrasp.vision.contour import outward_normals
 from softgrasp.vision.image import Bools, Image, opencv
 from softgrasp.vision.segmentation import Segmentation
 
@@ -142,9 +143,7 @@ def _edge(image: Image, outline: Array, link: float) -> tuple[float, float]:
     Each profile across the outline is projected on the difference of the colours at its ends.
     """
     smooth = gaussian_filter1d(outline, max(0.05 * link, 1.0), axis=0, mode="wrap")[::3]
-    along = np.roll(smooth, -1, axis=0) - np.roll(smooth, 1, axis=0)
-    normals = np.stack([along[:, 1], -along[:, 0]], axis=1)
-    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+    normals = outward_normals(smooth)
     height, width = image.shape[:2]
     inside = ((smooth > 0.02 * width) & (smooth < np.array([width, height]) - 0.02 * width)).all(1)
     reach = max(REACH * link, 3.0)

@@ -20,10 +20,9 @@ from softgrasp.description.sensor import PinholeCamera
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.vision.camera_calibration import undistorted
 from softgrasp.vision.checkerboard import Checkerboard, rectify
-from softgrasp.vision.image import Bools, Image, checked_image, opencv, read_photo
-from softgrasp.vision.joint_angles import PhotoMeasurement, Scale, Side, measure_photo
+from softgrasp.vision.image import Bools, Image, opencv
+from softgrasp.vision.joint_angles import PhotoMeasurement, Scale, Side, loaded_image, measure_photo
 from softgrasp.vision.markers import Markers, find_markers
 from softgrasp.vision.segmentation import FingerColour, segment, segment_difference
 
@@ -283,9 +282,7 @@ def _overview(file: Path, options: PhotoOptions, finger: SoftFinger) -> Bools | 
 
 
 def _prepared(file: Path, options: PhotoOptions) -> Image:
-    image = checked_image(read_photo(file))
-    if options.lens is not None:
-        image = undistorted(image, options.lens)
+    image = loaded_image(file, options.lens)
     return rectify(image, options.scale).image if isinstance(options.scale, Checkerboard) else image
 
 

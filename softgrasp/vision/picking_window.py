@@ -76,11 +76,7 @@ class PickingWindow:
     """Clicked points in an image: the reference line first, then the cuts from the base to the tip.
 
     Args:
-        figure: Empty figure.
-        image: RGB image, (height, width, 3).
-        pieces: Number of pieces of the finger.
-        edges: Whether each cut is picked at both edges of the finger.
-        measure: Computes the shown angles from picks.
+        figure: Empty figure; the next four are those of ``pick_in_window``.
         close: Called when the user finishes or cancels.
     """
 

@@ -80,6 +80,12 @@ class FingerColour(Description):
                 raise FieldError(f"expected (lowest, highest), found ({low:g}, {high:g})", field)
         return self
 
+    @classmethod
+    def around(cls, hue_deg: float, min_saturation: float) -> Self:
+        """Return the range around a hue [deg], of at least a saturation [–]."""
+        ends = ((hue_deg - HUE_REACH_DEG) % 360.0, (hue_deg + HUE_REACH_DEG) % 360.0)
+        return cls(hue_deg=ends, saturation=(min_saturation, 1.0))
+
     def mask(self, hsv: Hsv) -> Bools:
         """Return which HSV pixels (h, w, 3) have this colour, (h, w)."""
         hue, saturation, value = (hsv[..., channel] for channel in range(3))
@@ -221,7 +227,9 @@ def _filled(mask: Bools) -> Bools:
 def _without_colour(colour: FingerColour, coloured: Bools, hsv: Hsv) -> str:
     first, last = colour.hue_deg
     dominant = dominant_hue_deg(hsv)
-    instead = "has no colour" if dominant is None else f"has mostly hue {hue_name(dominant)}"
+    instead = "has no colour"
+    if dominant is not None:
+        instead = f"has mostly hue {dominant:.0f}° ({HUES[round(dominant / 36.0) % 10]})"
     few = f"them on {100 * coloured.mean():.2g} % of the image"
     received = few if coloured.any() else "no such pixel"
     return (
@@ -268,8 +276,7 @@ def dominant_colour(hsv: Hsv) -> FingerColour:
             f"{MIN_SATURATION:g} or more; for a grey, white or translucent finger add an image of "
             "the same scene without it (empty), or coloured dots on its joints (markers)",
         )
-    ends = ((hue - HUE_REACH_DEG) % 360.0, (hue + HUE_REACH_DEG) % 360.0)
-    wide = FingerColour(hue_deg=ends, saturation=(MIN_SATURATION, 1.0))
+    wide = FingerColour.around(hue, MIN_SATURATION)
     # a pixel on the outline has half of the finger's saturation
     half = 0.5 * float(np.median(hsv[..., 1][wide.mask(hsv)]))
     return wide.replace(saturation=(max(half, MIN_SATURATION), 1.0))
@@ -285,8 +292,3 @@ def dominant_hue_deg(hsv: Hsv) -> float | None:
     counts, _ = np.histogram(hue[coloured] % 360.0, bins=360, range=(0.0, 360.0), weights=chroma)
     smooth = gaussian_filter1d(counts, HUE_SMOOTHING_DEG, mode="wrap")
     return float(np.argmax(smooth)) + 0.5
-
-
-def hue_name(hue_deg: float) -> str:
-    """Format a hue such as ``210° (azure)``."""
-    return f"{hue_deg:.0f}° ({HUES[round(hue_deg / 36.0) % 10]})"

@@ -244,22 +244,13 @@ def _add_clamp(spec: mujoco.MjSpec, finger: SoftFinger, half_width: float) -> No
     end, view = start + 0.25 * (first[0] - start), finger_view(finger)
     reach = end - view.left + (view.right - view.left)
     low, high = first[2] - 0.8 * (top_level(finger) - first[2]), 1.15 * top_level(finger)
-    _add_box(
-        spec,
-        (end - 0.5 * reach, 0.0, 0.5 * (low + high)),
-        (0.5 * reach, 1.2 * half_width, 0.5 * (high - low)),
-        CLAMP_RGBA,
-    )
-
-
-def _add_box(
-    spec: mujoco.MjSpec,
-    position: tuple[float, float, float],
-    half: tuple[float, float, float],
-    rgba: Rgba,
-) -> None:
     spec.worldbody.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_BOX, pos=position, size=half, rgba=rgba, contype=0, conaffinity=0
+        type=mujoco.mjtGeom.mjGEOM_BOX,
+        pos=(end - 0.5 * reach, 0.0, 0.5 * (low + high)),
+        size=(0.5 * reach, 1.2 * half_width, 0.5 * (high - low)),
+        rgba=CLAMP_RGBA,
+        contype=0,
+        conaffinity=0,
     )
 
 

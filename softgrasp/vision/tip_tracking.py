@@ -14,7 +14,7 @@ and contrast, so flickering light does no harm.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -137,7 +137,9 @@ def track_tip(
     _refuse(path, pixel_size, finger_length, tip_side, first_frame, last_frame)
     video = open_video(path, frame_rate)
     flip = tip_side == "left"
-    frames = _upright(islice(video.frames(), first_frame, _after(last_frame)), flip)
+    end = None if last_frame is None else last_frame + 1
+    played = islice(video.frames(), first_frame, end)
+    frames = (mirrored(frame) if flip else frame for frame in played)
     first = next(frames, None)
     if first is None:
         raise DescriptionError(
@@ -191,14 +193,6 @@ def _refuse(
             f"expected frames 0 ≤ first < last, found {first_frame} and {last_frame}",
             field="first_frame",
         )
-
-
-def _upright(frames: Iterable[Image], flip: bool) -> Iterator[Image]:
-    return (mirrored(frame) if flip else frame for frame in frames)
-
-
-def _after(last_frame: int | None) -> int | None:
-    return None if last_frame is None else last_frame + 1
 
 
 def _started(
