@@ -191,10 +191,6 @@ def toward_scene(direction: Array, camera: Camera) -> Array:
 
     Only multiples of 90 degrees are used: MuJoCo's OpenGL shadow map produces speckles on the floor
     if the light is tilted along neither x nor y.
-
-    Args:
-        direction: Direction of the light, shape (3,).
-        camera: The camera.
     """
     target_azimuth = np.radians(camera.azimuth_deg - SHOULDER_DEG)
     x, y, z = direction
@@ -277,12 +273,7 @@ def geom_colors(model: mujoco.MjModel) -> npt.NDArray[np.float32]:
 def skin_colors(
     model: mujoco.MjModel, colors: Mapping[int, tuple[float, float, float, float]]
 ) -> npt.NDArray[np.float32]:
-    """Colour of every skin, shape (nskin, 4).
-
-    Args:
-        model: The model.
-        colors: Colours of geoms by id; the colour of a geom under a skin applies to the whole skin.
-    """
+    """Colour of every skin, shape (nskin, 4), by colours of geoms under it."""
     skin_rgba = model.skin_rgba.copy()
     for geom, rgba in colors.items():
         if model.geom_group[geom] == SKINNED_GROUP:

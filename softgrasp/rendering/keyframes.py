@@ -49,19 +49,8 @@ LOADED = (
     Outcome.HELD, Outcome.SUPPORTED, Outcome.SHIFTED, Outcome.SLIPPING, Outcome.DROPPED
 )  # fmt: skip
 """Outcomes that the load of the hold test decides."""
-_ENDINGS = {
-    Outcome.HELD: "end: held",
-    Outcome.SUPPORTED: "end: supported",
-    Outcome.CLOSED: "end: closed",
-    Outcome.SHIFTED: "end: shifted in the hand",
-    Outcome.SLIPPING: "end: slipping",
-    Outcome.DROPPED: "end: dropped",
-    Outcome.EJECTED: "end: ejected",
-    Outcome.MISSED: "end: missed",
-    Outcome.NOT_CLOSED: "end: not closed",
-    Outcome.TIMED_OUT: "end: still closing",
-    Outcome.UNSTABLE: "end: unstable",
-}
+_ENDINGS = {Outcome.SHIFTED: "shifted in the hand", Outcome.TIMED_OUT: "still closing"}
+"""Captions of outcomes, where they are not their names."""
 
 ARROW_RATIO, MAX_ARROW_RATIO = 0.13, 0.17
 """Length of the arrow of a large force, and maximum length, over the image height."""
@@ -291,13 +280,14 @@ def key_frames(result: GraspResult) -> tuple[Instant, ...]:
     picks = [
         (first.time_s, f"first contact: {_bodies(result, first)}"),
         _middle(result, first.time_s, last.time_s),
-        (last.time_s, f"{_last_kind(last)}: {_bodies(result, last)}"),
+        (last.time_s, f"last {last.kind}: {_bodies(result, last)}"),
     ]
     return tuple(ends[:1] + sorted(picks, key=lambda pick: pick[0]) + ends[1:])
 
 
 def _ending(result: GraspResult) -> str:
-    ending = _ENDINGS[result.outcome]
+    name = result.outcome.name.lower().replace("_", " ")
+    ending = f"end: {_ENDINGS.get(result.outcome, name)}"
     if result.outcome not in LOADED or result.hold is None or result.hold.weight_N == 0.0:
         return ending
     return f"{ending} at {result.hold.weight_N:.2g} N of weight"
@@ -306,11 +296,8 @@ def _ending(result: GraspResult) -> str:
 def _bodies(result: GraspResult, event: ContactEvent) -> str:
     """Name bodies with the same event at the same sample: ``F1 P3 + 3 more``."""
     same = [e for e in result.events if (e.time_s, e.kind) == (event.time_s, event.kind)]
-    return _listed([body_label(e) for e in same])
-
-
-def _listed(labels: Sequence[str]) -> str:
-    return labels[0] if len(labels) == 1 else f"{labels[0]} + {len(labels) - 1} more"
+    first = body_label(same[0])
+    return first if len(same) == 1 else f"{first} + {len(same) - 1} more"
 
 
 def _middle(result: GraspResult, first: float, last: float) -> Instant:
@@ -325,10 +312,6 @@ def _middle(result: GraspResult, first: float, last: float) -> Instant:
     event = min(inner, key=lambda candidate: abs(candidate.time_s - median))
     kind = "contact lost" if event.kind == "lost" else event.kind
     return (event.time_s, f"{kind}: {_bodies(result, event)}")
-
-
-def _last_kind(event: ContactEvent) -> str:
-    return "last established" if event.kind == "established" else f"last {event.kind}"
 
 
 def phase_key_frames(result: GraspResult) -> list[tuple[float, str]]:
@@ -374,12 +357,7 @@ def shown_phases(result: GraspResult) -> list[PhaseSpan]:
 
 
 def video_parts(result: GraspResult, slowdown: float) -> list[VideoPart]:
-    """Video parts of the phases of a run.
-
-    Args:
-        result: The run.
-        slowdown: Video time over simulated time during the closure.
-    """
+    """Video parts of the phases of a run; ``slowdown`` is video time over time in the closure."""
     closing = result.closing
     return [
         VideoPart(

@@ -36,6 +36,7 @@ from softgrasp.rendering.rays import (
     Bools,
     Caster,
     Floats,
+    Hits,
     between,
     corners,
     cover,
@@ -74,19 +75,13 @@ _ROUND = [int(getattr(mujoco.mjtGeom, f"mjGEOM_{k}")) for k in ("SPHERE", "CAPSU
 
 
 @dataclass(frozen=True)
-class Samples:
-    """Visible surface points of bodies, found by rays.
+class Samples(Hits):
+    """Visible surface points of bodies; geoms are followed by skins in their numbers.
 
     Args:
-        geom: Geom ids, shape (n,); skins are numbered after all geoms.
-        depth: Depths [m], shape (n,).
-        normal: Outward unit normals, shape (n, 3).
         ray: World ray vectors with unit depth, shape (n, 3).
     """
 
-    geom: Ids
-    depth: Floats
-    normal: Floats
     ray: Floats
 
 
@@ -150,12 +145,7 @@ class RayRenderer(Renderer):
 
 
 class Frame:
-    """One image, drawn in two passes.
-
-    Args:
-        scene: Bodies, camera and light.
-        ground: Background with sky and planes.
-    """
+    """One image of bodies, camera and light before a background, drawn in two passes."""
 
     def __init__(self, scene: RaycastScene, ground: Ground) -> None:
         self._scene, self._ground = scene, ground
@@ -210,7 +200,7 @@ class Frame:
         facing = np.flatnonzero(seen.normal @ scene.light.toward > 0.0)
         below = np.flatnonzero(shadowed & ~self._body)
         tested = np.concatenate([pixel[facing], below])
-        depth = np.concatenate([seen.depth[facing], ground.coarse_depth[below]])
+        depth = np.concatenate([seen.distance[facing], ground.coarse_depth[below]])
         points = scene.eye + depth[:, None] * ground.coarse_rays.take(tested, axis=0)
         on_skin = np.concatenate([scene.on_skin(seen)[facing], np.zeros(len(below), dtype=bool)])
         return visibility(scene.caster, scene.light, self._surface, tested, points, on_skin)
@@ -354,7 +344,7 @@ class RaycastScene:
             chosen = seen.geom == geom
             if chosen.any():
                 origin, frame = self.frames[0][geom], self.frames[1][geom]
-                points = self.eye + seen.depth[chosen, None] * seen.ray[chosen]
+                points = self.eye + seen.distance[chosen, None] * seen.ray[chosen]
                 smooth = mesh.at((points - origin) @ frame, seen.normal[chosen] @ frame)
                 seen.normal[chosen] = smooth @ frame.T
         return solid, seen

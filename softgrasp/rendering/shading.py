@@ -449,17 +449,13 @@ def _quadrants(model: mujoco.MjModel, texture: int) -> tuple[Colors, Colors]:
     depth, first = int(model.tex_nchannel[texture]), int(model.tex_adr[texture])
     pixels = model.tex_data[first : first + height * width * depth]
     image = pixels.reshape(height, width, depth)[..., :3].astype(np.float32) / 255.0
-    top, bottom = image[: height // 2], image[height // 2 :]
-    quarters = [half[:, part] for half in (top, bottom) for part in _halves(width)]
+    halves = [np.split(half, [width // 2], axis=1) for half in np.split(image, [height // 2])]
+    quarters = [*halves[0], *halves[1]]
     colors = [np.asarray(quarter.reshape(-1, 3).mean(axis=0)) for quarter in quarters]
     if np.allclose(colors[:2], colors[:1:-1], atol=0.02):
         return colors[0], colors[1]
     mean = np.asarray(np.mean(colors, axis=0), dtype=np.float32)
     return mean, mean
-
-
-def _halves(width: int) -> tuple[slice, slice]:
-    return slice(0, width // 2), slice(width // 2, width)
 
 
 def _checker(squares: Floats) -> Colors:

@@ -264,11 +264,7 @@ def framing(
 ) -> Camera:
     """Choose one camera for all runs, from the state at the end of the first one.
 
-    Args:
-        playbacks: The runs.
-        size: Width and height of the images [px].
-        only_ends: Whether to frame only the final states.
-        rows: As for ``best_camera``.
+    It is for images of a size [px]; ``only_ends`` frames the final states only.
     """
     ends = [float(playback.result.time[-1]) for playback in playbacks]
     begins = ends if only_ends else [None] * len(ends)
@@ -285,10 +281,7 @@ def framing(
 def pace(result: GraspResult, fps: int, seconds: float | None = None) -> PlaybackSchedule:
     """Schedule the frames of a video: simulated time of each.
 
-    Args:
-        result: The run.
-        fps: Frames per second.
-        seconds: Duration of the video [s]; automatic if None.
+    ``seconds`` is the duration of the video [s], by default automatic.
 
     Raises:
         DescriptionError: ``fps`` is below 1, or ``seconds`` is not positive.

@@ -23,12 +23,7 @@ FRAMES, SLOWER = 25.0, 0.5
 
 
 def show_hand(posed: PosedHand, scene: GraspScene | None) -> None:
-    """Simulate a hand in the MuJoCo viewer, with sliders for the servo targets, until it is closed.
-
-    Args:
-        posed: The hand.
-        scene: The scene of its model; None for a hand without a scene.
-    """
+    """Simulate a hand in the MuJoCo viewer, with sliders for the servo targets, until closed."""
     model, data = posed.model, posed.data
     steps = max(round(1.0 / (FRAMES * model.opt.timestep)), 1)
     _play(model, data, hand_camera(posed, scene), lambda: mujoco.mj_step(model, data, steps))

@@ -156,11 +156,7 @@ def set_camera(page: Page, camera: Camera) -> None:
 
 
 def serve(step: Callable[[float], None]) -> None:
-    """Call a function periodically until interrupted.
-
-    Args:
-        step: Called with the real time since the last call [s].
-    """
+    """Call a function with the real time since the last call [s] until interrupted."""
     before = clock.monotonic()
     while True:
         clock.sleep(1.0 / FRAMES)
@@ -172,14 +168,7 @@ def serve(step: Callable[[float], None]) -> None:
 def recorded(
     page: Page, frames: Iterator[None], announcement: Announcement, step: float = 1.0 / FRAMES
 ) -> str:
-    """Record a moving scene as HTML that needs no server.
-
-    Args:
-        page: The page.
-        frames: Iterator that changes the scene to its next frame.
-        announcement: Title and text over the scene.
-        step: Player time between frames [s].
-    """
+    """Record the frames of a moving scene as HTML that needs no server, a step [s] apart."""
     next(frames)
     record = page.server.get_scene_serializer()
     record.insert_sleep(step)
@@ -189,12 +178,7 @@ def recorded(
 
 
 def titled(document: str, announcement: Announcement) -> str:
-    """Add a title and a text box to an HTML page of the viser player.
-
-    Args:
-        document: The page as HTML.
-        announcement: Title and text.
-    """
+    """Add a title and a text box to an HTML page of the viser player."""
     title, sentence = html.escape(announcement.title), html.escape(announcement.sentence)
     words = (
         f'<div style="{STYLE}"><b>{title}</b><br>{sentence}<br>'

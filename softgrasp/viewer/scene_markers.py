@@ -44,7 +44,7 @@ from softgrasp.rendering.shading import Skin, skins_of
 if TYPE_CHECKING:
     import viser
 
-CONTACTS, FORCES = "/marks/contacts", "/marks/forces"
+ROOT, CONTACTS, FORCES = "/model", "/marks/contacts", "/marks/forces"
 """Names of scene nodes."""
 SIDES = 24
 """Sides of a cone."""
@@ -262,12 +262,7 @@ def hand_bodies(posed: PosedHand) -> list[int]:
 
 
 def hand_camera(posed: PosedHand, scene: GraspScene | None) -> Camera:
-    """Choose a camera that shows a closing hand; the hand is open afterwards.
-
-    Args:
-        posed: The hand.
-        scene: The scene of its model; None for a hand without a scene.
-    """
+    """Choose a camera that shows a closing hand; the hand is open afterwards."""
     body_names = [] if scene is None else names.object_bodies(scene)
     objects = [posed.model.body(one).id for one in body_names]
     points = seen_points(posed)
@@ -275,19 +270,13 @@ def hand_camera(posed: PosedHand, scene: GraspScene | None) -> Camera:
 
 
 class DrawnModel:
-    """A MuJoCo model in the scene of a browser page; geometry is sent once, then only poses.
+    """A MuJoCo model in the scene of a browser page; geometry is sent once, then only poses."""
 
-    Args:
-        scene: The scene of the page.
-        model: The model.
-        root: Name of its scene node.
-    """
-
-    def __init__(self, scene: viser.SceneApi, model: mujoco.MjModel, root: str = "/model") -> None:
-        self.model, self._scene, self._root = drawing_copy(model), scene, root
+    def __init__(self, scene: viser.SceneApi, model: mujoco.MjModel) -> None:
+        self.model, self._scene = drawing_copy(model), scene
         self._colors = geom_colors(model)
         self._bodies = {
-            body: scene.add_frame(f"{root}/{body}", show_axes=False)
+            body: scene.add_frame(f"{ROOT}/{body}", show_axes=False)
             for body in sorted(set(model.geom_bodyid[self._drawn()].tolist()))
         }
         self._geoms = {geom: self._add_geom(geom) for geom in self._drawn()}
@@ -340,7 +329,7 @@ class DrawnModel:
         vertices, faces = triangles_of(self.model, geom)
         rgba = tuple(self._colors[geom]) if self._is_shown(geom) else CLEAR
         return self._scene.add_mesh_simple(
-            f"{self._root}/{self.model.geom_bodyid[geom]}/{geom}",
+            f"{ROOT}/{self.model.geom_bodyid[geom]}/{geom}",
             vertices,
             faces,
             color=_bytes(rgba),
@@ -353,7 +342,7 @@ class DrawnModel:
 
     def _add_skin(self, number: int, skin: Skin) -> tuple[Skin, viser.MeshSkinnedHandle]:
         handle = self._scene.add_mesh_skinned(
-            f"{self._root}/skin{number}",
+            f"{ROOT}/skin{number}",
             skin.vertices,
             skin.faces,
             bone_wxyzs=np.tile([1.0, 0.0, 0.0, 0.0], (len(skin.bodies), 1)),
@@ -371,7 +360,7 @@ class DrawnModel:
         faces = model.flex_shell[first : first + size * count].reshape(count, size)
         nodes = self._nodes(number)
         return self._scene.add_mesh_simple(
-            f"{self._root}/flex{number}",
+            f"{ROOT}/flex{number}",
             np.zeros((nodes.stop - nodes.start, 3)),
             faces,
             color=_bytes(tuple(model.flex_rgba[number])),
@@ -415,13 +404,7 @@ def triangles_of(model: mujoco.MjModel, geom: int) -> ShapeTriangles:
 
 
 class HandMarks:
-    """Joint frames, joint limits and grasp centres of a hand.
-
-    Args:
-        scene: The scene of the page.
-        posed: The hand.
-        size: Size of the hand, which scales the marks [m].
-    """
+    """Joint frames, joint limits and grasp centres of a hand, scaled by its size [m]."""
 
     def __init__(self, scene: viser.SceneApi, posed: PosedHand, size: float) -> None:
         self._scene, self._posed, self._size = scene, posed, size
@@ -552,13 +535,7 @@ def fans(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
 
 
 class GraspMarks:
-    """Contact points, forces and friction cones of a result.
-
-    Args:
-        scene: The scene of the page.
-        playback: The result.
-        camera: The camera, which determines the size of the marks.
-    """
+    """Contact points, forces and friction cones of a result, sized for a camera."""
 
     def __init__(self, scene: viser.SceneApi, playback: Playback, camera: Camera) -> None:
         self._scene, self._playback, self._camera = scene, playback, camera

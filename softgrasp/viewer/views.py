@@ -63,12 +63,6 @@ class Workbench:
 
     Errors are shown as messages on the page.
 
-    Args:
-        page: The page.
-        choices: The initial settings.
-        make_scene: Makes the scene of a grasp.
-        words: Makes the summary of a result.
-
     Raises:
         SoftgraspError: The initial settings are invalid.
     """
@@ -256,13 +250,7 @@ def aim(page: Page, camera: Camera) -> None:
 
 
 class HandView:
-    """View of a hand with actuator sliders, joint frames, limits and grasp centres.
-
-    Args:
-        page: The page.
-        posed: The hand.
-        scene: The scene of its model; None for a hand without a scene.
-    """
+    """View of a hand with actuator sliders, joint frames, limits and grasp centres."""
 
     def __init__(self, page: Page, posed: PosedHand, scene: GraspScene | None = None) -> None:
         self._page, self.posed, self.hand = page, posed, posed.hand
@@ -353,13 +341,7 @@ class HandView:
 
 
 class ResultView:
-    """View of a result with timeline, contacts, forces and curves.
-
-    Args:
-        page: The page.
-        result: The result.
-        words: Summary of the result in paragraphs.
-    """
+    """View of a result with timeline, contacts, forces and curves, and its summary in words."""
 
     def __init__(self, page: Page, result: GraspResult, words: str) -> None:
         self._page, self._result = page, result
@@ -409,11 +391,7 @@ class ResultView:
         serve(self.step)
 
     def save(self, path: Path, frames: int = MAX_FRAMES) -> Path:
-        """Write the animated scene as a self-contained HTML file.
-
-        Args:
-            path: The ``.html`` to write.
-            frames: Number of frames.
+        """Write the animated scene as a self-contained HTML file with a number of frames.
 
         Raises:
             ResultError: The file cannot be written.

@@ -59,10 +59,7 @@ def plain(text: str) -> str:
 class ActuatorSliders:
     """One slider per actuator, grouped by finger.
 
-    Args:
-        gui: The panel.
-        hand: The hand.
-        moved: Called with the targets of all actuators [rad, m, Pa, …] when the user moves one.
+    ``moved`` is called with the targets of all actuators [rad, m, Pa, …] when the user moves one.
     """
 
     def __init__(self, gui: viser.GuiApi, hand: Hand, moved: Callable[[list[float]], None]) -> None:
@@ -150,20 +147,9 @@ class TimeChart:
         values = values[np.isfinite(values)]
         self._low, self._high = float(values.min()), float(values.max())
         self._high += MARGIN * (self._high - self._low) or 1.0
-        names = [*curves]
-        self._handle = gui.add_uplot(
-            self._data(float(self._time[0])),
-            series=(
-                uplot.Series(label="t / s"),
-                *map(_line, names, cycle(COLORS)),
-                _line("now", TIME_LINE_COLOR),
-            ),
-            scales={"x": uplot.Scale(time=False), "y": uplot.Scale(range=(self._low, self._high))},
-            axes=(uplot.Axis(), uplot.Axis(size=LABEL_WIDTH)),
-            title=title,
-            height=HEIGHT,
-            padding=PADDING,
-        )
+        lines = [*map(_line, curves, cycle(COLORS)), _line("now", TIME_LINE_COLOR)]
+        scales = {"y": uplot.Scale(range=(self._low, self._high))}
+        self._handle = _add_chart(gui, title, self._data(float(self._time[0])), lines, scales)
 
     def move(self, time: float) -> None:
         """Move the line to a time [s]."""
@@ -180,6 +166,22 @@ class TimeChart:
         line = np.full(len(self._time) + 3, hidden)
         line[at : at + 3] = self._low, self._high, self._low
         return (np.insert(self._time, at, 3 * [time]), *curves, line)
+
+
+def _add_chart(
+    gui: viser.GuiApi, title: str, data: tuple[Array, ...], lines: Sequence[uplot.Series],
+    scales: dict[str, uplot.Scale],
+) -> viser.GuiUplotHandle:  # fmt: skip
+    """Add a chart over time."""
+    return gui.add_uplot(
+        data,
+        series=(uplot.Series(label="t / s"), *lines),
+        scales={"x": uplot.Scale(time=False), **scales},
+        axes=(uplot.Axis(), uplot.Axis(size=LABEL_WIDTH)),
+        title=title,
+        height=HEIGHT,
+        padding=PADDING,
+    )
 
 
 def _thinned(rows: int) -> Array:
@@ -204,15 +206,8 @@ class RunningChart:
     def __init__(self, gui: viser.GuiApi, title: str, names: Sequence[str], seconds: float) -> None:
         self._seconds = seconds
         self._rows: deque[tuple[float, ...]] = deque([(0.0, *[0.0] * len(names))])
-        self._handle = gui.add_uplot(
-            self._data(),
-            series=(uplot.Series(label="t / s"), *map(_line, names, cycle(COLORS))),
-            scales={"x": uplot.Scale(time=False)},
-            axes=(uplot.Axis(), uplot.Axis(size=LABEL_WIDTH)),
-            title=title,
-            height=HEIGHT,
-            padding=PADDING,
-        )
+        lines = [*map(_line, names, cycle(COLORS))]
+        self._handle = _add_chart(gui, title, self._data(), lines, {})
         self._rows.clear()
 
     def add(self, time: float, values: Sequence[float]) -> None:
@@ -237,10 +232,7 @@ class GraspForm:
 
     Args:
         gui: The panel.
-        choices: Initial settings.
-        hands: Names of hands.
-        objects: Names of objects.
-        closures: Names of closures.
+        choices: Initial settings; hands, objects and closures are names to choose from.
         changed: Called with the choices when another hand or object is selected.
         started: Called with the choices when the grasp is started.
         refused: Called with an error message for an invalid field.
