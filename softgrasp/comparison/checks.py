@@ -59,12 +59,7 @@ MIN_ANGLE = math.radians(2.0)
 
 
 def grasp_findings(runs: GraspRuns, tolerances: Tolerances) -> list[Finding]:
-    """Compare a grasp in all quantities.
-
-    Args:
-        runs: Runs in all engines; the first one is the reference.
-        tolerances: Largest differences that pass.
-    """
+    """Compare a grasp in all quantities; the first engine is the reference."""
     findings = [status(runs)]
     if runs.diverged:
         return findings
@@ -84,7 +79,7 @@ def grasp_findings(runs: GraspRuns, tolerances: Tolerances) -> list[Finding]:
 
 def status(runs: GraspRuns) -> Finding:
     """Compare the final status; a diverged run does not pass, even if all runs diverged."""
-    endings = {name: _ending(result) for name, result in runs.closing.items()}
+    endings = {name: result.outcome.name for name, result in runs.closing.items()}
     first, *others = endings
     differ = [name for name in others if endings[name] != endings[first]]
     diverged = runs.diverged
@@ -133,7 +128,10 @@ def joint_angles(runs: GraspRuns, tolerances: Tolerances) -> Finding:
 def displacement(runs: GraspRuns, tolerance: float) -> Finding:
     """Compare the displacement of the object until rest."""
     first, *others = runs.resting
-    moved = {name: _displacement(result) for name, result in runs.resting.items()}
+    moved = {
+        name: result.object_position[-1] - result.object_position[0]
+        for name, result in runs.resting.items()
+    }
     apart = {name: 1e3 * float(np.linalg.norm(moved[name] - moved[first])) for name in others}
     worst, largest = farthest(apart)
     return Finding(
@@ -149,18 +147,10 @@ def displacement(runs: GraspRuns, tolerance: float) -> Finding:
     )
 
 
-def _ending(result: GraspResult) -> str:
-    return result.outcome.name
-
-
 def _shared_bodies(runs: GraspRuns) -> list[str]:
     """Return the bodies that are in contact at rest in all engines."""
     sets = [set(bodies_in_contact(result)) for result in runs.resting.values()]
     return sorted(set.intersection(*sets))
-
-
-def _displacement(result: GraspResult) -> Array:
-    return np.asarray(result.object_position[-1] - result.object_position[0])
 
 
 def normal_force(runs: GraspRuns, bodies: list[str], percent: float) -> Finding:
@@ -209,13 +199,7 @@ def farthest_force(
     bodies: list[str],
     times: Mapping[str, float] | None = None,
 ) -> tuple[str, str, float]:
-    """Return engine and body with the largest difference of force from the first engine [%].
-
-    Args:
-        results: Results by backend.
-        bodies: One or more bodies.
-        times: Time of the forces by backend [s]; by default the end.
-    """
+    """Return engine and body whose force differs most [%] at times [s], else at the end."""
     apart: dict[tuple[str, str], float] = {}
     for body in bodies:
         forces = {
@@ -274,7 +258,10 @@ def agreement(runs: GraspRuns, percent: float) -> list[Finding]:
             name="agreement",
             quantity="Held or dropped",
             unit="",
-            values={name: _ticks(held) for name, held in runs.held.items()},
+            values={
+                name: ", ".join("held" if one else "dropped" for one in held)
+                for name, held in runs.held.items()
+            },
             difference=math.nan if lost else float(len(wrong)),
             difference_unit="loads",
             tolerance=0.0,
@@ -390,20 +377,11 @@ def mean_force(runs: GraspRuns, backend: str, timestep: float, bodies: list[str]
     return float(np.mean([force_at(result, body) for body in bodies]))
 
 
-def _ticks(held: tuple[bool, ...]) -> str:
-    return ", ".join("held" if one else "dropped" for one in held)
-
-
 # Releases
 
 
 def release_findings(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]:
-    """Compare a finger release in all quantities.
-
-    Args:
-        runs: Runs in all engines; the first one is the reference.
-        tolerances: Largest differences that pass.
-    """
+    """Compare a finger release in all quantities; the first engine is the reference."""
     findings = [
         static_pose(runs, tolerances.static_deg),
         trajectory(runs, tolerances.trajectory_deg),
@@ -562,14 +540,9 @@ def touch_times(runs: GraspRuns, samples: float) -> list[Finding]:
 
 
 def first_touch(times: Times, period: float, samples: float) -> Finding:
-    """Compare first touches of bodies that touch in all engines.
+    """Compare first touches, by a control period [s], of bodies that touch in all engines.
 
     Bodies that touch in some engines only, such as with a grazing contact, are in the note.
-
-    Args:
-        times: Times of first touches.
-        period: Control period [s].
-        samples: Tolerance in control samples.
     """
     shared = [body for body in _bodies(times) if not _partly(times, body)]
     compared = shared or _bodies(times)
@@ -580,14 +553,7 @@ def first_touch(times: Times, period: float, samples: float) -> Finding:
 
 
 def established(times: Times, period: float, samples: float, nothing: str) -> Finding:
-    """Compare established contacts; one that is missing in an engine does not pass.
-
-    Args:
-        times: Times of first established contacts.
-        period: Control period [s].
-        samples: Tolerance in control samples.
-        nothing: Note where there are none.
-    """
+    """Compare established contacts, by a control period [s]; each must be in every engine."""
     bodies = _bodies(times)
     note = "an established contact stops the joints of a body" if bodies else nothing
     gaps = _gaps(times, bodies, period)
@@ -736,12 +702,7 @@ class NormalForceAmbiguity(NamedTuple):
 
 
 def ambiguous_contacts(result: GraspResult, bodies: list[str]) -> list[NormalForceAmbiguity]:
-    """Find bodies whose normal forces at the end do not follow from joint moments alone.
-
-    Args:
-        result: Result of a run at rest.
-        bodies: Bodies to check.
-    """
+    """Find bodies of a run at rest whose normal forces do not follow from joint moments alone."""
     model = compile_model(result.scene)
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from softgrasp.comparison.checks import grasp_findings, release_findings
 from softgrasp.comparison.criteria import BACKENDS, Finding, Tolerances
@@ -56,61 +56,31 @@ def crosscheck(
         SimulationError: An engine has failed.
     """
     begin = time.perf_counter()
-    names, limits, update = (
-        check_backends(backends),
-        tolerances or Tolerances(),
-        progress or _no_progress,
-    )
+    names, limits = check_backends(backends), tolerances or Tolerances()
+    update = progress or _no_progress
     require_engines(names, subject)
+    runs: GraspRuns | ReleaseRuns
     if isinstance(subject, FingerRelease):
-        result = _of_release(subject, names, limits, quick, update)
+        runs = run_releases(subject, names, quick=quick, update=update)
+        engines, findings, messages = release_engines(runs), release_findings(runs, limits), []
     else:
-        result = _of_grasp(subject, names, limits, quick, update)
-    return replace(result, wall_time=time.perf_counter() - begin)
-
-
-def _of_release(
-    release: FingerRelease,
-    names: tuple[str, ...],
-    limits: Tolerances,
-    quick: bool,
-    update: ProgressCallback,
-) -> CrosscheckResult:
-    runs = run_releases(release, names, quick=quick, update=update)
+        runs = run_grasps(subject, names, quick=quick, update=update)
+        engines, findings = grasp_engines(runs), grasp_findings(runs, limits)
+        messages = [
+            text if text.startswith(f"{name}: ") else f"{name}: {text}"
+            for name, run in runs.closing.items()
+            for text in run.warnings
+        ]
     return CrosscheckResult(
-        subject=release,
+        subject=subject,
         backends=names,
-        engines=release_engines(runs),
+        engines=engines,
         tolerances=limits,
-        findings=tuple(release_findings(runs, limits)),
-        runs=runs,
-        warnings=runs.notes,
-        quick=quick,
-    )
-
-
-def _of_grasp(
-    scene: GraspScene,
-    names: tuple[str, ...],
-    limits: Tolerances,
-    quick: bool,
-    update: ProgressCallback,
-) -> CrosscheckResult:
-    runs = run_grasps(scene, names, quick=quick, update=update)
-    messages = [
-        text if text.startswith(f"{name}: ") else f"{name}: {text}"
-        for name, run in runs.closing.items()
-        for text in run.warnings
-    ]
-    return CrosscheckResult(
-        subject=scene,
-        backends=names,
-        engines=grasp_engines(runs),
-        tolerances=limits,
-        findings=tuple(grasp_findings(runs, limits)),
+        findings=tuple(findings),
         runs=runs,
         warnings=(*runs.notes, *dict.fromkeys(messages)),
         quick=quick,
+        wall_time=time.perf_counter() - begin,
     )
 
 
@@ -293,15 +263,7 @@ def command_line(
     tolerances: Iterable[str] = (),
     quick: bool = False,
 ) -> str:
-    """Write the command line of a comparison, without options of output files.
-
-    Args:
-        source: Name or file of the scene, as specified.
-        backends: Names of the engines.
-        timestep: Time step of the physics [s], where specified.
-        tolerances: NAME=VALUE, as specified.
-        quick: Whether other time steps and critical loads were skipped.
-    """
+    """Write the command line of a comparison, also for another time step [s]."""
     words = ["softgrasp", "crosscheck", source, "--backends", ",".join(backends)]
     if timestep is not None:
         words += ["--timestep", f"{timestep!r}"]
@@ -316,14 +278,7 @@ def python_call(
     tolerances: Tolerances,
     quick: bool,
 ) -> str:
-    """Write the Python call of a comparison.
-
-    Args:
-        subject: Scene or release.
-        backends: Names of the engines.
-        tolerances: Largest differences that pass.
-        quick: Whether other time steps and critical loads were skipped.
-    """
+    """Write the Python call of a comparison."""
     words = ["release" if isinstance(subject, FingerRelease) else "scene", f"{backends!r}"]
     changed = tolerances.model_dump(exclude_defaults=True)
     if changed:

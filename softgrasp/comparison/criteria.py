@@ -98,11 +98,7 @@ def measured(value: float, unit: str) -> str:
 
 
 def farthest(differences: Mapping[T, float]) -> tuple[T, float]:
-    """Return key and value of the largest difference; NaN is largest, of equals the first.
-
-    Args:
-        differences: Non-negative values by backend, or by backend and body.
-    """
+    """Return key and value of the largest difference; NaN is largest, of equals the first."""
     worst = max(differences, key=lambda name: _rank(differences[name]))
     return worst, differences[worst]
 
@@ -179,11 +175,7 @@ class Verdicts:
     """Cache of hold tests: whether loads are held."""
 
     def __init__(self, holds: Callable[[float], bool]) -> None:
-        """Start with an empty cache.
-
-        Args:
-            holds: Function that tests whether a load is held.
-        """
+        """Start with an empty cache of a function that tests whether a load is held."""
         self._holds, self.known = holds, dict[float, bool]()
 
     def __call__(self, load: float) -> bool:
@@ -209,18 +201,13 @@ class Verdicts:
         return Threshold(held, dropped)
 
 
-def find_threshold(verdicts: Verdicts, start: float = 1.0) -> Threshold:
-    """Double or halve the load until it is dropped or held, then bisect between the two.
-
-    Args:
-        verdicts: Hold tests; known results are used.
-        start: First load.
-    """
+def find_threshold(verdicts: Verdicts) -> Threshold:
+    """Double or halve a load of 1 until it is dropped or held, then bisect between the two."""
     if not verdicts.known:
-        verdicts(start)
-    while verdicts.bracket.dropped is None and max(verdicts.known) < FARTHEST * start:
+        verdicts(1.0)
+    while verdicts.bracket.dropped is None and max(verdicts.known) < FARTHEST:
         verdicts(2.0 * max(verdicts.known))
-    while verdicts.bracket.held is None and min(verdicts.known) > start / FARTHEST:
+    while verdicts.bracket.held is None and min(verdicts.known) > 1.0 / FARTHEST:
         verdicts(0.5 * min(verdicts.known))
     while (middle := verdicts.bracket.middle) is not None:
         held, dropped = verdicts.bracket
@@ -295,13 +282,7 @@ def convergence(timesteps: ArrayLike, values: ArrayLike) -> Convergence:
 
 
 def halved(timestep: float, times: int, shortest: float = 0.0) -> list[float]:
-    """Return a time step and its successive halves that an engine can use [s].
-
-    Args:
-        timestep: First time step [s].
-        times: Number of halvings.
-        shortest: Shortest time step of the engine [s].
-    """
+    """Return a time step and its halves, not below the shortest of an engine [s]."""
     steps = [timestep / 2**part for part in range(times + 1)]
     return [step for step in steps if step >= shortest * (1.0 - 1e-9)]
 
@@ -321,12 +302,7 @@ class Vibration(NamedTuple):
 
 
 def window(expected: LinearMode, duration: float) -> tuple[float, float]:
-    """Return begin and end of the fitted part [s].
-
-    Args:
-        expected: Approximate vibration.
-        duration: Duration of the signal [s].
-    """
+    """Return begin and end of the fitted part of a signal of a duration [s]."""
     ends = [math.log(1.0 / part) / expected.decay for part in (LARGEST, SMALLEST)]
     return ends[0], min(ends[1], duration)
 

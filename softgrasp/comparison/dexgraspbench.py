@@ -91,11 +91,7 @@ class GraspBenchmark:
         self._data = mujoco.MjData(self._bench)
 
     def evaluate(self, posture: SynthesizedPosture) -> BenchmarkRow:
-        """Compute the metrics of a grasp.
-
-        Args:
-            posture: The grasp.
-        """
+        """Compute the metrics of a grasp."""
         success, displacement, rotation = self._forces(posture)
         self._retreat.pose_at(posture.pose, posture.targets)
         model, data = self._retreat.model, self._retreat.data
@@ -175,10 +171,6 @@ def benchmark_grasps(
 ) -> dict[int, BenchmarkRow]:
     """Compute the metrics of grasps, by their indices; those without a posture are left out.
 
-    Args:
-        scene: Hand and object.
-        postures: The grasps, such as ``PlannedGrasps.postures``.
-
     Raises:
         BuildError: The hand, or the object, cannot be built.
     """
@@ -193,12 +185,7 @@ def benchmark_grasps(
 def benchmark_means(
     rows: Mapping[int, BenchmarkRow], postures: Sequence[SynthesizedPosture | None]
 ) -> dict[str, float]:
-    """Compute the success rate, the means of the other metrics, and the diversity.
-
-    Args:
-        rows: Metrics of grasps by their indices.
-        postures: All grasps.
-    """
+    """Compute the success rate, the means of the other metrics, and the diversity."""
     if not rows:
         return {"grasps": 0.0}
     means = {"grasps": float(len(rows))}

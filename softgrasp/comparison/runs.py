@@ -114,13 +114,7 @@ class ReleaseRuns:
 def run_releases(
     release: FingerRelease, backends: tuple[str, ...], *, quick: bool, update: ProgressCallback
 ) -> ReleaseRuns:
-    """Run a release in several engines.
-
-    Args:
-        release: The release.
-        backends: Names of the engines.
-        quick: Whether to skip other time steps.
-        update: Progress callback.
+    """Run a release in several engines; ``quick`` skips other time steps.
 
     Raises:
         BackendUnavailable: An engine is unknown or not installed.
@@ -182,11 +176,7 @@ def _left_out(backends: tuple[str, ...], steps: dict[str, list[float]], quick: b
 
 
 def comparable(runs: GraspRuns) -> GraspRuns:
-    """Make normal forces comparable across engines; only Webots requires a change.
-
-    Args:
-        runs: Simulated runs.
-    """
+    """Make normal forces comparable across engines; only Webots requires a change."""
     if TOTAL_FORCE_ENGINE not in runs.closing:
         return runs
     return replace(
@@ -264,12 +254,6 @@ def run_grasps(
     scene: GraspScene, backends: tuple[str, ...], *, quick: bool, update: ProgressCallback
 ) -> GraspRuns:
     """Run a grasp in several engines, without contact between parts of the hand.
-
-    Args:
-        scene: Scene to simulate.
-        backends: Names of the engines.
-        quick: Whether to skip other time steps and critical loads.
-        update: Progress callback.
 
     Raises:
         BackendUnavailable: An engine is unknown or not installed.
@@ -361,12 +345,7 @@ def _holds(
 
 
 def at_rest(scene: GraspScene, closed: GraspResult) -> GraspScene:
-    """Return the scene with time to come to rest, without a hold test or a lift.
-
-    Args:
-        scene: The scene.
-        closed: Its run in the first engine, for the duration of the closure.
-    """
+    """Return a scene with time to come to rest after it closed, without hold test and lift."""
     took = closed.hold.start_s if closed.hold is not None else closed.simulated_time
     period = scene.control_period
     duration = period * round((took + REST) / period)
