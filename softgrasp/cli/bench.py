@@ -209,10 +209,6 @@ def _measure_startup(rounds: int) -> Measured:
 def cpu_seconds(start: Start, directory: Path) -> float:
     """Run one start-up benchmark in a new process; return its CPU time, user plus system [s].
 
-    Args:
-        start: The start.
-        directory: Working directory of the process.
-
     Raises:
         BackendUnavailable: The system does not report CPU times of processes (Windows).
         SimulationError: It ended with another exit code than expected.

@@ -17,9 +17,7 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.files import listening
 
 if TYPE_CHECKING:
-    from softgrasp.checks.report import Inspection
     from softgrasp.cli.names import Kind
-    from softgrasp.description.robot import Robot
 
 SENTENCES = ("checks", "findings", "problems", "remarks", "repairs", "verdict")
 """Parts of the document that come after the properties."""
@@ -140,13 +138,7 @@ def _text(value: Any) -> str:
 
 
 def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> dict[str, Any]:
-    """Write a repaired robot and return the repairs as plain data.
-
-    Args:
-        kind: Kind of what the name or file holds.
-        what: Name or file.
-        out: File to write.
-        mass: Known mass of all links together [kg]; None where it is not known.
+    """Write a robot repaired with a mass [kg], if known, and return the repairs as plain data.
 
     Raises:
         DescriptionError: It is no robot, or ``out`` names no file of the right kind.
@@ -163,21 +155,27 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
         warnings.simplefilter("always", SoftgraspWarning)
         robot = load_robot(what)
     file = _target(out, bool(robot.bendables), Path(what))
-    before, changes = inspect_robot(robot), repairs(robot, total_mass=mass)
+    changes = repairs(robot, total_mass=mass)
     for one in caught:
         terminal.show_message("warning", str(one.message))
-    if not changes:
-        return _without_repairs(robot, before)
-    write_robot(repaired(robot, total_mass=mass), file)
-    terminal.note(f"wrote {file}")
-    written = load_robot(file)
-    after = inspect_robot(written)
-    masses = f"{total_mass(robot):.4g} kg → {total_mass(written):.4g} kg"
+    before, written = inspect_robot(robot), robot
+    if changes:
+        write_robot(repaired(robot, total_mass=mass), file)
+        terminal.note(f"wrote {file}")
+        written = load_robot(file)
+    after = inspect_robot(written) if changes else before
     plain = after.as_dict()
+    verdict = f"{before.verdict}; nothing that --fix can repair was found ({REPAIRABLE}), and no "
+    verdict += "file was written"
+    if changes:
+        masses = f"{total_mass(robot):.4g} kg → {total_mass(written):.4g} kg"
+        verdict = (
+            f"before {before.verdict}; {len(changes)} repairs, {masses}; after {after.verdict}"
+        )
     return {
         "kind": kind,
         "name": robot.name,
-        "file": str(file),
+        "file": str(file) if changes else "",
         "mass_kg": total_mass(written),
         "mass_before_kg": total_mass(robot),
         "repairs": [{**asdict(one), "sentence": one.sentence} for one in changes],
@@ -185,30 +183,7 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
         "findings": plain["findings"],
         "problems": [one.sentence for one in after.problems],
         "remarks": [one.sentence for one in after.remarks],
-        "verdict": (
-            f"before {before.verdict}; {len(changes)} repairs, {masses}; after {after.verdict}"
-        ),
-    }
-
-
-def _without_repairs(robot: Robot, inspection: Inspection) -> dict[str, Any]:
-    """Return the report of a robot that needs no repair; no file is written."""
-    from softgrasp.checks.robot import total_mass
-
-    plain = inspection.as_dict()
-    return {
-        "kind": "robot",
-        "name": robot.name,
-        "file": "",
-        "mass_kg": total_mass(robot),
-        "mass_before_kg": total_mass(robot),
-        "repairs": [],
-        "checks": plain["checks"],
-        "findings": plain["findings"],
-        "problems": [one.sentence for one in inspection.problems],
-        "remarks": [one.sentence for one in inspection.remarks],
-        "verdict": f"{inspection.verdict}; nothing that --fix can repair was found ({REPAIRABLE}), "
-        "and no file was written",
+        "verdict": verdict,
     }
 
 

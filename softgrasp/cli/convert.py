@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from softgrasp.cli import terminal
-from softgrasp.cli.names import kind_of
+from softgrasp.cli.names import kind_of, with_article
 from softgrasp.cli.options import Json, Out
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import WORLD_WRITER, load
@@ -112,7 +112,10 @@ def convert(
             load(WORLD_WRITER)(kind, source, destination, max_faces, json=json)
             return
         if kind == "result":
-            files = [result_file(source, destination)]
+            from softgrasp.evaluation.result_builder import write_joint_states
+            from softgrasp.evaluation.result_files import load_result
+
+            files = [write_joint_states(load_result(source), destination)]
         elif kind == "hand" and target.suffix in (URDF, YAML):
             files = hand_files(source, destination, convention)
         elif kind == "robot":
@@ -128,10 +131,9 @@ def _check_target(source: str, kind: Kind | Literal["result"], target: Path) -> 
 
     suffixes = SUFFIXES.get(kind)
     if suffixes is None:
-        article = "an" if kind == "object" else "a"
         raise DescriptionError(
-            f"{source}: expected a hand, a scene, a release, a robot or a result, found {article} "
-            f"{kind}"
+            f"{source}: expected a hand, a scene, a release, a robot or a result, found "
+            f"{with_article(kind)}"
         )
     if target.suffix not in suffixes:
         raise DescriptionError(
@@ -185,22 +187,8 @@ def is_result(source: str) -> bool:
     return path.name == RESULT_FILE or (path / RESULT_FILE).is_file()
 
 
-def result_file(source: str, path: Path) -> Path:
-    """Write a result's joint states and return the path."""
-    from softgrasp.evaluation.result_builder import write_joint_states
-    from softgrasp.evaluation.result_files import load_result
-
-    return write_joint_states(load_result(source), path)
-
-
 def hand_files(source: str, path: Path, convention: Convention | None) -> list[Path]:
-    """Write a hand as URDF or YAML and return the paths of all files.
-
-    Args:
-        source: Name or file of the hand.
-        path: The file to write, .urdf or .yaml.
-        convention: Convention of the links in YAML; None leaves it unchanged.
-    """
+    """Write a hand as .urdf, or as .yaml in a convention of its links; return all paths."""
     from softgrasp.io.hand import save_hand
     from softgrasp.io.load import load_hand
     from softgrasp.model.dh_convention import with_convention

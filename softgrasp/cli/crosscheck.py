@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softgrasp.cli import terminal
-from softgrasp.cli.names import kind_of, plain_value
+from softgrasp.cli.names import kind_of, plain_value, with_article
 from softgrasp.cli.options import DIVERGED, PROBLEMS, Force, Json, NoReport, Out, SceneOptions
 from softgrasp.cli.terminal import require_writable
 from softgrasp.errors import DescriptionError, did_you_mean
@@ -78,15 +78,9 @@ def crosscheck(
             update("writing the report", None)
             files += write_crosscheck_report(result, directory)
     _print_summary(result, files, json_)
-    _exit_with_code(result)
-
-
-def _exit_with_code(result: CrosscheckResult) -> None:
-    """End with the exit code of the verdict."""
     if result.diverged:
-        terminal.show_message(
-            "error", f"the simulation has diverged in {', '.join(result.diverged)}"
-        )
+        engines = ", ".join(result.diverged)
+        terminal.show_message("error", f"the simulation has diverged in {engines}")
         raise typer.Exit(DIVERGED)
     if not result.passed:
         raise typer.Exit(PROBLEMS)
@@ -101,8 +95,7 @@ def _subject(name: str, timestep: float | None) -> GraspScene | FingerRelease:
         release = load_release(name)
         return release if timestep is None else release.replace(timestep=timestep)
     if kind != "scene":
-        article = "an" if kind == "object" else "a"
-        raise DescriptionError(f"{name}: expected a scene or a release, found {article} {kind}")
+        raise DescriptionError(f"{name}: expected a scene or a release, found {with_article(kind)}")
     return scene_of(name, None, SceneOptions(timestep=timestep))
 
 

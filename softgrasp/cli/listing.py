@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from enum import StrEnum
 from json import loads
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,49 +23,33 @@ FINGER = "paper000"
 """Finger of the sample photographs."""
 
 
-class ListedKind(StrEnum):
-    """Kinds that can be listed."""
-
-    HANDS = "hands"
-    OBJECTS = "objects"
-    SCENES = "scenes"
-    ROBOTS = "robots"
-    HYDRAULIC_ARMS = "hydraulic-arms"
-    FINGERS = "fingers"
-    ARMS = "arms"
-    TWINS = "twins"
-    PRESSURE_FITS = "pressure-fits"
-    REGISTER_MAPS = "register-maps"
-    ROBOT_PROGRAMS = "robot-programs"
-    PROBLEMS = "problems"
-    CRITERIA = "criteria"
-    BACKENDS = "backends"
-    CLOSURES = "closures"
-    CONTACT_MODELS = "contact-models"
-    SENSORS = "sensors"
-
-
-KINDS = {
-    ListedKind.HANDS: "shipped hands, for grasp, view, plan and sweep",
-    ListedKind.OBJECTS: "shipped objects",
-    ListedKind.SCENES: "shipped scenes: a hand, an object and their settings",
-    ListedKind.ROBOTS: "robots in U(C)RDF",
-    ListedKind.HYDRAULIC_ARMS: "arms of soft sections with hydraulic drives",
-    ListedKind.FINGERS: "soft fingers, for --finger and calibrate",
-    ListedKind.ARMS: "arms that a hand is mounted on",
-    ListedKind.TWINS: "digital twins, for twin run",
-    ListedKind.PRESSURE_FITS: "bending of a twin's finger against pressure",
-    ListedKind.REGISTER_MAPS: "registers of pressure controllers on Modbus TCP",
-    ListedKind.ROBOT_PROGRAMS: "motions of the simulated robot of a twin",
-    ListedKind.PROBLEMS: "calibration problems",
-    ListedKind.CRITERIA: "success criteria, for --criterion",
-    ListedKind.BACKENDS: "engines, for --backend",
-    ListedKind.CLOSURES: "closing motions of a hand, for --closure",
-    ListedKind.CONTACT_MODELS: "contact models, for --contact-model",
-    ListedKind.SENSORS: "sensors, for --sensor",
+ListedKind = Literal[
+    "hands", "objects", "scenes", "robots", "hydraulic-arms", "fingers", "arms", "twins",
+    "pressure-fits", "register-maps", "robot-programs", "problems", "criteria", "backends",
+    "closures", "contact-models", "sensors",
+]  # fmt: skip
+"""Kinds that can be listed."""
+KINDS: dict[ListedKind, str] = {
+    "hands": "shipped hands, for grasp, view, plan and sweep",
+    "objects": "shipped objects",
+    "scenes": "shipped scenes: a hand, an object and their settings",
+    "robots": "robots in U(C)RDF",
+    "hydraulic-arms": "arms of soft sections with hydraulic drives",
+    "fingers": "soft fingers, for --finger and calibrate",
+    "arms": "arms that a hand is mounted on",
+    "twins": "digital twins, for twin run",
+    "pressure-fits": "bending of a twin's finger against pressure",
+    "register-maps": "registers of pressure controllers on Modbus TCP",
+    "robot-programs": "motions of the simulated robot of a twin",
+    "problems": "calibration problems",
+    "criteria": "success criteria, for --criterion",
+    "backends": "engines, for --backend",
+    "closures": "closing motions of a hand, for --closure",
+    "contact-models": "contact models, for --contact-model",
+    "sensors": "sensors, for --sensor",
 }
 """Description of each kind."""
-STORED = (ListedKind.HANDS, ListedKind.OBJECTS, ListedKind.SCENES, ListedKind.ROBOTS)
+STORED: tuple[ListedKind, ...] = ("hands", "objects", "scenes", "robots")
 """Kinds whose rows are stored, as reading their files takes seconds."""
 LISTS_FILE = "lists.json"
 """File in ``assets/`` with the rows of these kinds; ``assets/make_lists.py`` writes it."""
@@ -122,7 +105,7 @@ def computed_rows(kind: ListedKind) -> list[Row]:
 
 
 def _kinds() -> list[Row]:
-    return [{"kind": kind.value, "what": KINDS[kind]} for kind in ListedKind]
+    return [{"kind": kind, "what": what} for kind, what in KINDS.items()]
 
 
 def _hands() -> list[Row]:
@@ -314,18 +297,18 @@ def _sensors() -> list[Row]:
 
 
 LISTS: dict[ListedKind, Callable[[], list[Row]]] = {
-    ListedKind.HANDS: _hands,
-    ListedKind.OBJECTS: _objects,
-    ListedKind.SCENES: _scenes,
-    ListedKind.ROBOTS: _robots,
-    ListedKind.FINGERS: _fingers,
-    ListedKind.ARMS: _arms,
-    ListedKind.PROBLEMS: _problems,
-    ListedKind.CRITERIA: _criteria,
-    ListedKind.BACKENDS: _backends,
-    ListedKind.CLOSURES: _closures,
-    ListedKind.CONTACT_MODELS: _contact_models,
-    ListedKind.SENSORS: _sensors,
+    "hands": _hands,
+    "objects": _objects,
+    "scenes": _scenes,
+    "robots": _robots,
+    "fingers": _fingers,
+    "arms": _arms,
+    "problems": _problems,
+    "criteria": _criteria,
+    "backends": _backends,
+    "closures": _closures,
+    "contact-models": _contact_models,
+    "sensors": _sensors,
 }
 
 

@@ -118,15 +118,16 @@ def kind_of(word: str) -> Kind:
     shipped = {kind: assets.names(f"{kind}s") for kind in SHIPPED}
     for kind, names in shipped.items():
         if word in names:
-            return "release" if kind == "scene" and _is_release(word) else kind
+            from softgrasp.io.scene import is_release  # loads numpy
+
+            return "release" if kind == "scene" and is_release(word) else kind
     known = [name for names in shipped.values() for name in names]
     raise DescriptionError(f"no hand, object, scene or robot '{word}'; {did_you_mean(word, known)}")
 
 
-def _is_release(scene: str) -> bool:
-    from softgrasp.io.scene import is_release
-
-    return is_release(scene)
+def with_article(kind: str) -> str:
+    """Return the name of a kind with its article: ``an object``."""
+    return f"{'an' if kind == 'object' else 'a'} {kind}"
 
 
 def _kind_of_yaml(path: Path) -> Kind:

@@ -146,7 +146,9 @@ def plan(
     """
     require_scene(what, object_name)
     from softgrasp.description.sweep import PERTURBATION
-    from softgrasp.sweeps.planner import imported_plan, largest_is_best
+    from softgrasp.report.planner import FILES
+    from softgrasp.sweeps.planner import GRASPS, PLAN, imported_plan, largest_is_best
+    from softgrasp.sweeps.table import CSV
 
     if rank_by == PERTURBATION and options.criterion is None:
         options = replace(options, criterion=TEST)
@@ -167,13 +169,13 @@ def plan(
     planned = _search(grasp_plan, directory, workers, executor)
     exported = [] if export is None else planned.save_grasps(export)
     metrics = _benchmark(planned, directory) if benchmark else None
-    _clear(directory)
+    remove_written(directory, (*FILES, "top-*"))  # reports of an earlier ranking
     reports, files = (
         ([], []) if no_report else _write_reports(planned, directory, renderer, no_video)
     )
-    if metrics is not None:
-        files.append(directory / METRICS)
-    _print_summary(planned, reports, _files(directory, [*files, *exported]), json_, metrics)
+    tables = [directory / PLAN, directory / GRASPS, directory / CSV]
+    files = [*tables, *files, *([] if metrics is None else [directory / METRICS]), *exported]
+    _print_summary(planned, reports, files, json_, metrics)
 
 
 def _plan_of(
@@ -215,13 +217,6 @@ def _benchmark(planned: PlannedGrasps, directory: Path) -> dict[str, float]:
     return benchmark_means(rows, planned.postures)
 
 
-def _clear(directory: Path) -> None:
-    """Remove the reports of an earlier ranking of the same grasps."""
-    from softgrasp.report.planner import FILES
-
-    remove_written(directory, (*FILES, "top-*"))
-
-
 def _write_reports(
     planned: PlannedGrasps, directory: Path, renderer: str, no_video: bool
 ) -> tuple[list[Best], list[Path]]:
@@ -233,13 +228,6 @@ def _write_reports(
         update("writing the report", None)
         report = write_planner_report(planned, directory, best, renderer=renderer)
     return best, [report, *(one.directory for one in best)]
-
-
-def _files(directory: Path, others: list[Path]) -> list[Path]:
-    from softgrasp.sweeps.planner import GRASPS, PLAN
-    from softgrasp.sweeps.table import CSV
-
-    return [directory / PLAN, directory / GRASPS, directory / CSV, *others]
 
 
 def _print_summary(

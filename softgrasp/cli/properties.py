@@ -43,7 +43,7 @@ from softgrasp.model.scene import BuiltScene
 from softgrasp.model.shapes import extent, mass_properties
 from softgrasp.pipeline import compile_scene
 from softgrasp.report.grasp_text import criterion_text, limits_text
-from softgrasp.sim.soft_dynamics import LinearMode, linear_mode
+from softgrasp.sim.soft_dynamics import linear_mode
 from softgrasp.sim.soft_statics import damped_finger, equilibrium, loaded_shape
 from softgrasp.units import LengthUnit
 
@@ -205,28 +205,20 @@ def release_problems(release: FingerRelease) -> list[str]:
         loaded_shape(release)
     except SoftgraspError as error:
         return [str(error)]
-    mode = linear_mode(damped_finger(release))
-    return [*_too_short(release, mode), *_too_coarse(release, mode)]
-
-
-def _too_short(release: FingerRelease, mode: LinearMode) -> list[str]:
+    mode, problems = linear_mode(damped_finger(release)), []
     needed = MIN_DECAY_TIMES / mode.decay if mode.decay > 0.0 else math.inf
-    if math.isnan(mode.decay) or release.duration >= needed:
-        return []
-    return [
-        f"duration: expected at least {needed:.2g} s, in which the first mode decays, found "
-        f"{release.duration:g} s"
-    ]
-
-
-def _too_coarse(release: FingerRelease, mode: LinearMode) -> list[str]:
+    if not math.isnan(mode.decay) and release.duration < needed:
+        problems.append(
+            f"duration: expected at least {needed:.2g} s, in which the first mode decays, found "
+            f"{release.duration:g} s"
+        )
     period = 1.0 / mode.frequency if mode.frequency > 0.0 else math.inf
-    if 10.0 * release.sample_period <= period:
-        return []
-    return [
-        f"sample_period: expected at most a tenth of the first mode's period of {period:.3g} s, "
-        f"found {release.sample_period:g} s"
-    ]
+    if 10.0 * release.sample_period > period:
+        problems.append(
+            f"sample_period: expected at most a tenth of the first mode's period of {period:.3g} "
+            f"s, found {release.sample_period:g} s"
+        )
+    return problems
 
 
 # Properties.

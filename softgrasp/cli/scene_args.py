@@ -289,13 +289,7 @@ def _gravity_changes(gravity: Vec3, success: SuccessCriterion | None, *, closing
 def _surrounding_changes(
     scene: GraspScene, objects: Sequence[str], walls: Sequence[str], table: bool | None
 ) -> Changes:
-    """Add further objects, walls and a table.
-
-    Args:
-        scene: The scene so far.
-        objects: Texts ``NAME@X,Y,Z``.
-        walls: Texts ``X,Y,Z,NX,NY,NZ``.
-        table: Whether there is a table; None leaves it.
+    """Add objects ``NAME@X,Y,Z``, walls ``X,Y,Z,NX,NY,NZ`` and a table; None leaves the tables.
 
     Raises:
         DescriptionError: A text has another format, or an object does not exist.
@@ -347,13 +341,7 @@ def _numbers(text: str, count: int) -> list[float] | None:
 def _lift_changes(
     scene: GraspScene, options: SceneOptions, parts: tuple[Surrounding, ...]
 ) -> Changes:
-    """Add a table and a lift, where requested or where a hand grasps from above under gravity.
-
-    Args:
-        scene: The scene before its changes.
-        options: Options of the command line.
-        parts: Surroundings after the changes.
-    """
+    """Add a table and a lift, where requested or where a hand grasps from above under gravity."""
     preset = scene.hand.grasps.precision if options.grasp == "precision" else scene.preset
     lifts = options.lift
     if lifts is None:
@@ -441,42 +429,27 @@ def parameters(kind: type[Closure]) -> dict[str, Any]:
 # Sensors by the names of the command line.
 
 
-def _tactile(hand: Hand, body: str) -> Sensors:
-    bodies = [body] if body else fingertips(hand)
-    return tuple(TactileSensor(name=f"tactile_{part}", body=part) for part in bodies)
-
-
-def _force(hand: Hand, body: str) -> Sensors:
-    bodies = [body] if body else fingertips(hand)
-    return tuple(ForceTorqueSensor(name=f"force_{part}", body=part) for part in bodies)
-
-
-def _wrist(_hand: Hand, _body: str) -> Sensors:
-    return (ForceTorqueSensor(name="wrist"),)
-
-
-def _joints(_hand: Hand, _body: str) -> Sensors:
-    return (JointTorqueSensor(name="joints"),)
-
-
-SENSORS: dict[str, tuple[str, Callable[[Hand, str], Sensors]]] = {
-    "tactile": ("4 × 8 taxels on each fingertip, or on one body: tactile:F1_P2 [N]", _tactile),
-    "force": ("force and torque before each fingertip, or before one body: force:F1_P1", _force),
-    "wrist": ("force and torque between the hand and its arm [N, N·m]", _wrist),
+SENSORS: dict[str, tuple[str, type[Any]]] = {
+    "tactile": ("4 × 8 taxels on each fingertip, or on one body: tactile:F1_P2 [N]", TactileSensor),
+    "force": (
+        "force and torque before each fingertip, or before one body: force:F1_P1",
+        ForceTorqueSensor,
+    ),
+    "wrist": ("force and torque between the hand and its arm [N, N·m]", ForceTorqueSensor),
     "joints": (
         "torque of actuators, tendons and springs at every rigid joint [N·m]",
-        _joints,
+        JointTorqueSensor,
     ),
 }
-"""Name, description, and function (hand, body) → sensors."""
+"""Name, description, and class."""
+ON_BODIES = ("tactile", "force")
+"""Sensors of a body, by default of each fingertip."""
 
 
 def sensors_of(hand: Hand, words: tuple[str, ...]) -> Sensors:
     """Make the sensors that ``--sensor`` describes.
 
-    Args:
-        hand: The hand.
-        words: Names of ``SENSORS``; ``tactile`` and ``force`` may have a body after a colon.
+    ``words`` are names of ``SENSORS``; ``tactile`` and ``force`` may have a body after a colon.
 
     Raises:
         DescriptionError: There is no such sensor, or it takes no body.
@@ -486,10 +459,15 @@ def sensors_of(hand: Hand, words: tuple[str, ...]) -> Sensors:
         name, colon, body = word.partition(":")
         if name not in SENSORS:
             raise DescriptionError(f"--sensor: no sensor '{name}'; {did_you_mean(name, SENSORS)}")
-        if colon and (name not in ("tactile", "force") or not body):
+        if colon and (name not in ON_BODIES or not body):
             raise DescriptionError(
                 "--sensor: expected a body after a colon for tactile and force only, found "
                 f"'{word}'"
             )
-        made += SENSORS[name][1](hand, body)
+        kind = SENSORS[name][1]
+        if name in ON_BODIES:
+            bodies = [body] if body else fingertips(hand)
+            made += tuple(kind(name=f"{name}_{part}", body=part) for part in bodies)
+        else:
+            made += (kind(name=name),)
     return made

@@ -178,20 +178,11 @@ class ProgressLines:
     """Progress as lines for a file: at most one in ``LINE_INTERVAL``, none in short runs."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Start the first interval.
-
-        Args:
-            clock: Function that returns the time [s].
-        """
+        """Start the first interval of a clock [s]."""
         self._clock, self._last, self._shown = clock, clock(), ""
 
     def show(self, text: str, done: float | None) -> None:
-        """Print a line where the interval is over and the text is another.
-
-        Args:
-            text: Current operation, in a few words.
-            done: Completed fraction, 0 to 1; None if unknown.
-        """
+        """Print a line where the interval is over and the text is another; ``done`` is 0 to 1."""
         line = text if done is None else f"{text} ({100 * done:.0f} %)"
         now = self._clock()
         if now - self._last < LINE_INTERVAL or line == self._shown:
@@ -204,21 +195,12 @@ class Pace:
     """Progress text with rate and time left; rows finished before the start do not count."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Start at the first progress.
-
-        Args:
-            clock: Function that returns the time [s].
-        """
+        """Start at the first progress, by a clock [s]."""
         self._clock = clock
         self._begin: tuple[int, float] | None = None
 
     def text(self, done: int, total: int) -> str:
-        """Format the progress in words.
-
-        Args:
-            done: Number of finished grasps.
-            total: Number of all grasps.
-        """
+        """Format the numbers of finished and of all grasps in words."""
         now = self._clock()
         if self._begin is None:
             self._begin = (done, now)

@@ -7,13 +7,13 @@ import webbrowser
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Protocol, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.cli import terminal
-from softgrasp.cli.names import kind_of, require_scene
+from softgrasp.cli.names import kind_of, require_scene, with_article
 from softgrasp.cli.options import GraspName, Json, SceneOptions, with_scene_options
 from softgrasp.errors import DescriptionError
 from softgrasp.io.files import RESULT_FILE
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from softgrasp.description.scene import GraspScene
     from softgrasp.viewer.page import Page
     from softgrasp.viewer.scene_markers import Choices, MakeScene
+    from softgrasp.viewer.views import ResultView, Workbench
 
 
 LOOPBACK = "127.0.0.1"
@@ -113,26 +114,6 @@ def view(
     _serve(shown, save, port=0 if save else port, host=address, browser=browser, json=json)
 
 
-class Shown(Protocol):
-    """A hand or a result that can be shown in a viewer."""
-
-    def native(self) -> None:
-        """Show the hand or result in MuJoCo's viewer."""
-
-    def show_on(self, page: Page) -> View:
-        """Add the hand or result to a browser page."""
-
-
-class View(Protocol):
-    """A hand or a result shown in the browser viewer."""
-
-    def serve(self) -> None:
-        """Serve the browser page until interrupted."""
-
-    def save(self, path: Path) -> Path:
-        """Save the view as one HTML file."""
-
-
 class _ResultShown:
     def __init__(self, directory: Path) -> None:
         from softgrasp.evaluation.result_files import load_result
@@ -145,7 +126,7 @@ class _ResultShown:
 
         show_result(Playback(self._result))
 
-    def show_on(self, page: Page) -> View:
+    def show_on(self, page: Page) -> ResultView:
         from softgrasp.report.grasp_text import summary
         from softgrasp.viewer.views import ResultView
 
@@ -162,11 +143,15 @@ class _HandShown:
 
         show_hand(*chosen_hand(self._choices, self._make_scene))
 
-    def show_on(self, page: Page) -> View:
+    def show_on(self, page: Page) -> Workbench:
         from softgrasp.report.grasp_text import summary
         from softgrasp.viewer.views import Workbench
 
         return Workbench(page, self._choices, self._make_scene, summary)
+
+
+Shown = _ResultShown | _HandShown
+"""A hand or a result that can be shown in a viewer."""
 
 
 def _serve(
@@ -225,13 +210,13 @@ def _require_hand(hand: str, object_name: str | None) -> None:
     """
     kind = kind_of(hand)
     if kind not in HANDS:
-        article = "an" if kind == "object" else "a"
         hint = {
             "object": f"; name the hand first: softgrasp view four_finger {hand}",
             "scene": f"; simulate it first: softgrasp grasp {hand} --out DIR",
         }.get(kind, "")
         raise DescriptionError(
-            f"{hand}: expected a hand or the directory of a result, found {article} {kind}{hint}"
+            f"{hand}: expected a hand or the directory of a result, found {with_article(kind)}"
+            f"{hint}"
         )
     if object_name is not None:
         require_scene(hand, object_name)

@@ -145,14 +145,14 @@ def test_changed_files_are_listed_from_the_files(
         shutil.copytree(assets.root() / kind, tmp_path / kind)
     shutil.copy(assets.root() / "assets" / listing.LISTS_FILE, tmp_path / "assets")
     monkeypatch.setattr(assets, "root", lambda: tmp_path)
-    assert stored_rows(ListedKind.HANDS) is not None
+    assert stored_rows("hands") is not None
     with (tmp_path / "hands" / "four_finger.yaml").open("a") as file:
         file.write("# changed\n")
-    assert stored_rows(ListedKind.HANDS) is None
+    assert stored_rows("hands") is None
     (tmp_path / "assets" / "scenes" / "demo.yaml").unlink()
-    assert stored_rows(ListedKind.SCENES) is None
+    assert stored_rows("scenes") is None
     (tmp_path / "assets" / listing.LISTS_FILE).unlink()
-    assert stored_rows(ListedKind.HANDS) is None
+    assert stored_rows("hands") is None
 
 
 def test_the_benchmark_of_starts_fails_over_a_budget(

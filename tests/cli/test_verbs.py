@@ -13,7 +13,7 @@ import pytest
 import softgrasp as sg
 from softgrasp import assets
 from softgrasp.cli.app import GROUPS, SECTIONS, VERBS
-from softgrasp.cli.listing import ListedKind
+from softgrasp.cli.listing import KINDS, ListedKind
 from softgrasp.io.files import template
 from tests.conftest import QUICK, Run, files_in
 from tests.support.scenes import pinch
@@ -140,12 +140,12 @@ def test_list_names_everything_that_is_shipped(kind: str, run: Run) -> None:
 
 def test_list_alone_reports_what_can_be_listed(run: Run) -> None:
     rows = run("list", "--json").json
-    assert [row["kind"] for row in rows] == [kind.value for kind in ListedKind]
+    assert [row["kind"] for row in rows] == [*KINDS]
     assert all(row["what"] for row in rows)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", list(ListedKind))
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_can_be_listed(kind: ListedKind, run: Run) -> None:
     assert run("list", kind.value).code == 0
 
