@@ -264,7 +264,7 @@ def framing(
 ) -> Camera:
     """Choose one camera for all runs, from the state at the end of the first one.
 
-    It is for images of a size [px]; ``only_ends`` frames the final states only.
+    ``size`` is that of the images [px]; ``only_ends`` frames the final states only.
     """
     ends = [float(playback.result.time[-1]) for playback in playbacks]
     begins = ends if only_ends else [None] * len(ends)

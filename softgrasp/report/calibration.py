@@ -34,7 +34,7 @@ from softgrasp.io.tables import with_numbers
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.formatting import capitalized
-from softgrasp.report.grasp_report import Figure, render_page
+from softgrasp.report.grasp_report import Figure, render_html
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,7 +90,7 @@ def write_calibration_report(
     figures = [*drawn, *images]
     springs = [stage for stage in result.stages if stage.models]
     models = springs[0].models if springs else ()
-    html = render_page(
+    html = render_html(
         "calibration.html.j2",
         figures=figures,
         title=f"Calibration of {_name(result)}",

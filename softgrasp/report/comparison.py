@@ -31,7 +31,7 @@ from softgrasp.io.files import write_text
 from softgrasp.io.tables import with_numbers
 from softgrasp.report import style
 from softgrasp.report.formatting import capitalized
-from softgrasp.report.grasp_report import embedded_image, render_page
+from softgrasp.report.grasp_report import embedded_image, render_html
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +81,7 @@ def write_crosscheck_report(result: CrosscheckResult, directory: str | Path) -> 
     names = list(dict.fromkeys(name for finding in result.findings for name in finding.values))
     columns = list(dict.fromkeys([*result.backends, *names]))
     badge = "all within tolerance" if result.passed else "beyond tolerance"
-    html = render_page(
+    html = render_html(
         "crosscheck.html.j2",
         title=f"{result.title} in {' and '.join(result.backends)}",
         good=result.passed,

@@ -2,7 +2,7 @@
 
 ``write_report`` is the entry point. Images and the video are embedded as data URLs, so the page
 needs no other file and no network. Other reports (sweep, calibration, cross-engine validation)
-use ``render_page`` and ``Figure`` from here.
+use ``render_html`` and ``Figure`` from here.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def report_html(
         from softgrasp.report.ensemble import band_rows
 
         bands = band_rows(ensemble)
-    return render_page(
+    return render_html(
         "report.html.j2",
         directory=displayed_path(files[0].parent),
         images=images,
@@ -249,7 +249,7 @@ def templates() -> Environment:
     )
 
 
-def render_page(template: str, *, figures: Sequence[Figure] = (), **values: Any) -> str:
+def render_html(template: str, *, figures: Sequence[Figure] = (), **values: Any) -> str:
     """Render a page from a template, its figures (embedded), and the values that it names."""
     shown = [(one.title, embedded_image(one.path), one.caption) for one in figures]
     return (

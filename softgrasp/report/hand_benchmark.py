@@ -17,7 +17,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from softgrasp.io.files import atomic_path, write_text
 from softgrasp.io.tables import cell_text
-from softgrasp.report.grasp_report import embedded_image, render_page
+from softgrasp.report.grasp_report import embedded_image, render_html
 from softgrasp.sweeps.hand_benchmark import (
     BALL,
     FILED,
@@ -95,7 +95,7 @@ def write_hand_report(
         write_text(directory / MARKDOWN, markdown(by_hand, command)),
     ]
     sheets = _write_sheets(by_hand, directory)
-    page = render_page(
+    page = render_html(
         "hand_benchmark.html.j2",
         title="Benchmark of hands",
         summary=_summary(rows, len(by_hand)),

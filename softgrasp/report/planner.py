@@ -30,7 +30,7 @@ from softgrasp.report.grasp_report import (
     REPORT,
     Figure,
     Progress,
-    render_page,
+    render_html,
     write_report,
 )
 from softgrasp.report.sweep_measures import MEASURES, failures
@@ -137,7 +137,7 @@ def write_planner_report(
     figures = _drawn(planned, best, directory, renderer)
     links = {one.row: f"{one.directory.name}/{REPORT}" for one in best}
     heads, rows = ranked_rows(planned, best, SHOWN_ROWS)
-    html = render_page(
+    html = render_html(
         "planner.html.j2",
         figures=figures,
         title=f"{scene.hand.name} around {scene.object.name}, {len(planned.table)} grasps",

@@ -19,7 +19,7 @@ from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.rendering.overlay import Image
 from softgrasp.report.contact_figures import draw_final_images, final_images
-from softgrasp.report.grasp_report import Figure, displayed_path, render_page
+from softgrasp.report.grasp_report import Figure, displayed_path, render_html
 from softgrasp.report.grasp_text import out_of_hand
 from softgrasp.report.sweep_figures import (
     DPI,
@@ -110,7 +110,7 @@ def write_sweep_report(
     images = submit(render_examples, [result for result in results if result is not None])
     figures = _draw_table(plan, table, directory)
     figures += _draw_examples(plan, table, examples, results, images, directory)
-    html = render_page(
+    html = render_html(
         "sweep.html.j2",
         figures=figures,
         title=f"{plan.scene.hand.name} grasps {plan.scene.object.name}, {len(table)} times",

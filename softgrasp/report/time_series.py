@@ -264,7 +264,7 @@ def overlay_objects(
     *,
     dpi: float | None = None,
 ) -> Path:
-    """Draw the object motion of several runs in one figure, by default with the dots of ``style``.
+    """Draw the object motion of several runs in one figure, with dots per inch of ``style``.
 
     Components in which no object moves by ``MIN_OBJECT_SPAN`` are a line of text; the table has
     all.
