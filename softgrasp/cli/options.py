@@ -444,7 +444,9 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
                 verb(*args, **options)
             except SoftgraspError as error:
                 terminal.show_message("error", str(error))
-                raise typer.Exit(_exit_code(error)) from None
+                code = DIVERGED if isinstance(error, DivergedError) else WRONG_INPUT
+                code = MISSING if isinstance(error, BackendUnavailable) else code
+                raise typer.Exit(code) from None
             except ModuleNotFoundError as error:
                 terminal.show_message("error", str(missing_library(error)))
                 raise typer.Exit(MISSING) from None
@@ -456,12 +458,6 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
                 raise typer.Exit(INTERRUPTED) from None
 
     return run
-
-
-def _exit_code(error: SoftgraspError) -> int:
-    if isinstance(error, BackendUnavailable):
-        return MISSING
-    return DIVERGED if isinstance(error, DivergedError) else WRONG_INPUT
 
 
 def _warning_reporter(other: Callable[..., None]) -> Callable[..., None]:

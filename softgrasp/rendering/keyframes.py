@@ -108,11 +108,7 @@ class VideoPart(NamedTuple):
 
 
 class Playback(ReplayedResult):
-    """States of a finished run over time, with the marks and colours drawn in its images.
-
-    Args:
-        result: The run; the model is compiled from its scene.
-    """
+    """States of a finished run over time, with the marks and colours drawn in its images."""
 
     def __init__(self, result: GraspResult) -> None:
         super().__init__(result)

@@ -89,13 +89,8 @@ class RayRenderer(Renderer):
     """Renderer of one model that casts rays; needs MuJoCo and numpy only.
 
     It draws sky, checkered planes, soft shadows of one key light, and antialiased edges. Textures
-    other than checkers on planes are ignored, and translucent geoms are opaque.
-
-    Args:
-        model: The model; it is not changed.
-        width: Image width [px].
-        height: Image height [px].
-        description: Description of the renderer for the user.
+    other than checkers on planes are ignored, and translucent geoms are opaque. The model is not
+    changed; width and height are in pixels.
     """
 
     name = "ray caster"

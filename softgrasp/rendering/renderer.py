@@ -164,13 +164,7 @@ def gl_description(kind: Kind) -> str:
 
 
 class GlRenderer(Renderer):
-    """Renderer of one model with OpenGL.
-
-    Args:
-        model: The model; it is not changed, a copy with adapted visual settings is drawn.
-        width: Image width [px].
-        height: Image height [px].
-        kind: The off-screen context.
+    """Renderer of one model with OpenGL, drawn as a copy with adapted visual settings.
 
     Raises:
         BackendUnavailable: The context cannot be opened in this process.

@@ -126,7 +126,7 @@ def _drawn(made: Sequence[tuple[str, Path | None, str]]) -> list[Figure]:
 
 def _search_caption(result: EstimatedParameters) -> str:
     """Caption of the search history."""
-    if has_particles(result):
+    if any(len(step.fitness) > 1 for stage in result.stages for step in stage.history):
         return "Objective over the iterations. Dots: particles; line: best so far."
     return "Objective of the best parameters so far."
 
@@ -197,6 +197,7 @@ def _credibility(result: EstimatedParameters) -> dict[str, Any] | None:
     verdict = result.credibility
     if not isinstance(verdict, Credibility):
         return None
+    model_error = getattr(getattr(result, "problem", None), "model_error", 0.0)
     return {
         "credible": verdict.credible,
         "sentence": capitalized(verdict.sentence) + ".",
@@ -207,7 +208,7 @@ def _credibility(result: EstimatedParameters) -> dict[str, Any] | None:
             for one in verdict.tests
         ],
         "note": "χ² compares squared residuals with the error of a measurement and a model error "
-        f"of {100 * _model_error(result):g} % of the measured value; p is the probability of such "
+        f"of {100 * model_error:g} % of the measured value; p is the probability of such "
         "a χ² or a larger one by chance. Errors are declared (field errors of the "
         "problem), estimated from repeated measurements, or assumed.",
         "plausible": all(one.plausible for one in verdict.quantities),
@@ -217,11 +218,6 @@ def _credibility(result: EstimatedParameters) -> dict[str, Any] | None:
             for one in verdict.quantities
         ],
     }  # fmt: skip
-
-
-def _model_error(result: EstimatedParameters) -> float:
-    problem = getattr(result, "problem", None)  # of each kind of result
-    return float(getattr(problem, "model_error", 0.0))
 
 
 def _residual_text(value: float, unit: str) -> str:
@@ -683,11 +679,6 @@ def _fitness(axes: Axes, table: style.Table, stage: StageResult, unit: str) -> N
     axes.locator_params(axis="x", integer=True)
     axes.set_ylabel(quantity)
     axes.set_title(f"{stage.name}, {stage.evaluations} evaluations")
-
-
-def has_particles(result: EstimatedParameters) -> bool:
-    """Whether the search used a particle swarm."""
-    return any(len(step.fitness) > 1 for stage in result.stages for step in stage.history)
 
 
 def draw_boxes(result: EstimatedParameters, path: str | Path) -> Path | None:

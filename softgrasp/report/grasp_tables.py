@@ -56,7 +56,7 @@ GRAVITY = 9.81
 
 def scene_properties(result: GraspResult) -> list[tuple[str, str]]:
     """Rows (name, value) that describe the simulated scene."""
-    scene = result.scene
+    scene, solver = result.scene, result.scene.solver
     rows = [
         ("Hand", ", ".join([scene.hand.name, *_fingers(scene.hand)])),
         ("Object", _object_text(scene.object)),
@@ -73,7 +73,7 @@ def scene_properties(result: GraspResult) -> list[tuple[str, str]]:
         ("Lift" if scene.lift else "Hold test", _criterion(result)),
         ("Time step", _steps(result)),
         *_discretisation(result),
-        ("Solver", _solver(result)),
+        ("Solver", f"{scene.integrator}, {solver.cone} cone, impratio {solver.impratio:g}"),
     ]
     return [*rows, ("Source", scene.source)] if scene.source else rows
 
@@ -234,11 +234,6 @@ def _discretisation(result: GraspResult) -> list[tuple[str, str]]:
     links = max(len(digit.finger.links) for digit in result.scene.hand.soft_fingers)
     error = f"tip error {millimetres(max(known))} against the beam (Richardson)"
     return [("Discretisation", f"{links} rigid links per soft finger; {error}")]
-
-
-def _solver(result: GraspResult) -> str:
-    solver = result.scene.solver
-    return f"{result.scene.integrator}, {solver.cone} cone, impratio {solver.impratio:g}"
 
 
 def contact_text(contact: Contact) -> str:

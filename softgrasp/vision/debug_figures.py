@@ -86,7 +86,9 @@ def steps_image(measurement: PhotoMeasurement, width: int = 1280) -> Image:
     ):
         _lay(sheet, layout, panel, layout.corner(*cell), f"{number}  {title}")
     large, (x, y) = _joints_panel(measurement, layout.large), layout.corner(1, 1)
-    _lay(sheet, layout, large, (x, y), f"6  {_angles_title(measurement)}")
+    hinges = measurement.convention == "hinges"
+    title = "their rotations" if hinges else "differences of direction (eq 3)"
+    _lay(sheet, layout, large, (x, y), f"6  Joints and {title}")
     below = y + large.shape[0] + 0.5 * (layout.gap + layout.title)
     write(ImageDraw.Draw(sheet), (x, below), _summary(measurement), 0.5 * layout.title, color=QUIET)
     return np.array(sheet)
@@ -140,11 +142,13 @@ def _small_panels(measurement: PhotoMeasurement, size: tuple[int, int]) -> list[
         first, last = seen.colour.hue_deg
         titles = ("Darker than paper", f"Hue {round(first) % 360}° to {last:.0f}°")
     coloured = np.where(seen.coloured[..., None], photo, np.uint8(255))
+    both = _painted(PALE, seen.both)
+    both[seen.finger] = SOLID
     return [
         ("Photograph", _fitted(photo, size)),
         (titles[0], _fitted(_painted(INK, seen.not_white), size)),
         (titles[1], _fitted(coloured, size)),
-        ("Both, cleaned", _fitted(_both(seen.both, seen.finger), size)),
+        ("Both, cleaned", _fitted(both, size)),
         ("Top and bottom line", _lines_panel(measurement, size)),
     ]
 
@@ -159,12 +163,6 @@ def _fitted(image: Image, size: tuple[int, int]) -> Image:
 
 def _painted(color: Color, mask: Bools) -> Image:
     return np.where(mask[..., None], np.array(color, np.uint8), np.uint8(255))
-
-
-def _both(both: Bools, finger: Bools) -> Image:
-    painted = _painted(PALE, both)
-    painted[finger] = SOLID
-    return painted
 
 
 def _lines_panel(measurement: PhotoMeasurement, size: tuple[int, int]) -> Image:
@@ -250,12 +248,6 @@ def _draw_scale(
     write(
         writing, (0.5 * (left + right), down - 0.9 * letters), f"{length} mm", letters, middle=True
     )
-
-
-def _angles_title(measurement: PhotoMeasurement) -> str:
-    if measurement.convention == "hinges":
-        return "Joints and their rotations"
-    return "Joints and differences of direction (eq 3)"
 
 
 def _summary(measurement: PhotoMeasurement) -> str:

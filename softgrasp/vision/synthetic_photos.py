@@ -125,8 +125,9 @@ def _checked(finger: SoftFinger, joint_angles: ArrayLike, width: int) -> Array:
             field="finger",
         )
     if angles.shape != (len(finger.joints),) or not np.isfinite(angles).all():
+        suffix = "" if np.isfinite(angles).all() else ", not all of them finite"
         raise DescriptionError(
-            f"expected {len(finger.joints)} finite angles, found {_angles_text(angles)}",
+            f"expected {len(finger.joints)} finite angles, found shape {angles.shape}{suffix}",
             field="joint_angles",
         )
     if width < MIN_WIDTH:
@@ -135,11 +136,6 @@ def _checked(finger: SoftFinger, joint_angles: ArrayLike, width: int) -> Array:
             field="width",
         )
     return angles
-
-
-def _angles_text(angles: Array) -> str:
-    shape = f"shape {angles.shape}"
-    return shape if np.isfinite(angles).all() else f"{shape}, not all of them finite"
 
 
 def lit_and_noisy(image: Image, light: float = 0.0, noise: float = 0.0, seed: int = 0) -> Image:
