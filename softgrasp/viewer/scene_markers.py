@@ -44,7 +44,7 @@ from softgrasp.rendering.shading import Skin, skins_of
 if TYPE_CHECKING:
     import viser
 
-ROOT, CONTACTS, FORCES = "/model", "/marks/contacts", "/marks/forces"
+CONTACTS, FORCES = "/marks/contacts", "/marks/forces"
 """Names of scene nodes."""
 SIDES = 24
 """Sides of a cone."""
@@ -270,13 +270,16 @@ def hand_camera(posed: PosedHand, scene: GraspScene | None) -> Camera:
 
 
 class DrawnModel:
-    """A MuJoCo model in the scene of a browser page; geometry is sent once, then only poses."""
+    """A MuJoCo model in the scene of a browser page; geometry is sent once, then only poses.
 
-    def __init__(self, scene: viser.SceneApi, model: mujoco.MjModel) -> None:
-        self.model, self._scene = drawing_copy(model), scene
+    ``root`` is the name of its scene node.
+    """
+
+    def __init__(self, scene: viser.SceneApi, model: mujoco.MjModel, root: str = "/model") -> None:
+        self.model, self._scene, self._root = drawing_copy(model), scene, root
         self._colors = geom_colors(model)
         self._bodies = {
-            body: scene.add_frame(f"{ROOT}/{body}", show_axes=False)
+            body: scene.add_frame(f"{root}/{body}", show_axes=False)
             for body in sorted(set(model.geom_bodyid[self._drawn()].tolist()))
         }
         self._geoms = {geom: self._add_geom(geom) for geom in self._drawn()}
@@ -329,7 +332,7 @@ class DrawnModel:
         vertices, faces = triangles_of(self.model, geom)
         rgba = tuple(self._colors[geom]) if self._is_shown(geom) else CLEAR
         return self._scene.add_mesh_simple(
-            f"{ROOT}/{self.model.geom_bodyid[geom]}/{geom}",
+            f"{self._root}/{self.model.geom_bodyid[geom]}/{geom}",
             vertices,
             faces,
             color=_bytes(rgba),
@@ -342,7 +345,7 @@ class DrawnModel:
 
     def _add_skin(self, number: int, skin: Skin) -> tuple[Skin, viser.MeshSkinnedHandle]:
         handle = self._scene.add_mesh_skinned(
-            f"{ROOT}/skin{number}",
+            f"{self._root}/skin{number}",
             skin.vertices,
             skin.faces,
             bone_wxyzs=np.tile([1.0, 0.0, 0.0, 0.0], (len(skin.bodies), 1)),
@@ -360,7 +363,7 @@ class DrawnModel:
         faces = model.flex_shell[first : first + size * count].reshape(count, size)
         nodes = self._nodes(number)
         return self._scene.add_mesh_simple(
-            f"{ROOT}/flex{number}",
+            f"{self._root}/flex{number}",
             np.zeros((nodes.stop - nodes.start, 3)),
             faces,
             color=_bytes(tuple(model.flex_rgba[number])),
