@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
 
-from softgrasp.assets import find
 from softgrasp.continuum.settling import settling
-from softgrasp.description.base import Description
+from softgrasp.description.base import Description, error_at
 from softgrasp.description.calibration import (
     CalibrationProblem,
     ExtensionProblem,
@@ -33,7 +32,7 @@ from softgrasp.extensions import CALIBRATIONS, load
 from softgrasp.io.hand import load_finger
 from softgrasp.io.input_limits import loader
 from softgrasp.io.tables import Column, CsvTable, read_table
-from softgrasp.io.yaml_files import Tree, YamlFile
+from softgrasp.io.yaml_files import Tree, YamlFile, yaml_path
 from softgrasp.mechanics.transforms import Array
 
 if TYPE_CHECKING:
@@ -99,10 +98,8 @@ def load_problem(path: str | Path, changes: Mapping[str, Any] | None = None) -> 
             line.
         BackendUnavailable: There are photographs or videos, and OpenCV is not installed.
     """
-    path = Path(path)
-    if path.suffix.lower() not in (".yaml", ".yml"):
-        path = find("problems", str(path))
-    return YamlFile(path).read(lambda data: problem_from(data | dict(changes or {}), path.parent))
+    file = yaml_path("problems", path)
+    return YamlFile(file).read(lambda data: problem_from(data | dict(changes or {}), file.parent))
 
 
 def problem_from(data: dict[str, Tree], directory: Path) -> LoadedProblem:
@@ -164,10 +161,9 @@ def _measured(name: str, entry: Any, directory: Path) -> tuple[Description, ...]
     if not isinstance(entry, list | tuple) or not all(
         isinstance(one, dict | kind) for one in entry
     ):
-        raise DescriptionError(
-            f"expected the name of a table, or a list of measurements, found {entry!r}",
-            field=name, location=(name,),
-        )  # fmt: skip
+        raise error_at(
+            f"expected the name of a table, or a list of measurements, found {entry!r}", name
+        )
     return tuple(kind(**_tuples(one)) if isinstance(one, dict) else one for one in entry)
 
 
@@ -237,15 +233,9 @@ def _refuse_wrong_kinds(options: Mapping[str, Any]) -> None:
     tilt, flip = options.get("tilt", 0.0), options.get("flip")
     is_number = isinstance(tilt, int | float) and not isinstance(tilt, bool)
     if tilt != "base" and not (is_number and math.isfinite(tilt)):
-        raise DescriptionError(
-            f"expected base or an angle in rad, found {tilt!r}", location=("photos", "tilt"),
-            field="photos.tilt",
-        )  # fmt: skip
+        raise error_at(f"expected base or an angle in rad, found {tilt!r}", "photos", "tilt")
     if flip is not None and not isinstance(flip, bool):
-        raise DescriptionError(
-            f"expected true or false, found {flip!r}", location=("photos", "flip"),
-            field="photos.flip",
-        )  # fmt: skip
+        raise error_at(f"expected true or false, found {flip!r}", "photos", "flip")
 
 
 def _directory_and_options(entry: Any, field: str, directory: Path) -> tuple[Path, dict[str, Any]]:
@@ -334,10 +324,9 @@ def _traces(entry: Any, directory: Path, rule: str) -> list[Release]:
     if entry is None:
         return []
     if not isinstance(entry, dict) or not all(GRAMS.fullmatch(str(grams)) for grams in entry):
-        raise DescriptionError(
-            f"expected tables by mass in g, such as {{40: track.csv}}, found {entry!r}",
-            field="traces", location=("traces",),
-        )  # fmt: skip
+        raise error_at(
+            f"expected tables by mass in g, such as {{40: track.csv}}, found {entry!r}", "traces"
+        )
     releases = []
     for grams, name in entry.items():
         path, mass = directory / str(name), 1e-3 * float(grams)
@@ -363,10 +352,9 @@ def _take_bounds(tree: dict[str, Any]) -> None:
 def _mark_held_out(tree: dict[str, Any]) -> None:
     marks = tree.pop("held_out", None) or {}
     if not isinstance(marks, dict):
-        raise DescriptionError(
-            f"expected hung, releases, forces or bends with [values], found {marks!r}",
-            field="held_out", location=("held_out",),
-        )  # fmt: skip
+        raise error_at(
+            f"expected hung, releases, forces or bends with [values], found {marks!r}", "held_out"
+        )
     for kind, values in marks.items():
         if kind not in HELD_OUT:
             raise DescriptionError(
@@ -375,19 +363,17 @@ def _mark_held_out(tree: dict[str, Any]) -> None:
             )
         is_list = isinstance(values, list | tuple)
         if not is_list or not all(isinstance(value, int | float) for value in values):
-            raise DescriptionError(
-                f"expected a list of numbers, found {values!r}",
-                field=f"held_out.{kind}", location=("held_out", kind),
-            )  # fmt: skip
+            raise error_at(f"expected a list of numbers, found {values!r}", "held_out", kind)
         field, unit = HELD_OUT[kind]
         there = [getattr(one, field) for one in tree.get(kind, ())]
         for value in values:
             if not any(abs(value * unit - one) <= 1e-6 * unit for one in there):
                 shown = ", ".join(f"{one / unit:g}" for one in sorted(set(there)))
-                raise DescriptionError(
+                raise error_at(
                     f"expected a {field} that was measured ({shown}), found {value:g}",
-                    field=f"held_out.{kind}", location=("held_out", kind),
-                )  # fmt: skip
+                    "held_out",
+                    kind,
+                )
         tree[kind] = tuple(
             one.replace(
                 held_out=any(abs(getattr(one, field) - v * unit) <= 1e-6 * unit for v in values)

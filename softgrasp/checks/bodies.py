@@ -68,30 +68,10 @@ def link_bodies(robot: Robot) -> list[Body]:
     return [_body(link, link.inertial) for link in robot.links if link.inertial is not None]
 
 
-def link_geometry(link: Link) -> Geometry | None:
-    """Return the visual geometry of a link, which is finer, or else its collision geometry.
-
-    Raises:
-        DescriptionError: A mesh cannot be read.
-    """
-    return geometry_of(link.visuals or link.collisions)
-
-
-def geometry_of(shapes: Sequence[LinkShape]) -> Geometry | None:
-    """Combine the solids of some shapes, in the frame of their link."""
-    return together([_solid(part) for part in shapes])
-
-
 def tensor(inertia: Sequence[float]) -> Array:
     """Convert (ixx, iyy, izz, ixy, ixz, iyz) to a matrix (3, 3)."""
     xx, yy, zz, xy, xz, yz = inertia
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-
-
-def six_numbers(inertia: Array) -> tuple[float, float, float, float, float, float]:
-    """Convert a matrix (3, 3) to (ixx, iyy, izz, ixy, ixz, iyz)."""
-    xx, yy, zz = np.diag(inertia).tolist()
-    return (xx, yy, zz, float(inertia[0, 1]), float(inertia[0, 2]), float(inertia[1, 2]))
 
 
 def _body(link: Link, inertial: Inertial) -> Body:
@@ -104,7 +84,8 @@ def _body(link: Link, inertial: Inertial) -> Body:
         mass=inertial.mass,
         center=frame[:3, 3],
         inertia=stated,
-        geometry=link_geometry(link),
+        # visual geometry is finer
+        geometry=together([_solid(part) for part in link.visuals or link.collisions]),
     )
 
 

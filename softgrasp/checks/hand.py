@@ -31,13 +31,14 @@ from softgrasp.checks.report import (
     counted,
     limit_finding,
 )
-from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Primitive, Sphere
+from softgrasp.description.geometry import Cuboid, Sphere
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, DescriptionError, SoftgraspWarning
 from softgrasp.io.hand_sanity import LONGEST_FINGER, millimetres_doubt, range_doubt
 from softgrasp.io.mesh_repair import hull_of, make_solid
+from softgrasp.io.mjcf.model import primitive_of
 from softgrasp.mechanics.hand_kinematics import link_frames
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
@@ -108,7 +109,7 @@ def _size_check(built: HandModel) -> Check:
     measured = f"longest finger {1e3 * longest:.4g} mm"
     if low <= longest <= high:
         return Check("size", measured)
-    doubt = millimetres_doubt("a longest finger", longest, high)
+    doubt = millimetres_doubt(longest, high)
     finding = Finding(
         subject=f"hand '{built.hand.name}'",
         severity="problem",
@@ -637,7 +638,8 @@ def _solid(model: mujoco.MjModel, geom: int) -> Geometry:
         inside[:3, 3] = solid.center_of_mass
         points = hull.vertices - solid.center_of_mass
         return placed(solid.volume, solid.inertia, points, frame @ inside)
-    volume, inertia = mass_properties(_primitive(model, geom))
+    a, b, c = (2.0 * model.geom_size[geom]).tolist()
+    volume, inertia = mass_properties(primitive_of(model, geom) or Cuboid(size=(a, b, c)))
     return placed(volume, inertia, box_corners(model.geom_aabb[geom, 3:]), frame)
 
 
@@ -649,17 +651,3 @@ def _box_around(model: mujoco.MjModel, geom: int, frame: Array) -> Geometry:
     middle = np.eye(4)
     middle[:3, 3] = model.geom_aabb[geom, :3]
     return placed(volume, inertia, box_corners(half), frame @ middle)
-
-
-def _primitive(model: mujoco.MjModel, geom: int) -> Primitive:
-    a, b, c = (float(number) for number in model.geom_size[geom])
-    match model.geom_type[geom]:
-        case GEOM.mjGEOM_SPHERE:
-            return Sphere(radius=a)
-        case GEOM.mjGEOM_CAPSULE:
-            return Capsule(radius=a, length=2 * b)
-        case GEOM.mjGEOM_CYLINDER:
-            return Cylinder(radius=a, height=2 * b)
-        case GEOM.mjGEOM_ELLIPSOID:
-            return Ellipsoid(radii=(a, b, c))
-    return Cuboid(size=(2 * a, 2 * b, 2 * c))

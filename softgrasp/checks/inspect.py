@@ -20,12 +20,7 @@ OF_HANDS = ("size", "overlap", "reachable", "closing", "reach", "build")
 
 
 def with_hand_checks(robot: Inspection, hand: Inspection) -> Inspection:
-    """Add the checks of a hand to those of the robot from which it was read.
-
-    Args:
-        robot: Inspection of the robot.
-        hand: Inspection of the hand.
-    """
+    """Add the checks of a hand to those of the robot from which it was read."""
     checks = [as_remarks(one) if one.name in REPLACED else one for one in robot.checks]
     checks += [one for one in hand.checks if one.name in OF_HANDS]
     return replace(robot, checks=tuple(checks))

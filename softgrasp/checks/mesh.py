@@ -159,10 +159,6 @@ def _stated(described: GraspObject, subject: str, inertia: Sequence[float]) -> B
 def mesh_checks(shape: Mesh, subject: str) -> list[Check]:
     """Run all checks of the mesh of an object.
 
-    Args:
-        shape: The mesh.
-        subject: Its name in messages.
-
     Raises:
         DescriptionError: It cannot be read, or is flat.
     """

@@ -23,13 +23,12 @@ from softgrasp.checks.bodies import (
     is_possible_inertia,
     link_bodies,
     mass_guess,
-    six_numbers,
 )
 from softgrasp.checks.robot import RANGE_TOLERANCE, couplings
 from softgrasp.description.bendable import Inertial
 from softgrasp.description.robot import Link, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.robot_kinematics import origin_frame
+from softgrasp.mechanics.robot_kinematics import inertia_moments, origin_frame
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,7 @@ def _inertia(
     body: Body, inertial: Inertial, factor: float, uniform: np.ndarray | None
 ) -> tuple[tuple[float, ...] | None, str]:
     """Six numbers of inertia of a link whose mass was multiplied by a factor, and the reason."""
-    from_geometry = None if uniform is None else six_numbers(uniform)
+    from_geometry = None if uniform is None else inertia_moments(uniform)
     if inertial.inertia is None or body.moments is None:
         return from_geometry, "that of a uniform solid of its geometry; none was stated"
     # where the mass was wrong, the ratio is that at the stated mass

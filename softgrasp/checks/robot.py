@@ -58,12 +58,7 @@ def inspect_robot(robot: Robot) -> Inspection:
 
 
 def inspect_robot_model(model: mujoco.MjModel, name: str) -> Inspection:
-    """Run the checks of a robot that was exported to MJCF; its cells may be hollow.
-
-    Args:
-        model: The model.
-        name: Name of the robot.
-    """
+    """Run the checks of a robot that was exported to MJCF; its cells may be hollow."""
     bodies = hand_bodies(model)
     geoms = np.flatnonzero((model.geom_contype != 0) & (model.geom_bodyid > 0))
     subject, mass = f"robot '{name}'", math.fsum(body.mass for body in bodies)
@@ -96,6 +91,13 @@ def _mass_check(robot: Robot, bodies: list[Body]) -> Check:
     mass, (low, high) = total_mass(robot), USUAL_MASS
     findings = [*_massless(robot)]
     if mass and not low <= mass <= high:
+        repaired, numbers, advice = _mass_by_density(mass, bodies), {"mass_kg": mass}, ""
+        if repaired is not None:
+            numbers["repaired_mass_kg"] = repaired
+            advice = (
+                f"with links of unusual density corrected it is {repaired:.4g} kg: softgrasp check "
+                "FILE --fix --out FIXED.urdf"
+            )
         findings.append(
             Finding(
                 subject=f"robot '{robot.name}'",
@@ -103,18 +105,13 @@ def _mass_check(robot: Robot, bodies: list[Body]) -> Check:
                 check="mass",
                 expected=f"{low:g} … {high:g} kg in all",
                 actual=f"{mass:.6g} kg",
-                numbers={"mass_kg": mass, **_whole_guess(mass, bodies)},
-                advice=_mass_advice(mass, bodies),
+                numbers=numbers,
+                advice=advice or "masses are in kg",
             )
         )
     inertials = [part.inertial for part in robot.links] + [p.inertial for p in robot.bendables]
     heavy = counted(sum(inertial is not None for inertial in inertials), "part")
     return Check("mass", f"{mass:.6g} kg in {heavy}", tuple(findings))
-
-
-def _whole_guess(mass: float, bodies: list[Body]) -> dict[str, float]:
-    repaired = _mass_by_density(mass, bodies)
-    return {} if repaired is None else {"repaired_mass_kg": repaired}
 
 
 def _mass_by_density(mass: float, bodies: list[Body]) -> float | None:
@@ -126,16 +123,6 @@ def _mass_by_density(mass: float, bodies: list[Body]) -> float | None:
         return None
     odd = math.fsum(part for part, density in known if not low <= density <= high)
     return mass - odd + odd / guess.factor
-
-
-def _mass_advice(mass: float, bodies: list[Body]) -> str:
-    repaired = _mass_by_density(mass, bodies)
-    if repaired is None:
-        return "masses are in kg"
-    return (
-        f"with links of unusual density corrected it is {repaired:.4g} kg: softgrasp check "
-        "FILE --fix --out FIXED.urdf"
-    )
 
 
 def _massless(robot: Robot) -> Iterator[Finding]:
@@ -375,12 +362,9 @@ def _imbalance(actuators: tuple[BendableActuator, ...]) -> float:
         actuator.radius * (actuator.area if isinstance(actuator, Chamber) else 1.0)
         for actuator in actuators
     ]
-    x = math.fsum(
-        arm * math.cos(actuator.angle) for arm, actuator in zip(arms, actuators, strict=True)
-    )
-    y = math.fsum(
-        arm * math.sin(actuator.angle) for arm, actuator in zip(arms, actuators, strict=True)
-    )
+    angles = [actuator.angle for actuator in actuators]
+    x = math.fsum(arm * math.cos(angle) for arm, angle in zip(arms, angles, strict=True))
+    y = math.fsum(arm * math.sin(angle) for arm, angle in zip(arms, angles, strict=True))
     return math.hypot(x, y) / math.fsum(arms)
 
 

@@ -139,7 +139,7 @@ def grasp(
 def _known_fingers(options: SceneOptions, size: int, backend: str) -> FingerEnsemble:
     """Return the ensemble of ``--finger`` after checking its size."""
     from softgrasp.io.finger_ensemble import load_finger_ensemble
-    from softgrasp.io.hand import finger_file
+    from softgrasp.io.yaml_files import yaml_path
 
     if options.finger is None:
         raise DescriptionError(
@@ -148,7 +148,7 @@ def _known_fingers(options: SceneOptions, size: int, backend: str) -> FingerEnse
     if backend != "mujoco":
         raise DescriptionError(f"--ensemble: expected the backend mujoco, found '{backend}'")
     try:
-        known = load_finger_ensemble(finger_file(options.finger))
+        known = load_finger_ensemble(yaml_path("fingers", options.finger))
         known.drawn(size)
         return known
     except DescriptionError as error:

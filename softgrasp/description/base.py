@@ -285,6 +285,19 @@ def path_text(path: FieldPath) -> str:
     return text.removeprefix(".")
 
 
+def error_at(message: str, *location: int | str) -> DescriptionError:
+    """Make the error of a field, with its path in parts and in words."""
+    return DescriptionError(message, field=path_text(location), location=location)
+
+
+def error_inside(error: DescriptionError, *location: int | str) -> DescriptionError:
+    """Return the error of a part with the location of that part before its own."""
+    field = ".".join(filter(None, (path_text(location), error.field)))
+    return DescriptionError(
+        error.message, field=field, location=(*location, *error.location), value=error.actual
+    )
+
+
 def _walk(location: FieldPath, model: Any) -> tuple[FieldPath, type[BaseModel] | None]:
     """Return the location without pydantic's union tags, and the model of its last field."""
     path: list[int | str] = []

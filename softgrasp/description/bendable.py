@@ -229,9 +229,7 @@ class Bendable(Description):
             if abs(apart) < MIN_ANGLE:
                 raise FieldError(
                     f"expected {other.type}s at different angles, found two at {other.angle:g} rad",
-                    "actuation",
-                    index,
-                    "angle",
+                    *("actuation", index, "angle"),
                 )
         return self
 

@@ -9,7 +9,7 @@ What they have in common is in ``closure_base.py``.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
@@ -49,11 +49,7 @@ class PositionIncrementClosure(Closure):
     that of the hand (``Hand.grip_force``) by default, null for no limit."""
 
     def grip_limit(self, hand: Hand) -> float | None:
-        """Return the grip force [N]: that of the closure or of the hand; None without limit.
-
-        Args:
-            hand: The hand.
-        """
+        """Return the grip force [N]: that of the closure or of the hand; None without limit."""
         return hand.grip_force if self.grip_force == "hand" else self.grip_force
 
 
@@ -215,6 +211,7 @@ class JointTorqueClosure(Closure):
     """
 
     type: Literal["joint-torque"] = "joint-torque"
+    rates_are_of_joints: ClassVar[bool] = False
     rates: Rates | None = None
     """Rates of the torques: one for all, one per link of a finger or one per joint [N·m/s or N/s];
     by default all reach their limits after 0.5 s. Their signs are those of the grasp."""
@@ -223,11 +220,6 @@ class JointTorqueClosure(Closure):
     torque_fraction: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.25
     """Fraction of its limit that the fastest joint of a finger has where no ``torque`` is
     specified; slower joints have less in proportion, so that a pinch remains a pinch [–]."""
-
-    @classmethod
-    def rates_are_of_joints(cls) -> bool:
-        """Return False: ``rates`` are those of torques."""
-        return False
 
     @property
     def can_be_prescribed(self) -> bool:
@@ -323,6 +315,7 @@ class UnderactuatedClosure(Closure):
     """
 
     type: Literal["underactuated"] = "underactuated"
+    rates_are_of_joints: ClassVar[bool] = False
     rates: Rates | None = None
     """Rates of the tendons, one per tendon or one for all [m/s or N/s]; from the grasp by
     default."""
@@ -342,11 +335,6 @@ class UnderactuatedClosure(Closure):
     tendons [–]."""
     spring_fraction: Annotated[float, Field(gt=0, lt=1, strict=True)] = 0.2
     """Fraction of the highest tension that closes the free hand, for joints without springs [–]."""
-
-    @classmethod
-    def rates_are_of_joints(cls) -> bool:
-        """Return False: ``rates`` are those of tendons."""
-        return False
 
     @property
     def can_be_prescribed(self) -> bool:
@@ -509,6 +497,7 @@ class SynergyIncrementClosure(Closure):
     """
 
     type: Literal["synergy-increment"] = "synergy-increment"
+    rates_are_of_joints: ClassVar[bool] = False
     rates: Rates | None = None
     """Rates of the weights z, one per synergy [1/s]. By default the first weight closes the hand,
     and its fastest joint has the rate of the fastest joint of the hand's grasp."""
@@ -528,11 +517,6 @@ class SynergyIncrementClosure(Closure):
     def _one_for_all(cls, value: Any) -> Any:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return (value,) if number else value
-
-    @classmethod
-    def rates_are_of_joints(cls) -> bool:
-        """Return False: ``rates`` are those of synergies."""
-        return False
 
     @property
     def can_be_prescribed(self) -> bool:

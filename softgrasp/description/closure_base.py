@@ -8,7 +8,7 @@ controllers in ``softgrasp.sim`` and the model builder use nothing else of a clo
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from softgrasp.description.actuation import Actuator, Rates
 from softgrasp.description.base import Count, Description, FieldError, NonNegative, Number
@@ -99,6 +99,8 @@ class Closure(Description):
     provides the grip force.
     """
 
+    rates_are_of_joints: ClassVar[bool] = True
+    """Whether ``rates`` are those of the hand's actuators."""
     rates: Rates | None = None
     """Closing rates of what the closure moves; those of the hand's grasp by default."""
     pressure: Number | None = None
@@ -133,11 +135,6 @@ class Closure(Description):
         """The closure with a type that is not chosen any more."""
         return self
 
-    @classmethod
-    def rates_are_of_joints(cls) -> bool:
-        """Return whether ``rates`` are those of the hand's actuators."""
-        return True
-
     @property
     def can_be_prescribed(self) -> bool:
         """Return whether the closure works with joints that follow their targets exactly."""
@@ -149,11 +146,7 @@ class Closure(Description):
         return None
 
     def grip_limit(self, hand: Hand) -> float | None:
-        """Return the force per finger that stopped servos may press with [N]; None without limit.
-
-        Args:
-            hand: The hand.
-        """
+        """Return the force per finger that stopped servos may press with [N]; None for no limit."""
         return None
 
     @property
@@ -167,25 +160,15 @@ class Closure(Description):
         return 1.0
 
     def closing_motion(self, hand: Hand, preset: GraspPreset) -> ClosingMotion:
-        """Return the motion of the hand's actuators without contact.
-
-        Args:
-            hand: The hand.
-            preset: Its grasp.
-        """
-        specified_rates = self.rates if self.rates_are_of_joints() else None
+        """Return the motion of the hand's actuators without contact."""
+        specified_rates = self.rates if self.rates_are_of_joints else None
         start = preset.start or tuple(actuator.start for actuator in hand.actuators)
         rates = (specified_rates or preset.rates).for_fingers(hand.actuator_counts)
         limits = tuple(actuator.limits for actuator in self.actuators(hand, preset))
         return ClosingMotion(start, self.acting(rates), limits)
 
     def mechanism(self, hand: Hand, preset: GraspPreset) -> ActuationModel:
-        """Return the actuation model of a hand; by default each actuator keeps its servo.
-
-        Args:
-            hand: The hand.
-            preset: Its grasp.
-        """
+        """Return the actuation model of a hand; by default each actuator keeps its servo."""
         return ActuationModel(hand)
 
     def actuators(self, hand: Hand, preset: GraspPreset) -> tuple[Actuator, ...]:
@@ -216,7 +199,7 @@ class Closure(Description):
             FieldError: Its path is relative to the closure.
         """
         actuators, word = sum(hand.actuator_counts), hand.actuator_word
-        if self.rates_are_of_joints():
+        if self.rates_are_of_joints:
             self.check_rates(hand)
         if self.active is not None and len(self.active) != actuators:
             raise FieldError(

@@ -190,9 +190,7 @@ class Finger(Description):
             if self.convention != "placed" and row.origin != Pose():
                 raise FieldError(
                     f"expected no origin with convention '{self.convention}', found one",
-                    "phalanges",
-                    index,
-                    "origin",
+                    *("phalanges", index, "origin"),
                 )
         return self
 

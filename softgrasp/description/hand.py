@@ -548,9 +548,7 @@ def check_stands(fingers: Sequence[Finger]) -> None:
             hint = f"; {did_you_mean(finger.on, known)}" if known else ""
             raise FieldError(
                 f"expected a body of an earlier finger, found '{finger.on}'{hint}",
-                "fingers",
-                index,
-                "on",
+                *("fingers", index, "on"),
             )
         known += [finger.body_of(row) for row in finger.phalanges]
 
@@ -569,32 +567,24 @@ def check_couplings(fingers: Sequence[Finger], couplings: Sequence[Coupling]) ->
             if name not in rows:
                 raise FieldError(
                     f"expected a joint of the hand, found '{name}'; {did_you_mean(name, rows)}",
-                    "couplings",
-                    index,
-                    field,
+                    *("couplings", index, field),
                 )
         name = coupling.joint
         if rows[name].driven:
             raise FieldError(
                 f"expected a joint with driven: false, found '{name}', which has an actuator",
-                "couplings",
-                index,
-                "joint",
+                *("couplings", index, "joint"),
             )
         if name in leader_of:
             raise FieldError(
                 f"expected one coupling per joint, found two of '{name}'",
-                "couplings",
-                index,
-                "joint",
+                *("couplings", index, "joint"),
             )
         leader_of[name] = coupling.leader
         if name in _leaders(name, leader_of):
             raise FieldError(
                 f"expected couplings without a cycle, found one through '{name}'",
-                "couplings",
-                index,
-                "leader",
+                *("couplings", index, "leader"),
             )
 
 

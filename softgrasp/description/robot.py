@@ -302,11 +302,6 @@ class Edge(Protocol):
 def check_tree(links: Sequence[str], joints: Sequence[Edge], bendables: Sequence[Edge]) -> None:
     """Refuse links that do not form one tree.
 
-    Args:
-        links: Names of all links.
-        joints: Rigid joints.
-        bendables: Bendable segments.
-
     Raises:
         FieldError: A link does not exist, has two parents, lies on a cycle, or is not connected to
             the root.

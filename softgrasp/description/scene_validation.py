@@ -158,9 +158,7 @@ def _stand_somewhere(scene: GraspScene) -> None:
             raise FieldError(
                 "expected the height of its top, as only the first table can lie right under the "
                 "object, found none",
-                "surroundings",
-                index,
-                "height",
+                *("surroundings", index, "height"),
             )
 
 
@@ -425,12 +423,6 @@ def require_fitting_sensors(
     sensors: tuple[AnySensor, ...], hand: Hand, *, servos: bool, sensing_closure: bool
 ) -> None:
     """Refuse sensors on missing bodies or joints, and a closure without tactile sensors.
-
-    Args:
-        sensors: Sensors of the scene.
-        hand: The hand of the scene.
-        servos: Whether servos move the joints.
-        sensing_closure: Whether the closure detects contact by tactile sensors.
 
     Raises:
         FieldError: A sensor or the closure does not fit.

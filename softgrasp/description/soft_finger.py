@@ -103,9 +103,7 @@ class SoftFinger(Description):
                 raise FieldError(
                     f"expected joints in order from the base, found x = {after:g} m after "
                     f"{before:g} m",
-                    "joints",
-                    index,
-                    "position",
+                    *("joints", index, "position"),
                 )
         return self
 

@@ -132,9 +132,7 @@ class SweepPlan(Description):
                 raise FieldError(
                     f"expected the number of steps from low to high, found none; for example "
                     f"{axis.path}={axis.low:g}:{axis.high:g}:5",
-                    "axes",
-                    index,
-                    "steps",
+                    *("axes", index, "steps"),
                 )
 
     @property
@@ -291,7 +289,7 @@ class GraspPlan(Description):
             reason = f"a rigid object, found '{self.scene.object.name}', which is deformable"
         elif self.preshapes:
             reason = f"no preshapes, found {len(self.preshapes)}"
-        elif not self.scene.closure.rates_are_of_joints():
+        elif not self.scene.closure.rates_are_of_joints:
             reason = f"a closure with rates of joints, found '{self.scene.closure.name}'"
         elif any(phase.type == "preshape" for phase in self.scene.sequence):
             reason = "a sequence without a preshape phase, found one"

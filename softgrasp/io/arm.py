@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from softgrasp import assets
 from softgrasp.assets import ROBOT_SUFFIXES
 from softgrasp.description.arm import Arm
+from softgrasp.description.base import error_at
 from softgrasp.description.geometry import Pose
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.io.hand import finger_from
 from softgrasp.io.input_limits import loader
-from softgrasp.io.yaml_files import Tree, YamlFile, pose_tree, scaled, take_units
+from softgrasp.io.yaml_files import Tree, YamlFile, pose_tree, scaled, take_units, yaml_path
 
 
 @loader
@@ -50,8 +50,7 @@ def load_arm(
         raise DescriptionError(
             f"expected start, tool and tool_link only with a URDF or xacro file, found '{name}'"
         )
-    if path.suffix.lower() not in (".yaml", ".yml"):
-        path = assets.find("arms", str(name))
+    path = yaml_path("arms", name)
     return YamlFile(path).read(lambda data: arm_from(data, directory=path.parent))
 
 
@@ -81,18 +80,12 @@ def _arm_of_model(data: dict[str, Tree], length: float, angle: float, directory:
     known = ("model", "name", "source", "start", "tool", "tool_link")
     for key in data:
         if key not in known:
-            raise DescriptionError(
-                f"no such field; {did_you_mean(key, known)}", field=key, location=(key,)
-            )
+            raise error_at(f"no such field; {did_you_mean(key, known)}", key)
     start, tool = data.get("start"), None
     if start is not None and not (
         isinstance(start, list) and all(type(part) in (int, float) for part in start)
     ):
-        raise DescriptionError(
-            f"expected a list of numbers, one per joint, found {start!r}",
-            field="start",
-            location=("start",),
-        )
+        raise error_at(f"expected a list of numbers, one per joint, found {start!r}", "start")
     if "tool" in data:
         tool = Pose(**pose_tree(data["tool"], length, angle, ("tool",), "the hand"))
     arm = read_urdf_arm(

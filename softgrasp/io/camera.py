@@ -5,12 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from softgrasp.description.sensor import PinholeCamera
-from softgrasp.errors import DescriptionError
-from softgrasp.io.files import write_text
 from softgrasp.io.input_limits import loader
-from softgrasp.io.yaml_files import YamlFile, dump
-
-SUFFIXES = (".yaml", ".yml")
+from softgrasp.io.yaml_files import YamlFile, dump, write_yaml
 
 
 @loader
@@ -31,6 +27,4 @@ def save_camera(camera: PinholeCamera, path: str | Path) -> Path:
         DescriptionError: ``path`` does not have the suffix of a YAML file.
         ResultError: The file cannot be written.
     """
-    if Path(path).suffix.lower() not in SUFFIXES:
-        raise DescriptionError(f"expected a .yaml file, found '{path}'", field="path")
-    return write_text(path, dump(camera.model_dump(exclude_defaults=True)))
+    return write_yaml(path, dump(camera.model_dump(exclude_defaults=True)))

@@ -49,10 +49,6 @@ class FingerEnsemble(NamedTuple):
     def drawn(self, count: int, seed: int = 0) -> FingerEnsemble:
         """Return some of the fingers, drawn without replacement.
 
-        Args:
-            count: Their number.
-            seed: Seed of the draw.
-
         Raises:
             DescriptionError: There are fewer fingers, or fewer than 2 are requested.
         """

@@ -287,11 +287,9 @@ def _content(file: BinaryIO) -> Any:
     shape, _, dtype = read(file)
     if dtype.hasobject:
         content = _Unpickler(file).load()
-        return (
-            content.item()
-            if isinstance(content, np.ndarray) and content.ndim == 0
-            else (list(content) if isinstance(content, np.ndarray) else content)
-        )
+        if not isinstance(content, np.ndarray):
+            return content
+        return list(content) if content.ndim else content.item()
     count = int(np.prod(shape))
     return np.fromfile(cast(Any, file), dtype=dtype, count=count).reshape(shape)
 

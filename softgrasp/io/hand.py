@@ -11,16 +11,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from softgrasp import assets
-from softgrasp.description.base import path_text
+from softgrasp.description.base import error_at
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import Grasps, Hand
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
-from softgrasp.io.files import write_text
 from softgrasp.io.input_limits import loader
-from softgrasp.io.object import absolute_name
+from softgrasp.io.object import anchor_mesh
 from softgrasp.io.yaml_files import (
     FieldPath,
     Tree,
@@ -28,13 +26,15 @@ from softgrasp.io.yaml_files import (
     description_tree,
     dump,
     pose_tree,
+    rates_to_si,
     scaled,
     take_units,
     to_si,
+    write_yaml,
+    yaml_path,
 )
 from softgrasp.mechanics.hand_kinematics import PlacedHand, joined_hands
 
-SUFFIXES = (".yaml", ".yml")
 PHALANX_FIELDS = ("name", "a", "alpha", "d", "theta", "joint", "joint_name", "limits", "start")
 """Fields that are written with each phalanx, even where all phalanges have the same value."""
 FIELDS = ("name", "hands", "grasps", "source")
@@ -45,23 +45,10 @@ UNSURE = "not determined by the measurements: "
 """Prefix, in ``source`` of a calibrated finger, of the constants that are not determined."""
 
 
-def read_hand(path: Path) -> Hand:
-    """Read a hand from a YAML file; mesh files are relative to its directory.
-
-    Raises:
-        DescriptionError: The file is wrong; names file, line and field.
-    """
-    return YamlFile(path).read(lambda data: hand_from(data, directory=path.parent))
-
-
 def hand_from(data: dict[str, Tree], *, directory: Path | None = None) -> Hand:
     """Make a hand from a YAML tree.
 
     Where ``model`` names an MJCF file, the other fields replace values of that model.
-
-    Args:
-        data: The tree.
-        directory: Directory of relative mesh files.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
@@ -93,7 +80,7 @@ def hand_from(data: dict[str, Tree], *, directory: Path | None = None) -> Hand:
     if directory is not None:
         for owner in _dicts([palm, *_rows(tree)]):
             for part in (owner, *_dicts(owner.get("parts"))):
-                _anchor_mesh(part.get("shape"), directory)
+                anchor_mesh(part.get("shape"), directory)
     done = (*DONE, "rates", "pose", "finger", "contact", "preshapes", "offset")
     try:
         return Hand(**_converted(tree, length, angle, done))
@@ -126,17 +113,7 @@ def load_finger(name: str | Path) -> SoftFinger:
     Raises:
         DescriptionError: There is no such finger, or its file is wrong; names file, line and field.
     """
-    return YamlFile(finger_file(name)).read(soft_finger_from)
-
-
-def finger_file(name: str | Path) -> Path:
-    """Return the file of a shipped soft finger by name; a YAML file is returned unchanged.
-
-    Raises:
-        DescriptionError: There is no such finger.
-    """
-    path = Path(name)
-    return path if path.suffix.lower() in SUFFIXES else assets.find("fingers", str(name))
+    return YamlFile(yaml_path("fingers", name)).read(soft_finger_from)
 
 
 def save_finger(finger: SoftFinger, path: str | Path) -> Path:
@@ -146,9 +123,7 @@ def save_finger(finger: SoftFinger, path: str | Path) -> Path:
         DescriptionError: The suffix of ``path`` is not that of a YAML file.
         ResultError: The file cannot be written.
     """
-    if Path(path).suffix.lower() not in SUFFIXES:
-        raise DescriptionError(f"expected a .yaml file, found '{path}'", field="path")
-    return write_text(path, dump(finger.model_dump(exclude_defaults=True)))
+    return write_yaml(path, dump(finger.model_dump(exclude_defaults=True)))
 
 
 def soft_finger_from(data: dict[str, Tree]) -> SoftFinger:
@@ -168,9 +143,7 @@ def save_hand(hand: Hand, path: str | Path) -> Path:
         DescriptionError: The suffix of ``path`` is not that of a YAML file.
         ResultError: The file cannot be written.
     """
-    if Path(path).suffix.lower() not in SUFFIXES:
-        raise DescriptionError(f"expected a .yaml file, found '{path}'", field="path")
-    return write_text(path, hand_yaml(hand))
+    return write_yaml(path, hand_yaml(hand))
 
 
 def hand_yaml(hand: Hand) -> str:
@@ -210,17 +183,13 @@ def joined_from(data: dict[str, Tree], directory: Path, load: Callable[[str], Ha
     _refuse_unknown(data, FIELDS, ())
     entries = data.get("hands")
     if not isinstance(entries, list):
-        raise DescriptionError(
-            f"expected a list of hands, found {entries!r}", field="hands", location=("hands",)
-        )
+        raise error_at(f"expected a list of hands, found {entries!r}", "hands")
     parts = []
     for index, part in enumerate(entries):
         location = ("hands", index)
         if not isinstance(part, dict) or not {"hand", "name"} <= set(part):
-            raise DescriptionError(
-                f"expected a mapping with {', '.join(PART_FIELDS)}, found {part!r}",
-                field=f"hands[{index}]",
-                location=location,
+            raise error_at(
+                f"expected a mapping with {', '.join(PART_FIELDS)}, found {part!r}", *location
             )
         _refuse_unknown(part, PART_FIELDS, location)
         pose = pose_tree(
@@ -276,19 +245,6 @@ def synergies_to_si(synergies: Tree, units: Mapping[str, float]) -> None:
     if isinstance(mean := synergies.get("mean"), list):
         pairs = zip(mean, by_joint + [1.0] * len(mean), strict=False)
         synergies["mean"] = [scaled(value, unit) for value, unit in pairs]
-
-
-def rates_to_si(value: Tree, units: list[float]) -> Tree:
-    """Convert one number, or one number per joint, to SI.
-
-    Args:
-        value: Field of the file.
-        units: Unit of each joint variable in SI, finger by finger.
-    """
-    if not isinstance(value, list):
-        return scaled(value, units[0])
-    pairs = zip(value, units + units[-1:] * len(value), strict=False)
-    return [scaled(number, unit) for number, unit in pairs]
 
 
 def _joints_to_si(finger: dict[str, Tree], length: float, angle: float) -> None:
@@ -377,11 +333,7 @@ def _with_defaults(data: dict[str, Tree]) -> dict[str, Tree]:
     tree = {k: v for k, v in data.items() if k not in ("defaults", "convention")}
     defaults = data.get("defaults", {})
     if not isinstance(defaults, dict):
-        raise DescriptionError(
-            f"expected fields of a phalanx, found {defaults!r}",
-            field="defaults",
-            location=("defaults",),
-        )
+        raise error_at(f"expected fields of a phalanx, found {defaults!r}", "defaults")
     general = {"convention": data["convention"]} if "convention" in data else {}
     if isinstance(fingers := tree.get("fingers"), list):
         tree["fingers"] = [
@@ -424,17 +376,8 @@ def _put_finger(
     except DescriptionError as error:
         if is_file:
             raise
-        raise DescriptionError(
-            error.message, field=path_text(location), location=location
-        ) from None
+        raise error_at(error.message, *location) from None
     digit["finger"] = loaded.model_dump()
-
-
-def _anchor_mesh(shape: Tree, directory: Path) -> None:
-    """Make the file names of a mesh absolute."""
-    for key in ("file", "parts"):
-        if isinstance(shape, dict) and isinstance(shape.get(key), str):
-            shape[key] = absolute_name(shape[key], directory)
 
 
 def _dicts(value: Tree) -> list[dict[str, Any]]:

@@ -70,7 +70,7 @@ def hand_doubts(hand: Hand) -> list[str]:
         row, doubt = odd[0]
         others = f" and {len(odd) - 1} more" if len(odd) > 1 else ""
         messages.append(f"joint '{row.joint_name}'{others}: {doubt.message}")
-    long = millimetres_doubt("a longest finger", _longest(hand), LONGEST_FINGER)
+    long = millimetres_doubt(_longest(hand), LONGEST_FINGER)
     if long is not None:
         messages.append(f"the hand: {long.message}")
     return messages
@@ -89,12 +89,11 @@ def range_doubt(low: float, high: float) -> Doubt | None:
     )
 
 
-def millimetres_doubt(what: str, length: float, longest: float) -> Doubt | None:
+def millimetres_doubt(length: float, longest: float) -> Doubt | None:
     """Return a message on a length that is implausible in metres; None if it is plausible.
 
     Args:
-        what: Name of the length, such as ``a longest finger``.
-        length: Actual value [m].
+        length: Length of the longest finger [m].
         longest: Largest plausible value [m].
     """
     if length <= longest:
@@ -103,7 +102,7 @@ def millimetres_doubt(what: str, length: float, longest: float) -> Doubt | None:
     shown = f"{meant:.3g} m" if meant >= 1.0 else f"{1e3 * meant:.3g} mm"
     return Doubt(
         "problem",
-        f"{what} of at most {longest:g} m",
+        f"a longest finger of at most {longest:g} m",
         f"{length:.4g} m",
         f"is the file in mm? Divided by 1000 it is {shown}",
     )

@@ -68,9 +68,9 @@ def _hand(name: str | Path) -> Hand:
     path = Path(name)
     if path.suffix.lower() in YAML_SUFFIXES:
         if _has_robot_model(path):
-            from softgrasp.io.urdf.hand import read_side_file
+            from softgrasp.io.urdf.hand import changed_hand
 
-            return read_side_file(path)
+            return YamlFile(path).read(lambda data: changed_hand(data, path.parent))
         return YamlFile(path).read(lambda data: hand_of(data, path.parent))
     if path.suffix.lower() in ROBOT_SUFFIXES:
         return _urdf_hand(path)
@@ -91,17 +91,14 @@ def _has_robot_model(path: Path) -> bool:
 
 
 def _urdf_hand(name: str | Path) -> Hand:
-    from softgrasp.io.urdf.hand import read_urdf_hand
+    from softgrasp.io.urdf.hand import robot_hand
+    from softgrasp.io.urdf.reader import made_of_robot
 
-    return read_urdf_hand(robot_path(name))
+    return made_of_robot(robot_path(name), robot_hand)
 
 
 def hand_of(data: dict[str, Tree], directory: Path) -> Hand:
     """Make a hand from a YAML tree: one with fingers, or several hands joined.
-
-    Args:
-        data: The tree.
-        directory: Directory of the files it names.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.

@@ -110,17 +110,13 @@ def cut_or_hull(shape: Mesh) -> tuple[Mesh, str]:
     return shape, ""
 
 
-def mesh_solid(shape: Mesh, *, relative_to: Path | None = None) -> Solid:
+def mesh_solid(shape: Mesh) -> Solid:
     """Read a mesh as a solid in the frame of its file [m], without collision parts.
-
-    Args:
-        shape: File, unit and scale.
-        relative_to: Directory of relative files that are not shipped.
 
     Raises:
         DescriptionError: The file is missing, empty, not a mesh, flat or not finite.
     """
-    file = resolved_file(shape.file, relative_to)
+    file = resolved_file(shape.file, None)
     return _solid(shape.units, shape.scale, file, _state(file))
 
 

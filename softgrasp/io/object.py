@@ -77,12 +77,16 @@ def object_from(data: dict[str, Tree], *, directory: Path | None = None) -> Gras
     """
     data, length, angle = take_units(data)
     tree = to_si(data, length, angle)
-    shape = tree.get("shape")
-    if directory is not None and isinstance(shape, dict):
-        for key in ("file", "parts"):
-            if isinstance(shape.get(key), str):
-                shape[key] = absolute_name(shape[key], directory)
+    if directory is not None:
+        anchor_mesh(tree.get("shape"), directory)
     return GraspObject(**tree)
+
+
+def anchor_mesh(shape: Tree, directory: Path) -> None:
+    """Make the file names of a mesh in a tree absolute."""
+    for key in ("file", "parts"):
+        if isinstance(shape, dict) and isinstance(shape.get(key), str):
+            shape[key] = absolute_name(shape[key], directory)
 
 
 def absolute_name(name: str, directory: Path) -> str:

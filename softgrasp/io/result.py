@@ -3,10 +3,6 @@
 Files are written whole and never pickled. Joint states have one header line: ``time``, then
 ``position.J`` for all joints J, then ``velocity.J`` and ``effort.J``, the fields of ROS's
 ``sensor_msgs/JointState``; unknown values are empty cells, numbers have all digits.
-
-Joint states are not read by ``tables.read_table``: their columns contain the names of the joints,
-empty cells are valid, and so is a file without samples. Speed is no reason: 20 000 samples of 12
-joints take 0.7 s here and 0.8 s there.
 """
 
 from __future__ import annotations
@@ -24,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.errors import DescriptionError, ResultError, reason
+from softgrasp.errors import ResultError, reason
 from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, atomic_path, write_text
-from softgrasp.io.input_limits import check_size, read_arrays, read_json, result_loader
+from softgrasp.io.input_limits import read_arrays, read_json
 
 Array = NDArray[np.float64]
 MAX_NAMED = 8
@@ -139,51 +135,3 @@ def save_joint_states(states: JointStates, path: str | Path) -> Path:
     for row in np.concatenate(blocks, axis=1).tolist():
         writer.writerow(["" if number != number else repr(number) for number in row])
     return write_text(path, stream.getvalue())
-
-
-@result_loader
-def load_joint_states(path: str | Path) -> JointStates:
-    """Read joint states from CSV.
-
-    Raises:
-        ResultError: The file cannot be read, its columns differ, or a cell is not a number; names
-            file, line and column.
-    """
-    try:
-        check_size(Path(path))
-        with Path(path).open(encoding="utf-8", newline="") as file:
-            reader = csv.reader(file)
-            (_, first), *rows = [(reader.line_num, cells) for cells in reader if cells]
-    except DescriptionError as error:
-        raise ResultError(f"{path}: {error.message}") from None
-    except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no header line"
-        raise ResultError(f"{path}: expected joint states as CSV, found: {reason}") from None
-    count = (len(first) - 1) // len(FIELDS)
-    names = [column.removeprefix("position.") for column in first[1 : 1 + count]]
-    if first != header(names):
-        raise ResultError(
-            f"{path}: expected the columns {', '.join(header(['J1']))} for each joint, found "
-            f"{', '.join(first[:4])}, …"
-        )
-    table = np.array([_joint_state(path, line, first, cells) for line, cells in rows])
-    table = table.reshape(len(rows), len(first))
-    blocks = (table[:, 1 + k * count : 1 + (k + 1) * count] for k in range(len(FIELDS)))
-    return JointStates(tuple(names), table[:, 0], *blocks)
-
-
-def _joint_state(
-    path: str | Path, line: int, columns: Sequence[str], cells: Sequence[str]
-) -> list[float]:
-    """Convert the cells of one line; empty ones become NaN."""
-    if len(cells) != len(columns):
-        raise ResultError(f"{path}:{line}: expected {len(columns)} cells, found {len(cells)}")
-    values = []
-    for column, cell in zip(columns, cells, strict=True):
-        try:
-            values.append(float(cell or "nan"))
-        except ValueError:
-            raise ResultError(
-                f"{path}:{line}: {column}: expected a number, found '{cell}'"
-            ) from None
-    return values

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from softgrasp import assets
-from softgrasp.assets import YAML_SUFFIXES
 from softgrasp.description.arm import Arm, HandCarrier, carrier_kind
-from softgrasp.description.base import Description, FieldPath, path_text, short
+from softgrasp.description.base import Description, FieldPath, error_at, error_inside, short
 from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.closure import CLOSURES, DEFAULT_TYPE, DefaultClosure
 from softgrasp.description.closure_base import Closure
@@ -25,13 +24,21 @@ from softgrasp.errors import DescriptionError
 from softgrasp.extensions import CARRIERS, load
 from softgrasp.io.arm import arm_from, load_arm
 from softgrasp.io.files import write_text
-from softgrasp.io.hand import load_finger, rates_to_si, soft_finger_from, synergies_to_si
+from softgrasp.io.hand import load_finger, soft_finger_from, synergies_to_si
 from softgrasp.io.input_limits import loader
 from softgrasp.io.load import hand_of, load_hand, load_object
 from softgrasp.io.object import expand_directories, object_from
-from softgrasp.io.yaml_files import Tree, YamlFile, dump, pose_tree, take_units, to_si
-
-SUFFIXES = (".yaml", ".yml")
+from softgrasp.io.yaml_files import (
+    Tree,
+    YamlFile,
+    dump,
+    pose_tree,
+    rates_to_si,
+    take_units,
+    to_si,
+    write_yaml,
+    yaml_path,
+)
 
 
 @loader
@@ -41,9 +48,7 @@ def load_scene(name: str | Path) -> GraspScene:
     Raises:
         DescriptionError: There is no such scene, or its file is wrong.
     """
-    path = Path(name)
-    if path.suffix.lower() not in YAML_SUFFIXES:
-        path = assets.find("scenes", str(name))
+    path = yaml_path("scenes", name)
     scene = YamlFile(path).read(lambda data: scene_from(data, directory=path.parent))
     return scene if scene.name else scene.replace(name=path.stem)
 
@@ -108,14 +113,10 @@ def scene_from(data: dict[str, Tree], *, directory: Path) -> GraspScene:
     if (arm := data.get("arm")) is not None:
         rest["arm"] = carried = _inner(("arm",), arm, lambda tree: _arm(tree, directory))
         if pose is not None and isinstance(carried, HandCarrier) and carried.mounted:
-            raise DescriptionError(
-                "expected no hand_pose, as the arm has a base, found both",
-                field="hand_pose", location=("hand_pose",),
-            )  # fmt: skip
+            raise error_at("expected no hand_pose, as the arm has a base, found both", "hand_pose")
     if isinstance(success := data.get("success"), str):
-        rest["success"] = _inner(
-            ("success",), success, lambda tree: _named_criterion(tree, directory)
-        )
+        named = _beside(success, directory)
+        rest["success"] = _inner(("success",), named, load_criterion)
     elif "success" in data:
         rest["success"] = to_si(success, length, angle)
     if (further := data.get("objects")) is not None:
@@ -128,7 +129,7 @@ def _closure_to_si(closure: dict[str, Tree], hand: Hand, length: float, angle: f
     units = [{"m": length, "rad": angle}.get(actuator.unit, 1.0) for actuator in hand.actuators]
     kinds: dict[str, type[Closure]] = {DEFAULT_TYPE: DefaultClosure, **CLOSURES}
     kind = kinds.get(str(closure.get("type", DEFAULT_TYPE)))
-    if "rates" in closure and kind is not None and kind.rates_are_of_joints():
+    if "rates" in closure and kind is not None and kind.rates_are_of_joints:
         closure["rates"] = rates_to_si(closure["rates"], units)
     named = {actuator.name: unit for actuator, unit in zip(hand.actuators, units, strict=True)}
     synergies_to_si(closure.get("synergies"), named)
@@ -137,11 +138,10 @@ def _closure_to_si(closure: dict[str, Tree], hand: Hand, length: float, angle: f
 def _further(entry_list: Tree, length: float, angle: float, directory: Path) -> list[Tree]:
     """Read further objects: mappings with an ``object`` by name, by file, or with all fields."""
     if not isinstance(entry_list, list) or not all(isinstance(part, dict) for part in entry_list):
-        raise DescriptionError(
+        raise error_at(
             "expected a list of mappings such as {object: sphere, position: [0.05, 0, -0.085]}, "
             f"found {short(entry_list)}",
-            field="objects",
-            location=("objects",),
+            "objects",
         )
     entries = []
     for index, part in enumerate(entry_list):
@@ -154,32 +154,23 @@ def _further(entry_list: Tree, length: float, angle: float, directory: Path) -> 
 
 def _inner(location: FieldPath, tree: Tree, make: Any) -> Any:
     """Make a part of a scene, and add the part's location to its errors."""
-    expected, key = "a library name, a file, or a mapping with its fields", path_text(location)
+    expected = "a library name, a file, or a mapping with its fields"
     if tree is None:
-        raise DescriptionError(
-            f"this field is missing; expected {expected}", field=key, location=location
-        )
+        raise error_at(f"this field is missing; expected {expected}", *location)
     if not isinstance(tree, str | dict):
-        raise DescriptionError(f"expected {expected}, found {tree!r}", field=key, location=location)
+        raise error_at(f"expected {expected}, found {tree!r}", *location)
     try:
         return make(tree)
     except DescriptionError as error:
         if error.file is not None:
             raise
-        field = f"{key}.{error.field}" if error.field else key
-        raise DescriptionError(
-            error.message, field=field, location=(*location, *error.location), value=error.actual
-        ) from None
+        raise error_inside(error, *location) from None
 
 
 def _hand(tree: Tree, directory: Path) -> Hand:
     if isinstance(tree, dict):
         return hand_of(tree, directory)
     return load_hand(_beside(tree, directory))
-
-
-def _named_criterion(tree: str, directory: Path) -> SuccessCriterion:
-    return load_criterion(_beside(tree, directory))
 
 
 def _arm(tree: Tree, directory: Path) -> Arm | HandCarrier:
@@ -264,9 +255,7 @@ def load_criterion(name: str | Path) -> SuccessCriterion:
     Raises:
         DescriptionError: There is no such criterion, or its file is wrong.
     """
-    path = Path(name)
-    if path.suffix.lower() not in SUFFIXES:
-        path = assets.find("criteria", str(name))
+    path = yaml_path("criteria", name)
     return YamlFile(path).read(lambda data: _criterion({"name": path.stem} | data))
 
 
@@ -326,9 +315,7 @@ def load_release(name: str | Path) -> FingerRelease:
         DescriptionError: There is no such release, or its file is wrong; names file, line and
             field.
     """
-    path = Path(name)
-    if path.suffix.lower() not in SUFFIXES:
-        path = assets.find("scenes", str(name))
+    path = yaml_path("scenes", name)
     release = YamlFile(path).read(lambda data: _release_from(data, path.parent))
     return release if release.name else release.replace(name=path.stem)
 
@@ -342,13 +329,11 @@ def save_release(release: FingerRelease, path: str | Path) -> Path:
         DescriptionError: The suffix of ``path`` is not that of a YAML file.
         ResultError: The file cannot be written.
     """
-    if Path(path).suffix.lower() not in SUFFIXES:
-        raise DescriptionError(f"expected a .yaml file, found '{path}'", field="path")
     data: dict[str, Any] = release.model_dump(exclude_defaults=True)
     name = release.finger.name
     if name in assets.names("fingers") and load_finger(name) == release.finger:
         data["finger"] = name
-    return write_text(path, dump(data))
+    return write_yaml(path, dump(data))
 
 
 def is_release(name: str | Path) -> bool:
@@ -357,10 +342,7 @@ def is_release(name: str | Path) -> bool:
     Raises:
         DescriptionError: It cannot be read, or does not exist.
     """
-    path = Path(name)
-    if path.suffix.lower() not in SUFFIXES:
-        path = assets.find("scenes", str(name))
-    return describes_release(YamlFile(path).data)
+    return describes_release(YamlFile(yaml_path("scenes", name)).data)
 
 
 def describes_release(data: dict[str, Tree]) -> bool:
@@ -377,28 +359,14 @@ def _release_from(data: dict[str, Tree], directory: Path) -> FingerRelease:
             "expected the release of a finger (finger, tip_mass), found a scene with a hand and an "
             "object"
         )
-    finger_tree = data.get("finger")
-    if finger_tree is None:
+    if data.get("finger") is None:
         return FingerRelease(**data)
-    try:
-        finger = _finger(finger_tree, directory)
-    except DescriptionError as error:
-        if error.file is not None:
-            raise
-        field = f"finger.{error.field}" if error.field else "finger"
-        location = ("finger", *error.location)
-        raise DescriptionError(
-            error.message, field=field, location=location, value=error.actual
-        ) from None
+    finger = _inner(("finger",), data["finger"], lambda tree: _finger(tree, directory))
     return FingerRelease(**(data | {"finger": finger}))
 
 
 def _finger(tree: Tree, directory: Path) -> SoftFinger:
     if isinstance(tree, dict):
         return soft_finger_from(tree)
-    if not isinstance(tree, str):
-        raise DescriptionError(
-            f"expected a library name, a file, or a mapping with its fields, found {tree!r}"
-        )
-    beside = directory / tree
+    beside = directory / str(tree)
     return load_finger(beside if beside.is_file() else tree)

@@ -37,10 +37,9 @@ from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.mesh_repair import Solid, make_solid
 from softgrasp.io.mesh_sections import Faces, Piece, Sections, extents, sections, slices
 from softgrasp.io.soft_finger_axes import Base, finger_axes
+from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.transforms import (
     Array,
-    position_of,
-    quaternion_of,
     rotate_about,
     translate,
 )
@@ -371,8 +370,7 @@ def _units_of(file: Path) -> str:
 
 def _mounting(radius: float, angle: float) -> Pose:
     """Return the base of a finger that hangs from the palm and bends to the middle."""
-    frame = rotate_about("z", angle) @ translate(x=radius) @ rotate_about("y", 0.5 * np.pi)
-    return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
+    return pose_of(rotate_about("z", angle) @ translate(x=radius) @ rotate_about("y", 0.5 * np.pi))
 
 
 # Material

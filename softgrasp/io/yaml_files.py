@@ -21,8 +21,10 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from softgrasp.description.base import Description
+from softgrasp import assets
+from softgrasp.description.base import Description, error_at
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean, reason
+from softgrasp.io.files import write_text
 from softgrasp.io.input_limits import MAX_LENGTH, check_size, check_text, check_tree
 from softgrasp.mechanics.transforms import nearest_rotation, quaternion_of, rotation_from_euler
 from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS
@@ -64,6 +66,28 @@ ORTHONORMAL = 1e-4
 ROUNDING = 1e-9
 """Distance from orthonormal below which a frame is taken as it is [–]."""
 FIELDS = ("position", "quaternion", "euler")
+
+
+def yaml_path(kind: str, name: str | Path) -> Path:
+    """Return a YAML file unchanged, or the shipped file of a kind by its name.
+
+    Raises:
+        DescriptionError: There is no such shipped file.
+    """
+    path = Path(name)
+    return path if path.suffix.lower() in assets.YAML_SUFFIXES else assets.find(kind, str(name))
+
+
+def write_yaml(path: str | Path, text: str) -> Path:
+    """Write a YAML file and return its path.
+
+    Raises:
+        DescriptionError: The suffix of ``path`` is not that of a YAML file.
+        ResultError: The file cannot be written.
+    """
+    if Path(path).suffix.lower() not in assets.YAML_SUFFIXES:
+        raise DescriptionError(f"expected a .yaml file, found '{path}'", field="path")
+    return write_text(path, text)
 
 
 class YamlFile:
@@ -240,24 +264,16 @@ def take_units(data: dict[str, Tree]) -> tuple[dict[str, Tree], float, float]:
     rest = {key: value for key, value in data.items() if key != "units"}
     units_tree = data.get("units", {})
     if not isinstance(units_tree, dict):
-        raise DescriptionError(
-            f"expected a mapping such as {{length: mm, angle: deg}}, found {units_tree!r}",
-            field="units",
-            location=("units",),
+        raise error_at(
+            f"expected a mapping such as {{length: mm, angle: deg}}, found {units_tree!r}", "units"
         )
     kinds = {"length": LENGTH_UNITS, "angle": ANGLE_UNITS}
     for kind, unit in units_tree.items():
         if kind not in kinds:
-            raise DescriptionError(
-                f"no such kind of unit; {did_you_mean(str(kind), kinds)}",
-                field=f"units.{kind}",
-                location=("units", kind),
-            )
+            raise error_at(f"no such kind of unit; {did_you_mean(str(kind), kinds)}", "units", kind)
         if not isinstance(unit, str) or unit not in kinds[kind]:
-            raise DescriptionError(
-                f"no unit of {kind} '{unit}'; {did_you_mean(str(unit), kinds[kind])}",
-                field=f"units.{kind}",
-                location=("units", kind),
+            raise error_at(
+                f"no unit of {kind} '{unit}'; {did_you_mean(str(unit), kinds[kind])}", "units", kind
             )
     length = LENGTH_UNITS[units_tree.get("length", "m")]
     return rest, length, ANGLE_UNITS[units_tree.get("angle", "rad")]
@@ -277,10 +293,10 @@ def take_pressure_unit(data: dict[str, Tree]) -> tuple[dict[str, Tree], float]:
         return data, 1.0
     unit = units_tree["pressure"]
     if not isinstance(unit, str) or unit not in PRESSURE_UNITS:
-        raise DescriptionError(
+        raise error_at(
             f"no unit of pressure '{unit}'; {did_you_mean(str(unit), PRESSURE_UNITS)}",
-            field="units.pressure",
-            location=("units", "pressure"),
+            "units",
+            "pressure",
         )
     others = {kind: name for kind, name in units_tree.items() if kind != "pressure"}
     return data | {"units": others}, PRESSURE_UNITS[unit]
@@ -309,6 +325,19 @@ def scaled(value: Tree, factor: float) -> Tree:
         return [scaled(part, factor) for part in value]
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return value * factor if is_number and factor != 1.0 else value
+
+
+def rates_to_si(value: Tree, units: list[float]) -> Tree:
+    """Convert one number, or one number per joint, to SI.
+
+    Args:
+        value: Field of the file.
+        units: Unit of each joint variable in SI, finger by finger.
+    """
+    if not isinstance(value, list):
+        return scaled(value, units[0])
+    pairs = zip(value, units + units[-1:] * len(value), strict=False)
+    return [scaled(number, unit) for number, unit in pairs]
 
 
 # Poses

@@ -388,6 +388,12 @@ def _preset(kind: str, parts: Sequence[PlacedHand]) -> GraspPreset:
     )
 
 
-def _moved(carry: Pose, pose: Pose) -> Pose:
-    frame = transform(carry.position, carry.quaternion) @ transform(pose.position, pose.quaternion)
+def pose_of(frame: Array) -> Pose:
+    """Convert a frame (4, 4) to a pose."""
     return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
+
+
+def _moved(carry: Pose, pose: Pose) -> Pose:
+    return pose_of(
+        transform(carry.position, carry.quaternion) @ transform(pose.position, pose.quaternion)
+    )

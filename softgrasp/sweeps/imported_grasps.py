@@ -23,7 +23,8 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis.posture_search import PACE, SynthesizedPosture
 from softgrasp.io.grasp_files import ForeignGrasp, GraspFormat, read_grasps
 from softgrasp.io.mesh import load_mesh
-from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+from softgrasp.mechanics.hand_kinematics import pose_of
+from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model.grasp_geometry import hand_joints, joint_motion
 from softgrasp.model.retreat import HandRetreat
 
@@ -155,8 +156,7 @@ def _imported_grasp(
         rows.append(tuple(targets.tolist()))
         errors.append(error)
     hand = grasp.hand_poses[1] @ _frame(form, joints) @ np.linalg.inv(joints.file_frame)
-    pose = np.linalg.inv(hand) @ grasp.object_pose @ offset
-    placed = Pose(position=position_of(pose), quaternion=quaternion_of(pose))
+    placed = pose_of(np.linalg.inv(hand) @ grasp.object_pose @ offset)
     imported = ImportedGrasp(object_pose=placed, start=rows[0], grasp=rows[1], squeeze=rows[2])
     return imported, max(errors)
 

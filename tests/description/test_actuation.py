@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 import softgrasp as sg
 from softgrasp.description.closure import first_synergy
 from softgrasp.errors import DescriptionError
-from softgrasp.io.hand import read_hand
+from softgrasp.io.load import load_hand
 from tests.support.outside import outside_file
 
 
@@ -127,7 +127,7 @@ grasps:
 def test_files_convert_couplings_tendons_and_synergies_from_their_units(tmp_path: Any) -> None:
     path = tmp_path / "two.yaml"
     path.write_text(HAND, encoding="utf-8")
-    hand = read_hand(path)
+    hand = load_hand(path)
     assert hand.couplings[0].offset == pytest.approx(np.radians(10))
     assert hand.tendons[0].pulleys[1].radius == pytest.approx(0.005)
     assert hand.tendons[0].excursion == pytest.approx(0.012)
@@ -157,5 +157,5 @@ def test_errors_in_files_name_their_line(old: str, new: str, sentence: str, tmp_
     assert old in HAND
     path.write_text(HAND.replace(old, new), encoding="utf-8")
     with pytest.raises(DescriptionError) as caught:
-        read_hand(path)
+        load_hand(path)
     assert str(caught.value) == f"{path}{sentence}"

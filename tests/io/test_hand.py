@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import softgrasp as sg
 from softgrasp import assets
 from softgrasp.description.finger import Finger, Phalanx
-from softgrasp.io.hand import hand_from, hand_yaml, load_finger, read_hand, save_finger
+from softgrasp.io.hand import hand_from, hand_yaml, load_finger, save_finger
 from tests.support.fields import fields
 
 numbers = st.floats(-1e3, 1e3)
@@ -128,13 +128,13 @@ def written(directory: Path, text: str) -> Path:
 
 
 def read(directory: Path, text: str) -> sg.Hand:
-    return read_hand(written(directory, text))
+    return sg.load_hand(written(directory, text))
 
 
 def refusal(directory: Path, text: str) -> str:
     path = written(directory, text)
     with pytest.raises(sg.DescriptionError) as refused:
-        read_hand(path)
+        sg.load_hand(path)
     return str(refused.value).replace(str(path), "hand.yaml")
 
 

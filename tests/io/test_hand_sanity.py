@@ -28,8 +28,8 @@ def test_one_rotation_is_usual_two_are_odd_more_are_degrees() -> None:
 
 
 def test_a_thousandfold_length_is_questioned() -> None:
-    assert millimetres_doubt("a longest finger", 0.2, 2.0) is None
-    doubt = millimetres_doubt("a longest finger", 110.0, 2.0)
+    assert millimetres_doubt(0.2, 2.0) is None
+    doubt = millimetres_doubt(110.0, 2.0)
     assert doubt is not None
     assert doubt.advice == "is the file in mm? Divided by 1000 it is 110 mm"
 

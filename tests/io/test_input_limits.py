@@ -30,7 +30,6 @@ from softgrasp.io.input_limits import (
 )
 from softgrasp.io.json_lines import JsonLines
 from softgrasp.io.mesh_files import read_triangles
-from softgrasp.io.result import load_joint_states
 from softgrasp.io.tables import read_table
 from softgrasp.io.urdf.xacro import XACRO_ACCESS
 from softgrasp.io.urdf.xml import expanded, parsed
@@ -134,7 +133,6 @@ def test_only_regular_files_are_read(suffix: str, endless: str, tmp_path: Path) 
 READERS: dict[str, Callable[[Path], object]] = {
     ".png": read_photo,
     ".csv": lambda path: read_table(path, []),
-    ".txt": load_joint_states,
     ".jsonl": load_flange_samples,
     ".npy": read_grasps,
     ".stl": read_triangles,

@@ -304,11 +304,6 @@ def _twin_file(target: Path) -> Path:
     return _twin_record(target).with_name("twin.json")
 
 
-def _joint_states(target: Path) -> Path:
-    header = ",".join(["time", "position.J1", "velocity.J1", "effort.J1"])
-    return written("joints.csv", f"{header}\n0.0,1.0,2.0,3.0\n0.1,1.0,,3.0\n")(target)
-
-
 def kinds() -> dict[str, Kind]:
     """All kinds of input files, by name."""
     import softgrasp as sg
@@ -317,7 +312,6 @@ def kinds() -> dict[str, Kind]:
     from softgrasp.io.arm import load_arm
     from softgrasp.io.hand import load_finger
     from softgrasp.io.load import load_robot
-    from softgrasp.io.result import load_joint_states
     from softgrasp.io.scene import load_criterion, load_plan, load_release
     from softgrasp.twin import files as twin
     from softgrasp.twin.record import read_twin_record
@@ -350,7 +344,6 @@ def kinds() -> dict[str, Kind]:
         "trajectory": Kind(_trajectory, lambda path: sg.load_result(path.parent)),
         "journal": Kind(_sweep, _read_sweep),
         "sweep_plan": Kind(_sweep_plan, _read_sweep),
-        "joint_states": Kind(_joint_states, load_joint_states),
         "evaluations": Kind(_evaluations, _read_evaluations),
         "hand_benchmark": Kind(written("rows.jsonl", BENCHMARK), _read_benchmark),
         "world": Kind(_world, _read_world),

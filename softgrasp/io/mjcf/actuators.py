@@ -17,7 +17,7 @@ import numpy as np
 
 from softgrasp.description.hand import AddedServo, ModelActuator, Move
 from softgrasp.errors import DescriptionError
-from softgrasp.io.mjcf.model import MOVING
+from softgrasp.io.mjcf.model import MOVING, moments
 from softgrasp.io.mjcf.tree import MjcfTree, joint_range
 from softgrasp.mechanics.transforms import Array
 
@@ -33,8 +33,6 @@ FULL_FORCE_AT = 7e-3
 """Distance of the far end from its target at which an added servo has its full force [m]."""
 MIN_LENGTH = 0.02
 """Smallest length of a moved chain [m]."""
-HELD = 1e-9
-"""Narrowest range of targets."""
 POSITION, SPRUNG, RESTING, UNKNOWN = "position", "sprung", "resting", "unknown"
 _KINDS_AT_REST = (mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE)
 
@@ -247,17 +245,6 @@ def _transmission(model: mujoco.MjModel, index: int) -> str:
     return "tendon" if kind == mujoco.mjtTrn.mjTRN_TENDON else ""
 
 
-def moments(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
-    """Compute the moment arms of all actuators, (nu, nv)."""
-    mujoco.mj_fwdPosition(model, data)
-    dense = np.zeros((model.nu, model.nv))
-    mujoco.mju_sparse2dense(
-        dense, data.actuator_moment.ravel(), data.moment_rownnz, data.moment_rowadr,
-        data.moment_colind.ravel(),
-    )  # fmt: skip
-    return dense
-
-
 # Moves and limits
 def _model_actuator(
     model: mujoco.MjModel, data: mujoco.MjData, index: int, arm: Array
@@ -352,7 +339,7 @@ def _joints_by_actuator(model: mujoco.MjModel) -> tuple[set[int], dict[int, int]
     """Return joints by position actuator, and other actuators by joint."""
     led: set[int] = set()
     weak: dict[int, int] = {}
-    arms = moments(model, mujoco.MjData(model)) if model.nu else np.zeros((0, model.nv))
+    arms = moments(model, mujoco.MjData(model))
     for index in range(model.nu):
         for dof in np.flatnonzero(arms[index]):
             joint = int(model.dof_jntid[dof])

@@ -15,11 +15,12 @@ from softgrasp.description.arm import Arm
 from softgrasp.description.finger import Phalanx
 from softgrasp.description.geometry import Mesh, Part, Pose, Shape
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.io.mjcf.actuators import POSITION, kind_of, moments
+from softgrasp.io.mjcf.actuators import POSITION, kind_of
 from softgrasp.io.mjcf.hand import alone, starts_of
-from softgrasp.io.mjcf.model import MOVING, SourceModel, primitive_of, read_model
-from softgrasp.io.mjcf.tree import MjcfTree, fingers_of, joint_frame, tree_of
-from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+from softgrasp.io.mjcf.model import MOVING, SourceModel, moments, primitive_of, read_model
+from softgrasp.io.mjcf.tree import MjcfTree, fingers_of, frame_of, joint_frame, tree_of
+from softgrasp.mechanics.hand_kinematics import pose_of
+from softgrasp.mechanics.transforms import Array, transform
 
 GEOM = mujoco.mjtGeom
 FLANGES = ("attachment_site", "flange", "ee_site", "tool0", "wristsite")
@@ -87,7 +88,7 @@ def _heavy_enough(row: Phalanx) -> Any:
 def _servos(model: mujoco.MjModel) -> dict[str, dict[str, float]]:
     """Return stiffness and force limit of the position actuators, by joint."""
     fields: dict[str, dict[str, float]] = {}
-    arms = moments(model, mujoco.MjData(model)) if model.nu else np.zeros((0, model.nv))
+    arms = moments(model, mujoco.MjData(model))
     for joint in range(model.njnt):
         if model.jnt_actfrclimited[joint]:
             limit = float(np.abs(model.jnt_actfrcrange[joint]).max())
@@ -131,8 +132,7 @@ def _parts(tree: MjcfTree, source: SourceModel, row: Phalanx, path: Path) -> tup
         shape = _shape(model, source, geom, path)
         if shape is not None:
             frame = carry @ _placed(tree, geom, in_mesh_frame=isinstance(shape, Mesh))
-            pose = Pose(position=position_of(frame), quaternion=quaternion_of(frame))
-            parts.append(Part(shape=shape, pose=pose))
+            parts.append(Part(shape=shape, pose=pose_of(frame)))
     return tuple(parts)
 
 
@@ -144,9 +144,7 @@ def _geoms(model: mujoco.MjModel, body: int) -> range:
 def _placed(tree: MjcfTree, geom: int, *, in_mesh_frame: bool) -> Array:
     """Frame of a geom with all joints at zero, or of the file of its mesh, (4, 4)."""
     model, body = tree.model, int(tree.model.geom_bodyid[geom])
-    world = np.eye(4)
-    world[:3, :3] = tree.data.xmat[body].reshape(3, 3)
-    world[:3, 3] = tree.data.xpos[body]
+    world = frame_of(tree.data.xpos[body], tree.data.xmat[body])
     frame = world @ transform(model.geom_pos[geom], model.geom_quat[geom])
     if in_mesh_frame:
         mesh = int(model.geom_dataid[geom])
@@ -180,9 +178,6 @@ def _tool(tree: MjcfTree, last: int) -> Pose:
         for site in range(model.nsite):
             name = str(model.site(site).name)
             if name.endswith(flange_name) and model.body_weldid[model.site_bodyid[site]] == group:
-                world = np.eye(4)
-                world[:3, :3] = data.site_xmat[site].reshape(3, 3)
-                world[:3, 3] = data.site_xpos[site]
-                frame = np.linalg.inv(joint_frame(tree, last)) @ world
-                return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
+                world = frame_of(data.site_xpos[site], data.site_xmat[site])
+                return pose_of(np.linalg.inv(joint_frame(tree, last)) @ world)
     return Pose()

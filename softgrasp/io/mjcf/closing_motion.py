@@ -17,8 +17,8 @@ from softgrasp.errors import DescriptionError
 from softgrasp.grasp_synthesis import Digit, DigitJoint
 from softgrasp.io.grasp_presets import corners, inside, on_faces
 from softgrasp.io.mesh_repair import Hull, hull_of
-from softgrasp.io.mjcf.actuators import SPRUNG, kind_of, moments, spring_of
-from softgrasp.io.mjcf.model import BOTH_GROUP, TOUCHED_GROUP, primitive_of
+from softgrasp.io.mjcf.actuators import SPRUNG, kind_of, spring_of
+from softgrasp.io.mjcf.model import BOTH_GROUP, TOUCHED_GROUP, moments, primitive_of
 from softgrasp.io.mjcf.tree import MjcfTree, closed, joint_range
 from softgrasp.mechanics.transforms import Array
 

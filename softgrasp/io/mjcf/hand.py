@@ -18,6 +18,7 @@ import numpy as np
 
 from softgrasp import assets
 from softgrasp.description.actuation import Coupling, Rates
+from softgrasp.description.base import error_at, error_inside
 from softgrasp.description.contact import Contact
 from softgrasp.description.finger import Finger
 from softgrasp.description.geometry import Pose
@@ -51,6 +52,7 @@ from softgrasp.io.mjcf.model import (
     SourceModel,
     attach,
     read_model,
+    resolved,
 )
 from softgrasp.io.mjcf.tree import (
     MjcfTree,
@@ -61,8 +63,9 @@ from softgrasp.io.mjcf.tree import (
     touching_bodies,
     tree_of,
 )
-from softgrasp.io.yaml_files import Tree, pose_tree, scaled, take_units, to_si
-from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+from softgrasp.io.yaml_files import Tree, pose_tree, rates_to_si, take_units, to_si
+from softgrasp.mechanics.hand_kinematics import pose_of
+from softgrasp.mechanics.transforms import Array, quaternion_of, transform
 
 FIELDS = (
     "model",
@@ -106,7 +109,6 @@ class ReadHand(NamedTuple):
 def mjcf_hand(
     path: Path,
     *,
-    grasps: Grasps | None = None,
     pose: Pose | None = None,
     gravity_compensation: bool = True,
 ) -> Hand:
@@ -114,7 +116,6 @@ def mjcf_hand(
 
     Args:
         path: MJCF file.
-        grasps: Grasps in the hand's frame; synthesized from the model by default.
         pose: World frame of the file in the hand's frame. By default the hand is rotated so that
             upright objects fit between its fingers.
         gravity_compensation: Compensate the weight of the hand where the file has no ``gravcomp``,
@@ -127,21 +128,19 @@ def mjcf_hand(
         SoftgraspWarning: The scene replaces settings of the file.
     """
     read_hand = _read(path, compensate=gravity_compensation)
-    if grasps is None:
-        if not read_hand.closing.digits:
-            raise DescriptionError(
-                "expected fingers with joints and actuators, found none; specify the grasps in a "
-                "YAML file with `model:` and `grasps:`",
-                file=path,
-            )
-        synthesized = synthesize_grasps(read_hand.closing)
-        _check_grasps(synthesized, path)
-        pose = pose or _standing(np.array(synthesized.up))
-        grasps = Grasps(
-            power=_preset(read_hand, synthesized.power, pose),
-            precision=_preset(read_hand, synthesized.precision, pose),
+    if not read_hand.closing.digits:
+        raise DescriptionError(
+            "expected fingers with joints and actuators, found none; specify the grasps in a "
+            "YAML file with `model:` and `grasps:`",
+            file=path,
         )
-    pose = pose or Pose()
+    synthesized = synthesize_grasps(read_hand.closing)
+    _check_grasps(synthesized, path)
+    pose = pose or _standing(np.array(synthesized.up))
+    grasps = Grasps(
+        power=_preset(read_hand, synthesized.power, pose),
+        precision=_preset(read_hand, synthesized.precision, pose),
+    )
     tree, source = read_hand.tree, read_hand.source
     driven = {move.joint for actuator in read_hand.actuators for move in actuator.moves}
     fingers = fingers_of(tree, read_hand.starts, read_hand.tips, driven)
@@ -174,14 +173,10 @@ def mjcf_hand(
 def closing_model(described: HandModel) -> ClosingModel:
     """Return the closing motion of the model of a hand, in the world frame of its file.
 
-    Args:
-        described: The model.
-
     Raises:
         DescriptionError: As ``mjcf_hand``.
     """
-    path = assets.shipped_file(described.file) or Path(described.file).expanduser().absolute()
-    return _read(path).closing
+    return _read(resolved(described.file)).closing
 
 
 def hand_beside(data: dict[str, Tree], directory: Path) -> Hand:
@@ -198,22 +193,14 @@ def hand_beside(data: dict[str, Tree], directory: Path) -> Hand:
     """
     for key in data:
         if key not in FIELDS:
-            raise DescriptionError(
-                f"no such field beside a model; {did_you_mean(key, FIELDS)}",
-                field=key,
-                location=(key,),
-            )
+            raise error_at(f"no such field beside a model; {did_you_mean(key, FIELDS)}", key)
     rest, length, angle = take_units(data)
     pose = None
     if "pose" in rest:
         pose = Pose(**pose_tree(rest["pose"], length, angle, ("pose",), "the hand"))
     compensate = rest.get("gravity_compensation", True)
     if not isinstance(compensate, bool):
-        raise DescriptionError(
-            f"expected true or false, found {compensate!r}",
-            field="gravity_compensation",
-            location=("gravity_compensation",),
-        )
+        raise error_at(f"expected true or false, found {compensate!r}", "gravity_compensation")
     hand = mjcf_hand(directory / str(rest["model"]), pose=pose, gravity_compensation=compensate)
     changes: dict[str, Any] = {key: rest[key] for key in ("name", "source") if key in rest}
     if "contact" in rest:
@@ -400,82 +387,50 @@ def _in_hand(fingers: tuple[Finger, ...], pose: Pose) -> tuple[Finger, ...]:
 
 
 def _moved(pose: Pose, frame: Array) -> Pose:
-    placed = frame @ transform(pose.position, pose.quaternion)
-    return Pose(position=position_of(placed), quaternion=quaternion_of(placed))
+    return pose_of(frame @ transform(pose.position, pose.quaternion))
 
 
 # Fields of the YAML file
 def _renamed(hand: Hand, names: Tree) -> tuple[Any, ...]:
     known = [finger.name for finger in hand.fingers]
     if not isinstance(names, dict):
-        raise DescriptionError(
+        raise error_at(
             f"expected new names by the current ones ({', '.join(known)}), found {names!r}",
-            field="fingers",
-            location=("fingers",),
+            "fingers",
         )
     for name in names:
         if name not in known:
-            raise DescriptionError(
-                f"no finger '{name}'; {did_you_mean(name, known)}",
-                field=f"fingers.{name}",
-                location=("fingers", name),
-            )
+            raise error_at(f"no finger '{name}'; {did_you_mean(name, known)}", "fingers", name)
     return tuple(f.replace(name=names.get(f.name, f.name)) for f in hand.fingers)
 
 
 def _grasps(hand: Hand, fields: Tree, length: float, angle: float) -> Grasps:
     if not isinstance(fields, dict) or not set(fields) <= set(GRASPS):
-        raise DescriptionError(
-            f"expected power, precision or both, found {fields!r}",
-            field="grasps",
-            location=("grasps",),
-        )
+        raise error_at(f"expected power, precision or both, found {fields!r}", "grasps")
     units = [{"rad": angle, "m": length}.get(actuator.unit, 1.0) for actuator in hand.actuators]
     presets = {}
     for name in GRASPS:
         preset: GraspPreset = getattr(hand.grasps, name)
         changes = fields.get(name, {})
         if not isinstance(changes, dict):
-            raise DescriptionError(
-                f"expected fields of a grasp, found {changes!r}",
-                field=f"grasps.{name}",
-                location=("grasps", name),
-            )
+            raise error_at(f"expected fields of a grasp, found {changes!r}", "grasps", name)
         changes = to_si(
             {key: value for key, value in changes.items() if key not in ("rates", "start")},
             length,
             angle,
-        ) | {key: _by_actuator(changes[key], units) for key in ("rates", "start") if key in changes}
+        ) | {key: rates_to_si(changes[key], units) for key in ("rates", "start") if key in changes}
         if changes:
             changes = {"per_object": False} | changes
         try:
             presets[name] = preset.replace(**changes)
         except DescriptionError as error:
-            where = ("grasps", name, *error.location)
-            field = f"grasps.{name}.{error.field}" if error.field else f"grasps.{name}"
-            raise DescriptionError(
-                error.message, field=field, location=where, value=error.actual
-            ) from None
+            raise error_inside(error, "grasps", name) from None
     return Grasps(**presets)
-
-
-def _by_actuator(value: Tree, units: list[float]) -> Tree:
-    """Convert one number, or one per actuator, to SI."""
-    if not isinstance(value, list):
-        return scaled(value, units[0])
-    return [scaled(number, unit) for number, unit in zip(value, units, strict=False)] + value[
-        len(units) :
-    ]
 
 
 # Differences between file and scene
 def conflicts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
-    """List the settings of an MJCF file that a scene overrides, or that change a grasp.
-
-    Args:
-        whole: Complete model of the file.
-        attached: Model as attached to a scene, alone.
-    """
+    """List the settings of an MJCF file that a scene overrides, or that change a grasp."""
     messages = [*_contacts(whole, attached), *_limits(attached)]
     if _lacks_compensation(attached):
         messages.append(

@@ -43,6 +43,7 @@ from softgrasp.io.mjcf.repairs import (
     readable_spec,
 )
 from softgrasp.io.xml_elements import Element, line_of
+from softgrasp.mechanics.transforms import Array
 
 BASE = "hand_base"
 """Body of the scene to which the model is attached."""
@@ -186,12 +187,7 @@ def can_touch(geom: mujoco.MjsGeom) -> bool:
 
 
 def primitive_of(model: mujoco.MjModel, geom: int) -> Shape | None:
-    """Convert a primitive geom to a shape; None for other geoms, such as meshes.
-
-    Args:
-        model: Compiled model.
-        geom: Index of the geom.
-    """
+    """Convert a primitive geom to a shape; None for other geoms, such as meshes."""
     radius, half, third = model.geom_size[geom].tolist()
     match int(model.geom_type[geom]):
         case GEOM.mjGEOM_SPHERE:
@@ -564,22 +560,25 @@ def _actuated_roots(whole: mujoco.MjModel) -> set[str]:
 
     Empty for a model without actuators of joints or tendons.
     """
-    data = mujoco.MjData(whole)
-    mujoco.mj_fwdPosition(whole, data)
-    dense = np.zeros((whole.nu, whole.nv))
-    if whole.nu:
-        mujoco.mju_sparse2dense(
-            dense, data.actuator_moment.ravel(), data.moment_rownnz, data.moment_rowadr,
-            data.moment_colind.ravel(),
-        )  # fmt: skip
-    roots = {
-        int(whole.body_rootid[whole.dof_bodyid[dof]]) for dof in np.flatnonzero(dense.any(axis=0))
-    }
+    moved = moments(whole, mujoco.MjData(whole)).any(axis=0)
+    roots = {int(whole.body_rootid[whole.dof_bodyid[dof]]) for dof in np.flatnonzero(moved)}
     for first, second in _coupled_bodies(whole):
         one, other = int(whole.body_rootid[first]), int(whole.body_rootid[second])
         if roots & {one, other}:
             roots |= {one, other}
     return {str(whole.body(index).name) for index in roots - {0}}
+
+
+def moments(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Compute the moment arms of all actuators, (nu, nv)."""
+    mujoco.mj_fwdPosition(model, data)
+    dense = np.zeros((model.nu, model.nv))
+    if model.nu:
+        mujoco.mju_sparse2dense(
+            dense, data.actuator_moment.ravel(), data.moment_rownnz, data.moment_rowadr,
+            data.moment_colind.ravel(),
+        )  # fmt: skip
+    return dense
 
 
 def _coupled_bodies(whole: mujoco.MjModel) -> Iterator[tuple[int, int]]:

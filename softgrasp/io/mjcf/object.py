@@ -15,14 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.assets import portable_name
-from softgrasp.description.geometry import Mesh, Part, Pose, Shape
+from softgrasp.description.geometry import Mesh, Part, Shape
 from softgrasp.description.object import GraspObject
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.mesh import stamped
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.mjcf.model import model_files, primitive_of, refused
+from softgrasp.io.mjcf.tree import frame_of, weight_of
 from softgrasp.io.object_parts import Weight, articulated, object_name, object_of_parts
-from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+from softgrasp.mechanics.hand_kinematics import pose_of
+from softgrasp.mechanics.transforms import Array, transform
 
 FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 GEOM = mujoco.mjtGeom
@@ -165,21 +167,10 @@ def _rgba(model: mujoco.MjModel, geom: int) -> tuple[float, float, float, float]
     return (red, green, blue, opacity)
 
 
-def _frame(position: Array, rotation: Array) -> Array:
-    frame = np.eye(4)
-    frame[:3, :3], frame[:3, 3] = rotation.reshape(3, 3), position
-    return frame
-
-
-def _in_object(read: _Model, frame: Array) -> Array:
-    """Express a frame of the world (4, 4) in the frame of the object."""
-    root = _frame(read.data.xpos[read.root], read.data.xmat[read.root])
-    return np.asarray(np.linalg.inv(root) @ frame)
-
-
 def _part(read: _Model, geom: int) -> Part:
     model, data = read.model, read.data
-    frame = _in_object(read, _frame(data.geom_xpos[geom], data.geom_xmat[geom]))
+    root = frame_of(data.xpos[read.root], data.xmat[read.root])
+    frame = np.asarray(np.linalg.inv(root) @ frame_of(data.geom_xpos[geom], data.geom_xmat[geom]))
     shape = primitive_of(model, geom)
     if shape is None:
         if int(model.geom_type[geom]) != int(GEOM.mjGEOM_MESH):
@@ -190,9 +181,7 @@ def _part(read: _Model, geom: int) -> Part:
             )
         shape, inside = _mesh(read, int(model.geom_dataid[geom]))
         frame = frame @ np.linalg.inv(inside)
-    return Part(
-        shape=shape, pose=Pose(position=position_of(frame), quaternion=quaternion_of(frame))
-    )
+    return Part(shape=shape, pose=pose_of(frame))
 
 
 def _mesh(read: _Model, index: int) -> tuple[Shape, Array]:
@@ -226,17 +215,5 @@ def _mesh(read: _Model, index: int) -> tuple[Shape, Array]:
 
 def _weight(read: _Model) -> Weight | None:
     """Return the mass properties of all bodies of the object together."""
-    model, data, bodies = read.model, read.data, read.bodies
-    masses = model.body_mass[bodies]
-    total = float(masses.sum())
-    if total <= 0.0:
-        return None
-    center = masses @ data.xipos[bodies] / total
-    inertia = np.zeros((3, 3))
-    for body, mass in zip(bodies, masses, strict=True):
-        rotation, away = data.ximat[body].reshape(3, 3), data.xipos[body] - center
-        inertia += rotation @ np.diag(model.body_inertia[body]) @ rotation.T
-        inertia += mass * (away @ away * np.eye(3) - np.outer(away, away))
-    root = _frame(data.xpos[read.root], data.xmat[read.root])
-    rotation = root[:3, :3]
-    return Weight(total, rotation.T @ (center - root[:3, 3]), rotation.T @ inertia @ rotation)
+    root = frame_of(read.data.xpos[read.root], read.data.xmat[read.root])
+    return weight_of(read.model, read.data, read.bodies.tolist(), root)

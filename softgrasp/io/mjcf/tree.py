@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 
 from softgrasp.description.bendable import Inertial, Origin
 from softgrasp.description.finger import Finger, Phalanx
-from softgrasp.description.geometry import Pose
 from softgrasp.io.mjcf.model import BASE, BOTH_GROUP, MOVING, TOUCHED_GROUP
-from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+from softgrasp.io.object_parts import Weight
+from softgrasp.mechanics.hand_kinematics import pose_of
+from softgrasp.mechanics.robot_kinematics import inertia_moments
+from softgrasp.mechanics.transforms import Array, transform
 
 FREE_ANGLE, FREE_TRAVEL = (-math.pi, math.pi), (-0.1, 0.1)
 """Range of a hinge [rad] and of a slide [m] without limits."""
@@ -249,7 +251,6 @@ def _finger(
 ) -> Finger:
     carry = np.eye(4) if not on else joint_frame(tree, tree.joints(tree.model.body(on).id)[-1])
     base = joint_frame(tree, next(j for group in chain for j in tree.joints(group)))
-    base_frame = np.linalg.inv(carry) @ base
     rows, before = [], base
     for group in chain:
         joints = tree.joints(group)
@@ -268,7 +269,7 @@ def _finger(
         tip = (x, y, z)
     return Finger(
         name=name,
-        base=Pose(position=position_of(base_frame), quaternion=quaternion_of(base_frame)),
+        base=pose_of(np.linalg.inv(carry) @ base),
         on=on,
         convention="placed",
         phalanges=tuple(rows),
@@ -291,7 +292,7 @@ def _row(
         name=f"{name}_link" if group is None else _group_name(tree, group),
         joint_name=name,
         joint="revolute" if is_hinge else "prismatic",
-        origin=Pose(position=position_of(origin), quaternion=quaternion_of(origin)),
+        origin=pose_of(origin),
         limits=(low, high),
         start=min(max(starts[name], low), high),
         damping=float(np.ravel(model.dof_damping[dof])[0]),
@@ -311,26 +312,38 @@ def _bodies_of_group(tree: MjcfTree, group: int) -> list[str]:
 
 def _inertial(tree: MjcfTree, group: int, joint: int) -> Inertial | None:
     """Mass and inertia of a group in the frame of its last joint."""
-    model, data = tree.model, tree.data
-    members = tree.members[group]
-    masses = model.body_mass[members]
+    weight = weight_of(tree.model, tree.data, tree.members[group], joint_frame(tree, joint))
+    if weight is None or weight.inertia is None:
+        return None
+    x, y, z = weight.center.tolist()
+    return Inertial(
+        mass=weight.mass, origin=Origin(xyz=(x, y, z)), inertia=inertia_moments(weight.inertia)
+    )
+
+
+def weight_of(
+    model: mujoco.MjModel, data: mujoco.MjData, bodies: Sequence[int], frame: Array
+) -> Weight | None:
+    """Combine the mass properties of bodies in a frame (4, 4) of the world; None without a mass."""
+    masses = model.body_mass[bodies]
     total = float(masses.sum())
     if total <= 0.0:
         return None
-    centre = masses @ data.xipos[members] / total
+    center = masses @ data.xipos[bodies] / total
     inertia = np.zeros((3, 3))
-    for body, mass in zip(members, masses, strict=True):
-        rotated = data.ximat[body].reshape(3, 3)
-        away = data.xipos[body] - centre
-        inertia += rotated @ np.diag(model.body_inertia[body]) @ rotated.T
+    for body, mass in zip(bodies, masses, strict=True):
+        rotation, away = data.ximat[body].reshape(3, 3), data.xipos[body] - center
+        inertia += rotation @ np.diag(model.body_inertia[body]) @ rotation.T
         inertia += mass * (away @ away * np.eye(3) - np.outer(away, away))
-    frame = joint_frame(tree, joint)
-    rotated = frame[:3, :3].T @ inertia @ frame[:3, :3]
-    x, y, z = (frame[:3, :3].T @ (centre - frame[:3, 3])).tolist()
-    ixx, iyy, izz, ixy, ixz, iyz = rotated[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
-    return Inertial(
-        mass=total, origin=Origin(xyz=(x, y, z)), inertia=(ixx, iyy, izz, ixy, ixz, iyz)
-    )
+    axes = frame[:3, :3]
+    return Weight(total, axes.T @ (center - frame[:3, 3]), axes.T @ inertia @ axes)
+
+
+def frame_of(position: Array, rotation: Array) -> Array:
+    """Return the frame (4, 4) of a position (3,) and the elements of a rotation matrix, (9,)."""
+    frame = np.eye(4)
+    frame[:3, :3], frame[:3, 3] = rotation.reshape(3, 3), position
+    return frame
 
 
 def _jacobian(model: mujoco.MjModel, data: mujoco.MjData) -> Array:

@@ -21,7 +21,7 @@ import numpy as np
 
 from softgrasp.assets import ROBOT_SUFFIXES
 from softgrasp.description.actuation import Coupling, Rates
-from softgrasp.description.base import path_text
+from softgrasp.description.base import error_at, error_inside
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.hand import (
     RESERVED_NAMES,
@@ -35,7 +35,6 @@ from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis import DescribedHand, synthesize_grasps
 from softgrasp.io.grasp_presets import link_surfaces, preset_of
-from softgrasp.io.hand import rates_to_si
 from softgrasp.io.hand_sanity import UNOPPOSED, warn_about_units
 from softgrasp.io.input_limits import MAX_JOINTS
 from softgrasp.io.urdf.joints import HAND, ServoRules, followed, ranges
@@ -43,7 +42,7 @@ from softgrasp.io.urdf.kinematic_tree import HandTree, Machine, finger_of, hand_
 from softgrasp.io.urdf.links import believable_density, parts_of, touching
 from softgrasp.io.urdf.reader import Settings, made_of_robot
 from softgrasp.io.urdf.soft_hand import soft_hand
-from softgrasp.io.yaml_files import Tree, YamlFile, scaled, take_units, to_si
+from softgrasp.io.yaml_files import Tree, rates_to_si, scaled, take_units, to_si
 from softgrasp.mechanics.robot_kinematics import fused
 
 IN_FILE = ("effort", "velocity", "damping", "friction")
@@ -73,30 +72,9 @@ class HandSettings:
     """Fields of phalanges by joint name in the robot file."""
 
 
-def read_urdf_hand(path: Path) -> Hand:
-    """Read a hand from a U(C)RDF, URDF or xacro file: soft if it has bendables, else rigid.
-
-    Raises:
-        DescriptionError: The file is wrong; names file, line and element.
-        BackendUnavailable: It is a xacro file, and the xacro package is not installed.
-
-    Warns:
-        SoftgraspWarning: Something is left out, implausible, or missing.
-    """
-    return made_of_robot(path, _hand)
-
-
-def read_side_file(path: Path) -> Hand:
-    """Read the hand of a YAML file that names a robot file and changes to it.
-
-    Raises:
-        DescriptionError: One of the two files is wrong; names file, line and field.
-        BackendUnavailable: As in ``read_urdf_hand``.
-
-    Warns:
-        SoftgraspWarning: As in ``read_urdf_hand``.
-    """
-    return YamlFile(path).read(lambda data: _changed_hand(data, path.parent))
+def robot_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
+    """Make a hand of a robot: soft if it has bendables, else rigid; see ``urdf_hand``."""
+    return soft_hand(robot) if robot.bendables else urdf_hand(robot, settings)
 
 
 def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
@@ -220,12 +198,6 @@ def renamed(kind: str, names: dict[str, str]) -> list[str]:
 
 
 # Robot as hand
-def _hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
-    if robot.bendables:
-        return soft_hand(robot)
-    return urdf_hand(robot, settings)
-
-
 def _fingers(machine: Machine, tree: HandTree, settings: HandSettings) -> tuple[Finger, ...]:
     rows = {machine.joint_names[name]: fields for name, fields in settings.rows.items()}
     fingers = []
@@ -268,19 +240,28 @@ def _standing(finger: Finger, posture: Mapping[str, float]) -> Finger:
 
 
 # Fields of the YAML file
-def _changed_hand(data: dict[str, Tree], directory: Path) -> Hand:
+def changed_hand(data: dict[str, Tree], directory: Path) -> Hand:
+    """Make the hand of a YAML tree that names a robot file and changes to it.
+
+    Raises:
+        DescriptionError: Something in one of the two files is wrong; knows its location.
+        BackendUnavailable: It is a xacro file, and the xacro package is not installed.
+
+    Warns:
+        SoftgraspWarning: Something is left out, implausible, or missing.
+    """
     rest, length, angle = take_units(data)
     model = directory / str(rest.pop(MODEL))
     if model.suffix.lower() not in ROBOT_SUFFIXES:
         known = ", ".join(ROBOT_SUFFIXES)
-        raise _wrong(f"expected a robot as {known}, found '{model.suffix or model.name}'", MODEL)
+        raise error_at(f"expected a robot as {known}, found '{model.suffix or model.name}'", MODEL)
     names = _mapping(rest.pop("fingers", {}), "fingers")
     in_file, in_rows = _joint_settings(rest.pop("joints", {}), length, angle)
     settings = HandSettings(
         density=_positive(rest.pop("density", None)),
         rows=in_rows,
     )
-    hand = made_of_robot(model, lambda robot: _hand(robot, settings), in_file)
+    hand = made_of_robot(model, lambda robot: robot_hand(robot, settings), in_file)
     hand = _renamed(hand, names)
     units = [length if actuator.unit == "m" else angle for actuator in hand.actuators]
     return hand.replace(**_fields(hand, to_si(rest, length, angle), units))
@@ -296,17 +277,14 @@ def _joint_settings(
         known = ("limits", *IN_FILE, *IN_ROW)
         for key, value in _mapping(fields, "joints", name).items():
             if key not in known:
-                raise _wrong(f"no such field; {did_you_mean(key, known)}", "joints", name, key)
-            if key == "limits" and not _is_range(value):
+                raise error_at(f"no such field; {did_you_mean(key, known)}", "joints", name, key)
+            numbers = [type(v) in (int, float) for v in value] if isinstance(value, list) else []
+            if key == "limits" and numbers != [True, True]:
                 message = f"expected two numbers, lowest and highest, found {value!r}"
-                raise _wrong(message, "joints", name, key)
+                raise error_at(message, "joints", name, key)
         in_file[name] = partial(_for_type, fields, length, angle)
         in_rows[name] = {key: value for key, value in fields.items() if key in IN_ROW}
     return in_file, {name: fields for name, fields in in_rows.items() if fields}
-
-
-def _is_range(value: Tree) -> bool:
-    return isinstance(value, list) and [type(v) in (int, float) for v in value] == [True, True]
 
 
 def _for_type(
@@ -325,7 +303,7 @@ def _renamed(hand: Hand, names: Mapping[str, Any]) -> Hand:
     known = [finger.name for finger in hand.fingers]
     for name in names:
         if name not in known:
-            raise _wrong(f"no finger '{name}'; {did_you_mean(name, known)}", "fingers", name)
+            raise error_at(f"no finger '{name}'; {did_you_mean(name, known)}", "fingers", name)
     fingers = (finger.replace(name=names.get(finger.name, finger.name)) for finger in hand.fingers)
     return hand.replace(fingers=tuple(fingers))
 
@@ -347,7 +325,7 @@ def _fields(hand: Hand, fields: dict[str, Tree], units: list[float]) -> dict[str
             grasps = _with_preset(grasps, kind, preset, preset_fields)
     unknown = [kind for kind in by_grasp if kind not in ("power", "precision")]
     if unknown:
-        raise _wrong(f"no grasp '{unknown[0]}'; known: power, precision", "grasps", unknown[0])
+        raise error_at(f"no grasp '{unknown[0]}'; known: power, precision", "grasps", unknown[0])
     return changed | {"grasps": grasps}
 
 
@@ -355,28 +333,21 @@ def _with_preset(grasps: Any, kind: str, preset: Any, preset_fields: dict[str, T
     try:
         return grasps.replace(**{kind: preset.replace(**preset_fields)})
     except DescriptionError as error:
-        location = ("grasps", kind, *error.location)
-        raise DescriptionError(
-            error.message, field=path_text(location), location=location, value=error.actual
-        ) from None
+        raise error_inside(error, "grasps", kind) from None
 
 
 def _positive(value: Tree) -> float | None:
     if value is None:
         return None
     if type(value) not in (int, float) or not value > 0.0:
-        raise _wrong(f"expected a number above 0, found {value!r}", "density")
+        raise error_at(f"expected a number above 0, found {value!r}", "density")
     return float(value)
 
 
 def _mapping(value: Tree, *location: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise _wrong(f"expected a mapping, found {value!r}", *location)
+        raise error_at(f"expected a mapping, found {value!r}", *location)
     return value
-
-
-def _wrong(message: str, *location: str) -> DescriptionError:
-    return DescriptionError(message, field=path_text(location), location=location)
 
 
 assert set(IN_ROW) <= set(Phalanx.model_fields)

@@ -25,7 +25,8 @@ from softgrasp.io.urdf.joints import (
     joint_fields,
     servo_fields,
 )
-from softgrasp.io.urdf.links import body_fields, frame_along, parts_of, pose_of, touching
+from softgrasp.io.urdf.links import body_fields, frame_along, parts_of, touching
+from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.robot_kinematics import LinkPose, origin_frame
 from softgrasp.mechanics.transforms import Array
 

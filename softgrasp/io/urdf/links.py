@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from softgrasp.description.bendable import Inertial
-from softgrasp.description.geometry import Mesh, Part, Pose, Shape
+from softgrasp.description.geometry import Mesh, Part, Shape
 from softgrasp.description.robot import Link, LinkShape, Robot
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.mesh import stamped
+from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.robot_kinematics import in_frame, origin_frame, principal_moments
-from softgrasp.mechanics.transforms import Array, position_of, quaternion_of
+from softgrasp.mechanics.transforms import Array
 
 ALONG = 1e-12
 """Difference below which directions are equal [–]."""
@@ -39,11 +40,6 @@ ASSUMED = (
 """End of the message about links without ``<inertial>``."""
 RATIO = 1e-6
 """Relative tolerance of the triangle inequality of moments of inertia: rounding in files."""
-
-
-def pose_of(frame: Array) -> Pose:
-    """Convert a frame (4, 4) to a pose."""
-    return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
 
 
 def frame_along(axis: tuple[float, float, float]) -> Array:

@@ -19,9 +19,10 @@ from softgrasp.io.convex_decomposition import parts_from
 from softgrasp.io.mesh import resolved_file, stamped
 from softgrasp.io.mesh_files import read_groups
 from softgrasp.io.object_parts import Weight, articulated, object_name, object_of_parts
-from softgrasp.io.urdf.links import pose_of, touching
+from softgrasp.io.urdf.links import touching
 from softgrasp.io.urdf.reader import made_of_robot
 from softgrasp.io.xml_elements import Element, numbers
+from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.robot_kinematics import (
     fused,
     inertia_matrix,

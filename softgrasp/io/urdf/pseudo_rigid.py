@@ -26,7 +26,9 @@ from softgrasp.io.urdf.rigid import (
     BentState,
     Names,
     States,
+    cylinder_inertial,
     disc_thickness,
+    fixed_joint,
     frame_inertial,
     refuse_unknown,
     state_of,
@@ -34,7 +36,7 @@ from softgrasp.io.urdf.rigid import (
 )
 from softgrasp.io.urdf.soft_hand import half_extent
 from softgrasp.io.urdf.writer import document_text, robot_element
-from softgrasp.mechanics.robot_kinematics import origin_frame, origin_of
+from softgrasp.mechanics.robot_kinematics import origin_frame
 from softgrasp.mechanics.transforms import Array, rotate_about, translate
 
 HUB_FRACTION = 0.5
@@ -78,9 +80,6 @@ def pseudo_rigid(robot: Robot) -> Robot:
     Every link has an inertial: cells are uniform cylinders of the mass of the bendable, and links
     without one get a negligible one. Curvature of ``ppc`` varies, so that its joints are
     independent.
-
-    Args:
-        robot: The robot.
 
     Warns:
         SoftgraspWarning: Something has no counterpart: a frame that rotates with the bending plane,
@@ -160,7 +159,7 @@ def _chain(robot: Robot, part: Bendable, names: Names) -> tuple[list[Link], list
     bends = _bends(part, names)
     first = names.new(f"{part.name}_cell0")
     links = [_cell(robot, part, 0, first)]
-    joints = [_fixed(f"{first}_joint", part.parent, first, origin_frame(part.origin))]
+    joints = [fixed_joint(f"{first}_joint", part.parent, first, origin_frame(part.origin))]
     parent, ahead = first, 0.5 * cell
     for index in range(1, cells + 1):
         name = names.new(f"{part.name}_cell{index}")
@@ -174,7 +173,7 @@ def _chain(robot: Robot, part: Bendable, names: Names) -> tuple[list[Link], list
         links.append(_cell(robot, part, index, name))
         ahead = cell
     end = translate(z=0.5 * cell) @ _end_rotation(part)
-    joints.append(_fixed(part.name, parent, part.child, end))
+    joints.append(fixed_joint(part.name, parent, part.child, end))
     return links, joints
 
 
@@ -195,10 +194,6 @@ def _bends(part: Bendable, names: Names) -> list[list[Bend]]:
             row.append(Bend(name, direction, leader if follows else None))
         bends.append(row[:: 1 if index % 2 else -1])
     return bends
-
-
-def _fixed(name: str, parent: str, child: str, frame: Array) -> RigidJoint:
-    return RigidJoint(name=name, type="fixed", parent=parent, child=child, origin=origin_of(frame))
 
 
 def _revolute(part: Bendable, bend: Bend, parent: str, child: str, ahead: float) -> RigidJoint:
@@ -310,16 +305,10 @@ def _mass(part: Bendable) -> float:
 
 def _cell_inertial(part: Bendable, index: int, length: float) -> Inertial:
     """Return the inertia of a uniform cylinder, without the ball in its joint."""
-    radius = part.backbone.radius
     mass = _mass(part) * length / part.backbone.length
     if index and not part.planar:
         mass -= _hub_mass(part)
-    across = mass * (3.0 * radius**2 + length**2) / 12.0
-    return Inertial(
-        mass=mass,
-        origin=Origin(xyz=(0.0, 0.0, 0.5 * length)),
-        inertia=(across, across, 0.5 * mass * radius**2, 0.0, 0.0, 0.0),
-    )
+    return cylinder_inertial(part, mass, length, 0.5 * length)
 
 
 def _hub_mass(part: Bendable) -> float:

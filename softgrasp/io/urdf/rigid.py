@@ -255,12 +255,13 @@ def _discs(part: Bendable, state: BentState, names: Names) -> tuple[list[Link], 
         link = _disc(part, names.new(f"{part.name}_disc{index}"), count)
         name = names.new(f"{link.name}_joint")
         links.append(link)
-        joints.append(_joint(name, part.parent, link.name, frame))
-    joints.append(_joint(part.name, part.parent, part.child, frames[-1]))
+        joints.append(fixed_joint(name, part.parent, link.name, frame))
+    joints.append(fixed_joint(part.name, part.parent, part.child, frames[-1]))
     return links, joints
 
 
-def _joint(name: str, parent: str, child: str, frame: Array) -> RigidJoint:
+def fixed_joint(name: str, parent: str, child: str, frame: Array) -> RigidJoint:
+    """Make a fixed joint at a frame (4, 4) of its parent."""
     return RigidJoint(name=name, type="fixed", parent=parent, child=child, origin=origin_of(frame))
 
 
@@ -285,11 +286,16 @@ def _slice_inertial(part: Bendable, count: int) -> Inertial:
     """Return the inertia of the piece of backbone that ends at a disc, taken as a cylinder."""
     if part.inertial is None:
         return frame_inertial()
-    mass = part.inertial.mass / count
-    radius, height = part.backbone.radius, part.backbone.length / count
+    height = part.backbone.length / count
+    return cylinder_inertial(part, part.inertial.mass / count, height, -height / 2.0)
+
+
+def cylinder_inertial(part: Bendable, mass: float, height: float, middle: float) -> Inertial:
+    """Return the inertia of a uniform piece of backbone [kg, m] with its middle on the z axis."""
+    radius = part.backbone.radius
     across = mass * (3.0 * radius**2 + height**2) / 12.0
     return Inertial(
         mass=mass,
-        origin=Origin(xyz=(0.0, 0.0, -height / 2.0)),
+        origin=Origin(xyz=(0.0, 0.0, middle)),
         inertia=(across, across, mass * radius**2 / 2.0, 0.0, 0.0, 0.0),
     )

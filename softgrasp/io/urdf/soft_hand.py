@@ -15,13 +15,14 @@ from softgrasp.continuum.rld import finger_from_bendable
 from softgrasp.description.actuation import Rates
 from softgrasp.description.bendable import Bendable, Chamber
 from softgrasp.description.contact import Contact
-from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh, Pose, Sphere
+from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh, Sphere
 from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
 from softgrasp.description.robot import Link, LinkShape, Robot
 from softgrasp.description.soft_finger import MountedSoftFinger, SoftFinger, SoftLink
 from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.robot_kinematics import origin_frame
-from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, rotate_about
+from softgrasp.mechanics.transforms import Array, rotate_about
 
 FINGER_IN_BENDABLE = np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
 """Axes of a finger in the frame of a bendable that bends towards its x: +x along z, −z along x."""
@@ -61,7 +62,7 @@ def soft_hand(robot: Robot) -> Hand:
     digits = tuple(
         MountedSoftFinger(
             name=part.name.replace("_", "-"),
-            base=_pose(inverse @ origin_frame(part.origin) @ _finger_in(part)),
+            base=pose_of(inverse @ origin_frame(part.origin) @ _finger_in(part)),
             finger=fingers[part.name],
             limits=limits[part.name],
         )
@@ -209,17 +210,13 @@ def _finger_in(part: Bendable) -> Array:
     return np.asarray(rotate_about("z", part.limits.phi_min or 0.0) @ frame)
 
 
-def _pose(frame: Array) -> Pose:
-    return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
-
-
 def _palm(link: Link, inverse: Array) -> Palm:
     """Return the only collision primitive as palm; else a solid around the finger bases."""
     shapes: list[LinkShape] = [s for s in link.collisions if not isinstance(s.shape, Mesh)]
     if len(shapes) != 1 or len(link.collisions) != 1:
         return Palm()
     (only,) = shapes
-    return Palm(kind="shape", shape=only.shape, pose=_pose(inverse @ origin_frame(only.origin)))
+    return Palm(kind="shape", shape=only.shape, pose=pose_of(inverse @ origin_frame(only.origin)))
 
 
 def _grasps(digits: tuple[MountedSoftFinger, ...]) -> Grasps:
