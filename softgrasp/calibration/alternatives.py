@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from softgrasp.calibration.objectives import root_mean_square, squared_angles
 from softgrasp.calibration.optimizers import least_squares_search
-from softgrasp.calibration.stages import Journal, Search, Stage, VirtualExperiments
+from softgrasp.calibration.stages import Search, Stage, VirtualExperiments
 from softgrasp.calibration.systematic_errors import DEGREES, HungFinger
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.mechanics.transforms import Array
@@ -88,7 +88,7 @@ def better_readings(
     now = _relative(stage, position)
     results = [*_beyond_bounds(stage, position, now)]
     for reading, other in readings:
-        fitted = least_squares_search(Search(other, Journal(None, "")), _start(other))
+        fitted = least_squares_search(Search(other), _start(other))
         ratio = now / max(_relative(other, fitted), 1e-12)
         if _is_better(reading, ratio, len(stage.measured)):
             results.append(Alternative(stage.name, reading, ratio))
@@ -110,7 +110,7 @@ def _beyond_bounds(stage: Stage, position: Array, now: float) -> Iterator[Altern
         return
     wider = replace(block, lower=block.lower / WIDER, upper=block.upper * WIDER)
     other = replace(stage, block=wider)
-    fitted = least_squares_search(Search(other, Journal(None, "")), position)
+    fitted = least_squares_search(Search(other), position)
     ratio = now / max(_relative(other, fitted), 1e-12)
     left = (fitted < block.lower) | (fitted > block.upper)
     values = ", ".join(

@@ -1,7 +1,7 @@
 """Assess the fit of a calibration stage: residuals, uncertainty, model selection and warnings.
 
-``assessed`` makes the result of a stage at its optimum. ``compare_models`` compares stiffness
-models by Akaike's criterion (AICc) and leave-one-load-out cross-validation.
+``assessed`` makes the result of a stage at its optimum. ``stage_model`` assesses a stiffness
+model by Akaike's criterion (AICc) and leave-one-load-out cross-validation.
 ``propagate_stiffness_uncertainty`` adds the errors of the springs to those of dampers and
 torques, to first order: a spring error dθ changes the simulation by G·dθ, and the fit responds
 by −J⁺·G·dθ. ``remarks`` collects the warnings for the user.
@@ -23,7 +23,6 @@ from softgrasp.calibration.optimizers import NUDGE, WIDE, jacobian, least_square
 from softgrasp.calibration.posterior import Posterior
 from softgrasp.calibration.result import StageModel, StageResult
 from softgrasp.calibration.stages import (
-    Journal,
     Search,
     Stage,
     VirtualExperiments,
@@ -38,6 +37,7 @@ from softgrasp.mechanics.transforms import Array
 EDGE = 1e-4
 """Distance from a bound, over the width of the bounds, at which a parameter counts as on it [–]."""
 MODELS = ("uniform", "smooth", "per-joint")
+"""Stiffness models that are compared, those with fewer parameters first."""
 SPREAD = 1.0 / math.sqrt(12.0)
 """Standard deviation of a uniform distribution between two bounds, over their distance [–]."""
 CONVERGED = 0.01
@@ -266,16 +266,10 @@ def _shifts(
 # Model selection
 
 
-def compare_models(
-    problem: CalibrationProblem, experiments: VirtualExperiments
-) -> tuple[StageModel, ...]:
-    """Fit all stiffness models by least squares, those with fewer parameters first."""
-    return tuple(_stage_model(problem, experiments, model) for model in MODELS)
-
-
-def _stage_model(
+def stage_model(
     problem: CalibrationProblem, experiments: VirtualExperiments, model: str
 ) -> StageModel:
+    """Fit a stiffness model by least squares, and assess it."""
     stage = springs(problem, experiments, model=model)
     assert stage is not None  # the stage of springs was done
     position = _fitted(stage)
@@ -295,7 +289,7 @@ def _stage_model(
 
 
 def _fitted(stage: Stage) -> Array:
-    return least_squares_search(Search(stage, Journal(None, "")), stage.block.middle)
+    return least_squares_search(Search(stage), stage.block.middle)
 
 
 def _criterion(left: Array, parameters: int) -> float:
@@ -333,13 +327,7 @@ def _cross_validated(
 def remarks(
     problem: CalibrationProblem, stages: Sequence[StageResult], method: str
 ) -> tuple[str, ...]:
-    """Return the warnings of a calibration, as sentences.
-
-    Args:
-        problem: Calibration problem.
-        stages: Results of its stages.
-        method: Optimisation method.
-    """
+    """Return the warnings of a calibration, as sentences."""
     messages = [text for stage in stages for text in _of_stage(problem, stage, method)]
     done = {stage.name for stage in stages}
     if "torques" in done and problem.bends and any(not one.held_out for one in problem.forces):

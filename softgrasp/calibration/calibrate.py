@@ -15,7 +15,7 @@ from typing import TypedDict, Unpack, overload
 
 import numpy as np
 
-from softgrasp.calibration.assessment import assessed, compare_models, remarks, with_posterior
+from softgrasp.calibration.assessment import MODELS, assessed, remarks, stage_model, with_posterior
 from softgrasp.calibration.credibility import Credibility, assess_credibility
 from softgrasp.calibration.measurement_checks import without_copies
 from softgrasp.calibration.next_measurements import Advice, next_measurements
@@ -151,7 +151,8 @@ def calibrate(
     if together:
         done = fitted_together(problem, experiments, done, journal, progress)
     if models and done[0].name == "springs":
-        done[0] = replace(done[0], models=compare_models(problem, experiments))
+        compared = tuple(stage_model(problem, experiments, one) for one in MODELS)
+        done[0] = replace(done[0], models=compared)
     if progress is not None:
         progress("assessing the fit", 1.0)
     credibility = _credibility_of(problem, experiments, done, copies)
@@ -269,7 +270,7 @@ def _credibility_of(
         assert stage is not None  # it was fitted
         start = np.clip(one.values, one.lower, one.upper)
         smooth = stage.smooth
-        search = Search(stage, Journal(None, ""))
+        search = Search(stage)
         fitted[one.name] = least_squares_search(search, start) if smooth else one.values
     return assess_credibility(problem, experiments, fitted, stiffness, copies)
 
@@ -335,13 +336,6 @@ def fitted_together(
     Each measurement is weighted by the noise estimated in its stage. Counts have no gradients;
     dampers fitted to counts stay as they are, and are assessed again with the new springs.
 
-    Args:
-        problem: Calibration problem.
-        experiments: Virtual experiments of its finger.
-        done: Results of the stages one after the other.
-        journal: Journal of evaluations.
-        progress: Progress callback.
-
     Raises:
         DescriptionError: There are no two stages that can be fitted at once.
     """
@@ -367,7 +361,7 @@ def fitted_together(
         again = stage_of(one.name, problem, experiments, stiffness)
         assert again is not None
         checked = stage_of(one.name, problem, experiments, stiffness, held_out=True)
-        alone = Search(again, Journal(None, ""))
+        alone = Search(again)
         values = one.values if part is None else position[part]
         behind = next(
             ((result, experiments) for result in results if result.name == "springs"), None

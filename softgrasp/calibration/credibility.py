@@ -46,7 +46,6 @@ from softgrasp.calibration.measurement_checks import (
 from softgrasp.calibration.objectives import root_mean_square
 from softgrasp.calibration.optimizers import jacobian
 from softgrasp.calibration.stages import (
-    Journal,
     Search,
     Stage,
     StageName,
@@ -346,7 +345,7 @@ class StageFit:
     def _slopes(self) -> Array:
         if not self.stage.smooth:
             return np.asarray(self.stage.measured[self.stage.timed][:, None])  # one damping
-        search = Search(self.stage, Journal(None, ""))
+        search = Search(self.stage)
         at = search.values(self.position[None])[0]
         return np.asarray(np.nan_to_num(jacobian(search, self.position, at))[self.stage.timed])
 

@@ -24,7 +24,7 @@ from softgrasp.calibration.next_measurements import Advice
 from softgrasp.calibration.objectives import block_of, with_values
 from softgrasp.calibration.posterior import Posterior
 from softgrasp.calibration.stages import KIND_OF, StageName, Step
-from softgrasp.calibration.uncertainty import Combination, Uncertainty
+from softgrasp.calibration.uncertainty import KNOWN, Combination, Uncertainty
 from softgrasp.continuum.settling import from_webots
 from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem
 from softgrasp.description.soft_finger import SoftFinger
@@ -191,12 +191,11 @@ class EstimatedParameters:
     @property
     def standard_errors(self) -> dict[str, float]:
         """Standard error of each parameter; infinite where it is undetermined."""
-        pairs = [
-            (name, float(error))
+        return {
+            name: float(error)
             for stage in self.stages
             for name, error in zip(stage.names, stage.uncertainty.errors, strict=True)
-        ]
-        return dict(pairs)
+        }
 
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:
@@ -216,8 +215,6 @@ class EstimatedParameters:
     @property
     def undetermined(self) -> tuple[str, ...]:
         """Names of parameters with a relative standard error above one third, or on a bound."""
-        from softgrasp.calibration.uncertainty import KNOWN
-
         return tuple(
             name
             for stage in self.stages
@@ -318,9 +315,7 @@ def _write_ensemble(result: CalibrationResult, posterior: Posterior, directory: 
     for stage in result.stages:
         values = drawn.get(stage.name, np.zeros((0, 0)))
         if not values.size:
-            known = np.where(
-                np.isfinite(stage.uncertainty.relative), stage.uncertainty.relative, 0.0
-            )
+            known = np.nan_to_num(stage.uncertainty.relative, nan=0.0, posinf=0.0)
             scatter = rng.standard_normal((ENSEMBLE_SIZE, len(stage.names)))
             values = stage.values * np.exp(known * scatter)
         kind = KIND_OF[stage.name]
@@ -367,8 +362,8 @@ def document(result: CalibrationResult | ExtensionResult) -> dict[str, Any]:
         extra = {
             "together": result.together,
             "damping_timestep_s": result.problem.damping_timestep,
+            "advice": [asdict(one) for one in result.advice],
         }
-        extra["advice"] = [asdict(one) for one in result.advice]
     if result.credibility is not None:
         extra["credibility"] = result.credibility.document()
     return {
@@ -567,9 +562,7 @@ def _stage_from(data: dict[str, Any], arrays: dict[str, Array]) -> StageResult:
         np.split(stored["positions"], ends), np.split(stored["fitness"], ends),
         stored["best"].tolist(), stored["evaluations"].tolist(), strict=True,
     )  # fmt: skip
-    unit = next(key for key in data if key.startswith("residual_rms_")).removeprefix(
-        "residual_rms_"
-    )
+    unit = next(key for key in data if key.startswith(RESIDUAL)).removeprefix(RESIDUAL)
     held_out = data["held_out"]
     bounds = np.array([one["bounds"] for one in parameters])
     models = zip(data["models"], stored["models"].tolist(), strict=True)

@@ -412,7 +412,7 @@ class Journal:
     the recorded values. Its JSON Lines file starts with a hash of the problem.
     """
 
-    def __init__(self, directory: Path | None, problem: str) -> None:
+    def __init__(self, directory: Path | None = None, problem: str = "") -> None:
         """Read the journal of evaluations in a directory, if there is one.
 
         Args:
@@ -494,7 +494,7 @@ class Search:
     """Evaluate parameter sets of a stage and record the history."""
 
     stage: Stage
-    journal: Journal
+    journal: Journal = field(default_factory=Journal)
     progress: Progress | None = None
     evaluations: int = 0
     best: float = np.inf

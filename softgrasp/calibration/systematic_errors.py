@@ -26,6 +26,10 @@ ANGLE_STEP, RELATIVE_STEP, PRESSURE_STEP, GAP_STEP = 1e-4, 1e-4, 1e2, 1e-5
 """Steps of central differences by nuisances [rad, –, Pa, m]."""
 
 
+SERIES = 0.05
+"""Smallest relative difference between repeated series that is reported [–]."""
+
+
 @dataclass(frozen=True)
 class Nuisance:
     """A systematic error with its effect on every measured value of a stage.
@@ -255,7 +259,7 @@ def _of_angles(rig: HungFinger, labels: tuple[str, ...]) -> Iterator[Nuisance]:
             f"the angles of all rows of {1e3 * level:g} g are {{}} too [large|small]",
             measured * (masses == level), " %", 100.0, 0.1,
         )  # fmt: skip
-    yield from _of_series(labels, measured, 0.05)
+    yield from _of_series(labels, measured)
     yield from _of_unloading(rig, labels, masses)
     rows = np.concatenate([np.full(len(row), i) for i, row in enumerate(rig.angles)])
     first = np.concatenate([np.arange(len(one)) == 0 for one in rig.angles])
@@ -281,13 +285,12 @@ def _series(labels: Sequence[str]) -> NDArray[np.intp]:
     return np.array([labels[:i].count(label) for i, label in enumerate(labels)])
 
 
-def _of_series(labels: Sequence[str], expected: Array, material: float) -> Iterator[Nuisance]:
+def _of_series(labels: Sequence[str], expected: Array) -> Iterator[Nuisance]:
     """Yield systematic differences between the repeats of a measurement.
 
     Args:
         labels: Equal ones are repeats, in the order in which they were measured.
         expected: Simulated values, (m,).
-        material: Smallest relative difference that is reported [–].
     """
     number = _series(labels).astype(float)
     largest = float(np.abs(expected).max())
@@ -295,11 +298,11 @@ def _of_series(labels: Sequence[str], expected: Array, material: float) -> Itera
         later = np.where(number > 0.0, expected, 0.0)
         name = "values of repeated series are {} [larger|smaller] than those of the first series"
         yield Nuisance(
-            f"{name}, as with loading and unloading or creep", later, " %", 100.0, material
+            f"{name}, as with loading and unloading or creep", later, " %", 100.0, SERIES
         )
         yield Nuisance(
             "each repeated series is {} [higher|lower] than the one before, as with a sensor that "
-            "drifts", largest * number, " % of the largest value", 100.0, 0.2 * material,
+            "drifts", largest * number, " % of the largest value", 100.0, 0.2 * SERIES,
         )  # fmt: skip
 
 
@@ -376,7 +379,7 @@ def _of_forces(
                  "with a gap between tip and plate, or with ]a sensor without tare",
                  np.nan_to_num(slope), " kPa", 1e-3, 0.03 * float(pressures.max())),
     ]  # fmt: skip
-    results += _of_series(stage.labels, at(0.0), 0.05)
+    results += _of_series(stage.labels, at(0.0))
     for pressure in np.unique(pressures)[2:-1].tolist():
         name = (
             f"the forces from {pressure / 1e3:g} kPa on are {{}} too [large|small], as of a scale "

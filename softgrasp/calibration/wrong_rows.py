@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from softgrasp.calibration.optimizers import least_squares_search
-from softgrasp.calibration.stages import Journal, Search, Stage, VirtualExperiments
+from softgrasp.calibration.stages import Search, Stage, VirtualExperiments
 from softgrasp.calibration.systematic_errors import DEGREES
 from softgrasp.description.calibration import CalibrationProblem, FreeBend, HungAngles
 from softgrasp.mechanics.transforms import Array
@@ -182,7 +182,7 @@ def _without(stage: Stage, position: Array, values: NDArray[np.bool_]) -> tuple[
         labels=tuple(np.array(stage.labels)[kept].tolist()),
         timed=np.ones(len(measured), dtype=bool),
     )
-    return part, least_squares_search(Search(part, Journal(None, "")), position)
+    return part, least_squares_search(Search(part), position)
 
 
 # What explains a row
