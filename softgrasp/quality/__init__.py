@@ -6,104 +6,67 @@ divided by ``torque_scale``; friction forces have unit normal component unless `
 (n, 2) points and normals select the plane with wrenches (fx, fy, m).
 """
 
-from softgrasp.quality.contact_forces import (
-    Robustness,
-    can_balance,
-    cone_distance,
-    contact_robustness,
-    force_distribution,
-    friction_margin,
-    grasp_robustness,
-    pcr,
-    pgr,
-)
-from softgrasp.quality.contact_models import (
-    contact_frames,
-    contact_jacobians,
-    grasp_matrix,
-    hand_jacobian,
-    selection_matrix,
-)
-from softgrasp.quality.grasp_wrench_space import (
-    EpsilonBounds,
-    ForceClosure,
-    WrenchSpace,
-    epsilon,
-    epsilon_bounds,
-    force_closure,
-    is_force_closure,
-    pyramid_bounds,
-    volume,
-    wrench_space,
-)
-from softgrasp.quality.matrix_measures import (
-    Manipulability,
-    distance_to_singularity,
-    ellipsoid_volume,
-    hand_object_jacobian,
-    isotropy,
-    manipulability,
-    manipulability_volume,
-    min_singular_value,
-    uniformity_of_transformation,
-)
-from softgrasp.quality.null_spaces import (
-    Graspability,
-    controllable_internal_forces,
-    graspability,
-    internal_forces,
-)
-from softgrasp.quality.stiffness import (
-    QuasistaticMaps,
-    Response,
-    contact_compliance,
-    grasp_stiffness,
-    quasistatic,
-    quasistatic_maps,
-)
+from __future__ import annotations
 
-__all__ = [
-    "EpsilonBounds",
-    "ForceClosure",
-    "Graspability",
-    "Manipulability",
-    "QuasistaticMaps",
-    "Response",
-    "Robustness",
-    "WrenchSpace",
-    "can_balance",
-    "cone_distance",
-    "contact_compliance",
-    "contact_frames",
-    "contact_jacobians",
-    "contact_robustness",
-    "controllable_internal_forces",
-    "distance_to_singularity",
-    "ellipsoid_volume",
-    "epsilon",
-    "epsilon_bounds",
-    "force_closure",
-    "force_distribution",
-    "friction_margin",
-    "grasp_matrix",
-    "grasp_robustness",
-    "grasp_stiffness",
-    "graspability",
-    "hand_jacobian",
-    "hand_object_jacobian",
-    "internal_forces",
-    "is_force_closure",
-    "isotropy",
-    "manipulability",
-    "manipulability_volume",
-    "min_singular_value",
-    "pcr",
-    "pgr",
-    "pyramid_bounds",
-    "quasistatic",
-    "quasistatic_maps",
-    "selection_matrix",
-    "uniformity_of_transformation",
-    "volume",
-    "wrench_space",
-]
+from softgrasp._lazy import lazy_names
+
+NAMES = {
+    "quality.contact_forces": (
+        "Robustness",
+        "can_balance",
+        "cone_distance",
+        "contact_robustness",
+        "force_distribution",
+        "friction_margin",
+        "grasp_robustness",
+        "pcr",
+        "pgr",
+    ),
+    "quality.contact_models": (
+        "contact_frames",
+        "contact_jacobians",
+        "grasp_matrix",
+        "hand_jacobian",
+        "selection_matrix",
+    ),
+    "quality.grasp_wrench_space": (
+        "EpsilonBounds",
+        "ForceClosure",
+        "WrenchSpace",
+        "epsilon",
+        "epsilon_bounds",
+        "force_closure",
+        "is_force_closure",
+        "pyramid_bounds",
+        "volume",
+        "wrench_space",
+    ),
+    "quality.matrix_measures": (
+        "Manipulability",
+        "distance_to_singularity",
+        "ellipsoid_volume",
+        "hand_object_jacobian",
+        "isotropy",
+        "manipulability",
+        "manipulability_volume",
+        "min_singular_value",
+        "uniformity_of_transformation",
+    ),
+    "quality.null_spaces": (
+        "Graspability",
+        "controllable_internal_forces",
+        "graspability",
+        "internal_forces",
+    ),
+    "quality.stiffness": (
+        "QuasistaticMaps",
+        "Response",
+        "contact_compliance",
+        "grasp_stiffness",
+        "quasistatic",
+        "quasistatic_maps",
+    ),
+}
+"""Public names by the module that defines them; ``=name`` is the module itself."""
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

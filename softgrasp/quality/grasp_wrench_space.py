@@ -259,11 +259,7 @@ def volume(
 
 
 def few_contacts(
-    points: Array,
-    normals: Array,
-    center: Array,
-    torque_scale: float,
-    max_contacts: int = MAX_CONTACTS,
+    points: Array, normals: Array, center: Array, torque_scale: float
 ) -> NDArray[np.int64]:
     """Select the contacts whose unit normal wrenches (n, (p − c) × n/ρ) are farthest apart.
 
@@ -276,15 +272,14 @@ def few_contacts(
         normals: Unit normals pointing into the object, (n, 3).
         center: Point c that moments are taken about, (3,) [m].
         torque_scale: ρ, length that moments are divided by [m].
-        max_contacts: Maximum number of contacts.
 
     Returns:
         Ascending indices of the selected contacts.
     """
-    if len(points) <= max_contacts:
+    if len(points) <= MAX_CONTACTS:
         return np.arange(len(points), dtype=np.int64)
     moments = np.cross(points - center, normals) / torque_scale
-    return np.sort(farthest_first(np.hstack([normals, moments]), max_contacts))
+    return np.sort(farthest_first(np.hstack([normals, moments]), MAX_CONTACTS))
 
 
 def _measure(cones: Cones, wrenches: Array, norm: str) -> WrenchSpace:
