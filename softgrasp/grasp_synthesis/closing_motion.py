@@ -90,9 +90,6 @@ def closing_of(hand: ClosingHand) -> Closing:
     An actuator closes if it slides, or rotates about an axis parallel to that of the last hinge of
     a finger that it moves. It closes towards the limit that brings the fingertips nearer to the
     palm or, where that is not decisive, to each other. Joints that spread fingers are fixed.
-
-    Args:
-        hand: The hand.
     """
     start = np.array(hand.rest, dtype=float)
     frames = hand.frames(start[None])
@@ -225,11 +222,7 @@ def _opened(hand: ClosingHand, actuator: int, closed: float, limit: float) -> fl
 
 
 def _groups(moving: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """Group actuators that move common fingers, directly or through other actuators.
-
-    Args:
-        moving: Actuators that close each finger.
-    """
+    """Group actuators that move common fingers, directly or through other actuators."""
     groups: list[set[int]] = []
     for actuators in moving:
         group_members = set(actuators)

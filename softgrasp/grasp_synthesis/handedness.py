@@ -124,11 +124,7 @@ class MirroredField(ObjectField):
     """Signed distances from the mirror image of an object in a plane of its principal axes."""
 
     def __init__(self, field: ObjectField) -> None:
-        """Choose the plane in which the object differs least from its image.
-
-        Args:
-            field: The object.
-        """
+        """Choose the plane in which the object differs least from its image."""
         self.__dict__.update(field.__dict__)
         self._field = field
         planes = [in_plane(axis, np.zeros(3)).linear for axis in field.axes.T]
@@ -147,11 +143,7 @@ class MirroredField(ObjectField):
 
 
 def right_handed(hand: ClosingHand) -> RightHand:
-    """Return the right-handed form of a hand.
-
-    Args:
-        hand: The hand.
-    """
+    """Return the right-handed form of a hand."""
     return hand if isinstance(hand, RightHand) else RightHand(hand, reflection_of(hand))
 
 
@@ -161,9 +153,6 @@ def reflection_of(hand: ClosingHand) -> Reflection:
     The plane is one of the hand frame, as files of left and right hands are mirrored in such a one:
     that about whose normal fingers bend. Hands whose fingertips lie mainly on its positive side are
     right ones.
-
-    Args:
-        hand: The hand.
     """
     closing = closing_of(hand)
     postures = closing.start + PATH[:, None] * (closing.end - closing.start)

@@ -188,9 +188,6 @@ def filled(surface: ObjectSurface) -> ObjectSurface:
 
     Points on the surface of a link do not detect a wall that is thinner than the link; the hull
     keeps links outside until they are near the object.
-
-    Args:
-        surface: The object.
     """
     hull = ConvexHull(np.concatenate([part.vertices for part in surface.parts]))
     volume = sum(ConvexHull(part.vertices).volume for part in surface.parts)

@@ -473,10 +473,6 @@ def diverse(postures: Sequence[SynthesizedPosture], count: int) -> list[Synthesi
     """Choose postures in their order, leaving out those whose pose is close to a chosen one.
 
     Where too few remain, those left out follow in their order.
-
-    Args:
-        postures: Postures, the best first.
-        count: Largest number.
     """
     first = distinct([posture.pose for posture in postures])
     similar = sorted(set(range(len(postures))) - set(first))

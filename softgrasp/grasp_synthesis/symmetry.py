@@ -89,11 +89,7 @@ class Symmetry:
 
 
 def symmetry_of(sweep: Sweep) -> Symmetry:
-    """Determine the symmetry of the fingers of a closing hand, regardless of the palm.
-
-    Args:
-        sweep: The closing hand.
-    """
+    """Determine the symmetry of the fingers of a closing hand, regardless of the palm."""
     paths = sweep.paths
     tips = np.array([path.tips for path in paths]).reshape(-1, 3)
     middle = tips.mean(axis=0) if len(tips) else np.zeros(3)

@@ -120,11 +120,7 @@ def dataset(directory: str | Path) -> Iterator[Arrays]:
 
 
 def grasps_of(results: Mapping[int, GraspResult]) -> Iterator[dict[str, NDArray[Any]]]:
-    """Yield the arrays (``ARRAYS``) of the grasps of each hand type.
-
-    Args:
-        results: Results by their rows.
-    """
+    """Yield the arrays (``ARRAYS``) of the grasps of each hand type."""
     hands: dict[tuple[str, ...], dict[int, GraspResult]] = {}
     for row, result in results.items():
         hands.setdefault(tuple(result.joint_names.tolist()), {})[row] = result

@@ -168,21 +168,19 @@ def _unused(within: Path, origin: str, taken: set[str]) -> str:
     return f"{origin}/{within.as_posix()}"
 
 
-def find_objects(paths: Sequence[Path], *, shipped: bool = True) -> list[ObjectSource]:
+def find_objects(paths: Sequence[Path]) -> list[ObjectSource]:
     """List the primitives, the shipped scans, and the objects in directories.
 
     Raises:
         DescriptionError: A directory has no object.
     """
-    objects = []
-    if shipped:
-        objects += [
-            ObjectSource(name, BALL if isinstance(shape, Sphere) else PRIMITIVE)
-            for name, shape in primitives().items()
-        ]
-        objects += [
-            ObjectSource(name, FILED, name) for name in ("mug", "pear", "screwdriver", "strawberry")
-        ]
+    objects = [
+        ObjectSource(name, BALL if isinstance(shape, Sphere) else PRIMITIVE)
+        for name, shape in primitives().items()
+    ]
+    objects += [
+        ObjectSource(name, FILED, name) for name in ("mug", "pear", "screwdriver", "strawberry")
+    ]
     for path in paths:
         objects += [ObjectSource(file.name, FILED, str(file)) for file in objects_in(path)]
     return list({one.name: one for one in objects}.values())
@@ -256,7 +254,8 @@ def run_hand_benchmark(
             raise ResultError(disk_message(journal.path, error)) from error
         rows[row["hand"], row["object"]] = row
         if progress is not None:
-            progress(len(pairs) - len(waiting) + _done(waiting, rows), len(pairs))
+            done = sum((hand.name, one.name) in rows for hand, one in waiting)
+            progress(len(pairs) - len(waiting) + done, len(pairs))
     complete = [rows[hand.name, one.name] for hand, one in pairs]
     return [{name: value for name, value in row.items() if name != INPUTS} for row in complete]
 
@@ -454,10 +453,6 @@ def _claim(directory: Path, hands: Sequence[HandSource], objects: Sequence[Objec
         "objects": [one._asdict() for one in objects],
     }
     write_text(path, json.dumps(content, indent=1) + "\n")
-
-
-def _done(waiting: Sequence[tuple[HandSource, ObjectSource]], rows: dict[Any, Row]) -> int:
-    return sum((hand.name, one.name) in rows for hand, one in waiting)
 
 
 Pair = tuple[HandSource, ObjectSource]

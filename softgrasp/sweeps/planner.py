@@ -249,13 +249,7 @@ def finished_search(directory: str | Path) -> PlannedGrasps:
 def ranked_table(
     plan: GraspPlan, candidates: Sequence[Candidate], rows: pd.DataFrame
 ) -> pd.DataFrame:
-    """Join candidate hand poses with the table of their sweep, the best first.
-
-    Args:
-        plan: The plan.
-        candidates: All candidates, by their rows.
-        rows: The table of their sweep.
-    """
+    """Join candidate hand poses with the table of their sweep, the best first."""
     import pandas as pd
 
     score = pd.Series(scores(plan, rows), dtype="Float64")
