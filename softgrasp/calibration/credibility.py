@@ -456,8 +456,9 @@ class _Fit(StageFit):
         row = wrong_rows(self.stage, self.position, table, self._determined())
         if row is None:
             return []
-        sentence = f"{self.stage.name}: {row.sentence}{_alone(row.fraction)}"
-        return [Explanation(self.stage.name, sentence, row.fraction > SEVERE, row.fraction)]
+        words, fraction = row
+        sentence = f"{self.stage.name}: {words}{_alone(fraction)}"
+        return [Explanation(self.stage.name, sentence, fraction > SEVERE, fraction)]
 
     @property
     def on_bound(self) -> bool:

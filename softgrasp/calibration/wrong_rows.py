@@ -45,19 +45,6 @@ AnglesAt = Callable[[Array, Array, int], Array]
 
 
 @dataclass(frozen=True)
-class WrongRows:
-    """Rows that do not fit the others.
-
-    Args:
-        sentence: Which rows, and what explains it.
-        fraction: Part of the squared residuals of all rows that this explains [–].
-    """
-
-    sentence: str
-    fraction: float
-
-
-@dataclass(frozen=True)
 class AngleTable:
     """Rows of angles under loads.
 
@@ -128,14 +115,18 @@ def table_of(
 
 def wrong_rows(
     stage: Stage, position: Array, table: AngleTable, parameters: int
-) -> WrongRows | None:
-    """Return the rows without which the others agree far better; None where there are none.
+) -> tuple[str, float] | None:
+    """Describe the rows without which the others agree far better; None where there are none.
 
     Args:
         stage: Stage.
         position: Fitted parameters, (p,).
         table: Its rows.
         parameters: Number of parameters that the measurements determine.
+
+    Returns:
+        Which rows and what explains it, and the part of the squared residuals of all rows that this
+        explains [–].
     """
     groups = table.groups() if len(table.loads) >= MIN_ROWS else []
     total = _squares(stage, position)
@@ -162,7 +153,7 @@ def wrong_rows(
     if len(rows) > 1 and left >= float(np.square(expected - stage.measured[values]).sum()):
         return None
     others = noise * (len(values) - values.sum() - parameters)
-    return WrongRows(words, max(1.0 - (others + left) / total, 0.0))
+    return words, max(1.0 - (others + left) / total, 0.0)
 
 
 def _squares(stage: Stage, position: Array) -> float:

@@ -21,6 +21,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -133,9 +134,9 @@ class SweepStore:
         Raises:
             ResultError: The journal cannot be read, or not be written without such lines.
         """
-        check, repairs = _RowCheck(self.plan), self._lock is not None
+        check = partial(_checked_row, self.plan, combinations(self.plan))
         try:
-            rows = self._journal.checked(check, repair=repairs)
+            rows = self._journal.checked(check, repair=self._lock is not None)
         except OSError as error:
             raise ResultError(
                 f"{self._journal.path}: expected the finished rows, found: "
@@ -206,29 +207,27 @@ class SweepStore:
             )
 
 
-class _RowCheck:
-    """Function that returns the row in a record of the journal of a plan."""
+def _checked_row(plan: SweepPlan, values: Sequence[Any], record: Any) -> Row:
+    """Return the row in a record of the journal of a plan with combinations of axis values.
 
-    def __init__(self, plan: SweepPlan) -> None:
-        self._plan, self._combinations = plan, combinations(plan)
-
-    def __call__(self, record: Any) -> Row:
-        """Return the row; raises ValueError with the reason where it is none of the plan."""
-        if not isinstance(record, dict) or SHA256 not in record:
-            raise ValueError(f"expected a row with {SHA256}, found none")
-        row = {name: value for name, value in record.items() if name != SHA256}
-        if record[SHA256] != _hash(row):
-            raise ValueError("expected the content of its hash, found another")
-        number, size = row.get("row"), self._plan.size
-        if not isinstance(number, int) or not 0 <= number < size:
-            raise ValueError(f"expected a row from 0 to {size - 1}, found {number}")
-        values = self._combinations[number // self._plan.repeats]
-        for name, value in json.loads(json.dumps(inputs_of(self._plan, values, number))).items():
-            if name not in row or row[name] != value:
-                raise ValueError(f"row {number}: expected {name} {value}, found {row.get(name)}")
-        if missing := COLUMNS.keys() - row.keys():
-            raise ValueError(f"row {number}: expected the column {min(missing)}, found none")
-        return row
+    Raises:
+        ValueError: It is no row of the plan; has the reason.
+    """
+    if not isinstance(record, dict) or SHA256 not in record:
+        raise ValueError(f"expected a row with {SHA256}, found none")
+    row = {name: value for name, value in record.items() if name != SHA256}
+    if record[SHA256] != _hash(row):
+        raise ValueError("expected the content of its hash, found another")
+    number, size = row.get("row"), plan.size
+    if not isinstance(number, int) or not 0 <= number < size:
+        raise ValueError(f"expected a row from 0 to {size - 1}, found {number}")
+    inputs = inputs_of(plan, values[number // plan.repeats], number)
+    for name, value in json.loads(json.dumps(inputs)).items():
+        if name not in row or row[name] != value:
+            raise ValueError(f"row {number}: expected {name} {value}, found {row.get(name)}")
+    if missing := COLUMNS.keys() - row.keys():
+        raise ValueError(f"row {number}: expected the column {min(missing)}, found none")
+    return row
 
 
 def _hash(row: Row) -> str:
