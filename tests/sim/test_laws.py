@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softgrasp.envs.episode import Episode, ObjectPose
-from softgrasp.envs.task_env import PERIOD, TaskEnv
+from softgrasp.envs.core import ObjectPose
+from softgrasp.envs.episode import Episode
+from softgrasp.envs.task_env import TaskEnv
+from softgrasp.envs.task_simulation import PERIOD
 from softgrasp.sim.laws import (
     ESTABLISHED,
     LOST,

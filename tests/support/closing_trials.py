@@ -14,7 +14,8 @@ import mujoco
 import numpy as np
 
 from softgrasp.backends.webots.project import SCRIPT
-from softgrasp.envs.episode import EnvSettings, Episode, GraspTask, ObjectPose
+from softgrasp.envs.core import ObjectPose
+from softgrasp.envs.episode import EnvSettings, Episode, GraspTask
 from softgrasp.sim import laws
 from softgrasp.sim.blocks import MAX_SUBSTEPS, BlockRollout
 from softgrasp.sim.control_state import ClosureLayout, ClosureState, Recording
