@@ -49,7 +49,7 @@ from softgrasp.calibration.stages import (
 from softgrasp.calibration.uncertainty import Uncertainty, uncertainty
 from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem, ForceObjective
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.extensions import CALIBRATIONS, load
+from softgrasp.extensions import CALIBRATIONS
 from softgrasp.mechanics.transforms import Array
 
 METHODS = ("map", "least-squares", "pso", "pso+least-squares")
@@ -133,7 +133,7 @@ def calibrate(
             message = f"expected no value for an {problem.kind}, which has one stage"
             raise DescriptionError(message, field=field)
         directory = None if out is None else Path(out)
-        run = load(CALIBRATIONS[problem.kind].run)
+        run = CALIBRATIONS.load(problem.kind, "run")
         result: ExtensionResult = run(problem, method, seed, swarm, directory, progress)
         return result
     if together and method == "map":

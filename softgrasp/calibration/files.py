@@ -28,7 +28,7 @@ from softgrasp.description.calibration import (
 )
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.extensions import CALIBRATIONS, load
+from softgrasp.extensions import CALIBRATIONS
 from softgrasp.io.hand import load_finger
 from softgrasp.io.input_limits import loader
 from softgrasp.io.tables import Column, CsvTable, read_table
@@ -117,9 +117,9 @@ def problem_from(data: dict[str, Tree], directory: Path) -> LoadedProblem:
         DescriptionError: Something cannot be read, or is inconsistent.
         BackendUnavailable: There are photographs or videos, and OpenCV is not installed.
     """
-    for kind, extension in CALIBRATIONS.items():
+    for kind in CALIBRATIONS:
         if kind in data:
-            return LoadedProblem(load(extension.reader)(data, directory), (), ())
+            return LoadedProblem(CALIBRATIONS.load(kind, "reader")(data, directory), (), ())
     tree: dict[str, Any] = dict(data)
     finger = tree.pop("finger", None)
     if not isinstance(finger, str):

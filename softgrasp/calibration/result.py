@@ -29,7 +29,7 @@ from softgrasp.continuum.settling import from_webots
 from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, ResultError
-from softgrasp.extensions import CALIBRATIONS, load
+from softgrasp.extensions import CALIBRATIONS
 from softgrasp.io.files import atomic_path, remove_written, write_text
 from softgrasp.io.finger_ensemble import ensemble_path, save_finger_ensemble
 from softgrasp.io.hand import UNSURE, save_finger
@@ -47,9 +47,8 @@ FIGURES = (
 WRITTEN = (
     *(DOCUMENT, ARRAYS, FINGER, ENSEMBLE, "report.html", "photo_*_*g.png", "film_*_*g.png"),
     *(f"{name}{suffix}" for name in FIGURES for suffix in (".png", ".csv")),
-    *(pattern for extension in CALIBRATIONS.values() for pattern in extension.written),
 )
-"""All files that a calibration writes."""
+"""Files that a calibration writes, besides those of an extension."""
 EVIDENCE = (
     ("photo_*_*g.png", "Photograph with {} g", "From the photograph to joint points and angles."),
     ("film_*_*g.png", "Video of the release of {} g",
@@ -541,10 +540,10 @@ def _result_from(
         return CalibrationResult(
             problem=problem, together=data["together"], finger=finger, **fields
         )
-    for kind, extension in CALIBRATIONS.items():
+    for kind in CALIBRATIONS:
         if kind in data["problem"]:
-            problem = load(extension.problem)(**as_tuples(data["problem"]))
-            result: ExtensionResult = load(extension.result)(problem, fields)
+            problem = CALIBRATIONS.load(kind, "problem")(**as_tuples(data["problem"]))
+            result: ExtensionResult = CALIBRATIONS.load(kind, "result")(problem, fields)
             return result
     raise ValueError(
         f"problem: expected the calibration of a finger or one with {', '.join(CALIBRATIONS)}, "
@@ -613,7 +612,8 @@ def clear_earlier(directory: Path) -> None:
 
     Files that no run wrote stay.
     """
-    remove_written(directory, WRITTEN)
+    written = [pattern for kind in CALIBRATIONS for pattern in CALIBRATIONS.load(kind).written]
+    remove_written(directory, (*WRITTEN, *written))
 
 
 # Images

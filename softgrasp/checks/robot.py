@@ -22,7 +22,7 @@ from softgrasp.checks.report import Check, Finding, Inspection, counted, limit_f
 from softgrasp.description.bendable import LIMIT_TOLERANCE, Bendable, BendableActuator, Chamber
 from softgrasp.description.robot import ControlledJoint, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
-from softgrasp.extensions import HARDWARE_CHECKS, load
+from softgrasp.extensions import HARDWARE_CHECKS
 from softgrasp.io.hand_sanity import range_doubt
 
 USUAL_MASS = (1e-3, 1e3)
@@ -219,8 +219,8 @@ def hardware_check(robot: Robot) -> Check:
     findings = []
     for system in robot.control:
         try:
-            for reference in HARDWARE_CHECKS:
-                load(reference)(system)
+            for name in HARDWARE_CHECKS:
+                HARDWARE_CHECKS.load(name)(system)
         except DescriptionError as error:
             findings.append(
                 Finding(

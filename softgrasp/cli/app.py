@@ -16,7 +16,7 @@ from typer.main import get_command, get_group
 from softgrasp._version import __version__
 from softgrasp.cli import terminal
 from softgrasp.cli.options import WRONG_INPUT, guarded, with_xacro_options
-from softgrasp.extensions import COMMAND_GROUPS, load
+from softgrasp.extensions import COMMANDS, load
 
 
 class Verb(NamedTuple):
@@ -111,7 +111,7 @@ ALIASES = {"benchmark": "bench"}
 """Other names of verbs, which the help does not list."""
 GROUPS = {
     "twin": Verb(
-        COMMAND_GROUPS["twin"],
+        COMMANDS["twin"],
         "Run a digital twin, or its simulated devices.",
         "softgrasp twin run",
     ),
@@ -135,7 +135,7 @@ XACRO_VERBS = ("check", "convert", "explain", "grasp", "view")
 
 
 class SectionedGroup(TyperGroup):
-    """Group of verbs whose help lists them by section."""
+    """Group of verbs whose help lists them by section; further ones are entry points."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 (click's signature)
         """Write the sections of ``SECTIONS``, as click calls it for the list of verbs."""
@@ -148,6 +148,12 @@ class SectionedGroup(TyperGroup):
                         for name in verbs
                     ]
                 )
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of a verb, also of a verb of another distribution."""
+        if cmd_name in self.commands or cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        return LazyCommand(cmd_name, Verb(COMMANDS[cmd_name], "", f"softgrasp {cmd_name} --help"))
 
 
 class LazyCommand(TyperCommand):

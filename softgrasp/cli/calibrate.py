@@ -360,9 +360,9 @@ def _name(problem: CalibrationProblem | ExtensionProblem) -> str:
 def _changes(settings: list[str]) -> dict[str, Any]:
     """Read changed fields of the calibration problem from ``--set``."""
     from softgrasp.description.calibration import CalibrationProblem
-    from softgrasp.extensions import CALIBRATIONS, load
+    from softgrasp.extensions import CALIBRATIONS
 
-    kinds = [CalibrationProblem, *(load(one.problem) for one in CALIBRATIONS.values())]
+    kinds = [CalibrationProblem, *(CALIBRATIONS.load(kind, "problem") for kind in CALIBRATIONS)]
     known = {field for kind in kinds for field in kind.model_fields}
     changes = {}
     for setting in settings:

@@ -11,7 +11,6 @@ from softgrasp.cli.names import require_known
 from softgrasp.cli.options import Force, Json, NoReport, NoVideo, Out, Renderer
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import DEMOS as EXTENSION_DEMOS
-from softgrasp.extensions import load
 
 DEMOS = {"main": "demo", "soft": "demo_soft"}
 """Demonstrations of grasps, and the scene of each."""
@@ -40,15 +39,16 @@ def demo(
     hydraulic: an arm of two sections bends under the water that motors press into its chambers.
     twin: a digital twin follows a pneumatic gripper on a robot over Modbus TCP.
     """
-    require_known("demonstration", name, [*DEMOS, *EXTENSION_DEMOS])
+    if name not in DEMOS and name not in EXTENSION_DEMOS:
+        require_known("demonstration", name, [*DEMOS, *EXTENSION_DEMOS])
     if torques is not None and name != HYDRAULIC:
         raise DescriptionError(f"--torques: expected the demonstration hydraulic, found {name}")
     outputs: dict[str, Any] = {
         "renderer": renderer, "video": not no_video, "report": not no_report, "json": json,
     }  # fmt: skip
-    if name in EXTENSION_DEMOS:
+    if name not in DEMOS:
         inputs = [torques] if name == HYDRAULIC else []
-        load(EXTENSION_DEMOS[name])(
+        EXTENSION_DEMOS.load(name)(
             terminal.output_directory(f"demo_{name}", out, force=force), *inputs, **outputs
         )
         return

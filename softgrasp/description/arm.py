@@ -15,7 +15,7 @@ from softgrasp.description.base import Description, FieldError, NonNegative, Num
 from softgrasp.description.finger import Finger
 from softgrasp.description.geometry import Pose
 from softgrasp.errors import DescriptionError
-from softgrasp.extensions import CARRIERS, load
+from softgrasp.extensions import CARRIERS
 
 
 class Arm(Description):
@@ -72,7 +72,7 @@ def _carrier_from_tree(value: Any) -> Any:
     if kind is None:
         return value
     try:
-        return load(CARRIERS[kind].description)(**value)
+        return CARRIERS.load(kind, "description")(**value)
     except DescriptionError as error:
         raise FieldError(error.message, *error.location) from None
 

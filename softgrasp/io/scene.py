@@ -21,7 +21,7 @@ from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import DescriptionError
-from softgrasp.extensions import CARRIERS, load
+from softgrasp.extensions import CARRIERS
 from softgrasp.io.arm import arm_from, load_arm
 from softgrasp.io.files import write_text
 from softgrasp.io.hand import load_finger, soft_finger_from, synergies_to_si
@@ -72,7 +72,7 @@ def save_scene(scene: GraspScene, path: str | Path) -> Path:
         elif key == "surroundings" and scene.surroundings:
             data[key] = [_without_defaults(part, "type") for part in scene.surroundings]
         elif key == "arm" and isinstance(scene.arm, HandCarrier):
-            data[key] = load(CARRIERS[scene.arm.kind].writer)(scene.arm)
+            data[key] = CARRIERS.load(scene.arm.kind, "writer")(scene.arm)
         elif key == "arm" and isinstance(scene.arm, Arm):
             data[key] = _by_name(scene.arm, "arms", load_arm) or _arm_tree(value)
         elif key == "grasp" and key in scene.model_fields_set:
@@ -175,7 +175,7 @@ def _hand(tree: Tree, directory: Path) -> Hand:
 
 def _arm(tree: Tree, directory: Path) -> Arm | HandCarrier:
     if (kind := carrier_kind(tree)) is not None:
-        carrier: HandCarrier = load(CARRIERS[kind].reader)(tree, directory)
+        carrier: HandCarrier = CARRIERS.load(kind, "reader")(tree, directory)
         return carrier
     return arm_from(tree) if isinstance(tree, dict) else load_arm(_beside(tree, directory))
 

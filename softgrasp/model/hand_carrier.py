@@ -11,7 +11,7 @@ from softgrasp.description.arm import HandCarrier
 from softgrasp.description.closure_base import ActuationModel
 from softgrasp.description.geometry import Pose
 from softgrasp.description.scene import GraspScene
-from softgrasp.extensions import CARRIERS, load
+from softgrasp.extensions import CARRIERS
 
 Posture = tuple[tuple[str, float], ...]
 """Joint names and variables [rad or m]."""
@@ -79,5 +79,5 @@ class CarrierModel(ABC):
 
 def carrier_model(carrier: HandCarrier) -> CarrierModel:
     """Return the model of a carrier, of the class that its extension registers."""
-    model: CarrierModel = load(CARRIERS[carrier.kind].model)(carrier)
+    model: CarrierModel = CARRIERS.load(carrier.kind, "model")(carrier)
     return model

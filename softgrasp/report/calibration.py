@@ -28,7 +28,7 @@ from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.calibration.uncertainty import HUGE
 from softgrasp.continuum.statics import joint_positions
 from softgrasp.description.calibration import HungAngles, Release, TipForce
-from softgrasp.extensions import CALIBRATIONS, load
+from softgrasp.extensions import CALIBRATIONS
 from softgrasp.io.files import write_text
 from softgrasp.io.tables import with_numbers
 from softgrasp.mechanics.transforms import Array
@@ -111,7 +111,7 @@ def write_calibration_report(
 
 def _draw_extension(result: ExtensionResult, directory: Path) -> list[Figure]:
     made = [
-        *load(CALIBRATIONS[result.problem.kind].images)(result, directory),
+        *CALIBRATIONS.load(result.problem.kind, "images")(result, directory),
         ("Correlation", draw_correlation(result, directory / "correlation.png"),
          "Strongly correlated parameters cannot be identified separately."),
         ("Search", draw_fitness(result, directory / "fitness.png"),

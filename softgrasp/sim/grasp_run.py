@@ -20,7 +20,7 @@ from softgrasp.description.arm import HandCarrier
 from softgrasp.description.object import Lift
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import ClosePhase, Phase, SuccessCriterion
-from softgrasp.extensions import CARRIERS, load
+from softgrasp.extensions import CARRIERS
 from softgrasp.io.files import delayed_interrupt
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.closing_check import closing_obstacle
@@ -363,7 +363,7 @@ def carrier_path(scene: GraspScene, samples: int) -> Array:
     """
     if not isinstance(scene.arm, HandCarrier):
         return np.zeros((0, 0))
-    path: Array = load(CARRIERS[scene.arm.kind].path)(scene, samples)
+    path: Array = CARRIERS.load(scene.arm.kind, "path")(scene, samples)
     return path
 
 
