@@ -25,6 +25,7 @@ MODULES = {
     "evaluation": "Recordings to outcomes, hold tests, quality and results.",
     "quality": "Grasp matrix, wrench spaces, ε and other measures, on arrays.",
     "mechanics": "Kinematics, contact patches, synergies and cameras, on arrays.",
+    "continuum": "Load paths of elastic structures.",
     "soft": "Soft fingers: equilibria and motion.",
     "pcc": "Piecewise constant curvature.",
     "rld": "Rigid-link discretisation of soft fingers.",
@@ -35,10 +36,12 @@ MODULES = {
     "envs": "Scenes as environments for learning.",
     "rendering": "Images and video.",
     "report": "Figures and reports.",
+    "vision": "Points picked in photographs.",
     "viewer": "Interactive views in the browser.",
     "hydraulics": "Water-hydraulic arms.",
     "control": "Controllers of continuum robots.",
     "twin": "The digital twin of a pneumatic gripper.",
+    "plugin_api": "What satellites and other distributions use of the core.",
     "errors": "Exceptions and warnings.",
 }
 """Public submodules in the order of the index."""

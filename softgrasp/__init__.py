@@ -24,6 +24,7 @@ NAMES = {
     "checks": ("=checks",),
     "checks.inspect": ("inspect",),
     "comparison": ("=comparison",),
+    "continuum": ("=continuum",),
     "continuum.pcc": ("=pcc",),
     "continuum.rld": ("=rld",),
     "continuum_control": ("=control",),
@@ -38,14 +39,8 @@ NAMES = {
     "description.task": ("SuccessCriterion",),
     "envs": ("=envs", "make_dm_env", "make_env"),
     "errors": (
-        "BackendUnavailable",
-        "BuildError",
-        "DescriptionError",
-        "ResultError",
-        "SimulationError",
-        "SoftgraspError",
-        "SoftgraspWarning",
-        "=errors",
+        "BackendUnavailable", "BuildError", "DescriptionError", "ResultError", "SimulationError",
+        "SoftgraspError", "SoftgraspWarning", "=errors",
     ),
     "hydraulics": ("=hydraulics",),
     "io": ("=io",),
@@ -67,6 +62,7 @@ NAMES = {
     "evaluation.result": ("GraspResult",),
     "evaluation.result_files": ("load_result",),
     "pipeline": ("build_spec", "compile_model", "simulate", "to_mjcf"),
+    "plugin_api": ("=plugin_api",),
     "sim.soft_dynamics": ("stable_timestep",),
     "sim.soft_statics": ("equilibrium",),
     "soft": ("=soft",),
@@ -76,7 +72,8 @@ NAMES = {
     "sweeps.run": ("sweep",),
     "twin": ("=twin",),
     "viewer": ("=viewer",),
-}
+    "vision": ("=vision",),
+}  # fmt: skip
 """Public names by the module that defines them; ``=name`` is the module itself."""
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

@@ -1,6 +1,7 @@
 from softgrasp import calibration as calibration
 from softgrasp import checks as checks
 from softgrasp import comparison as comparison
+from softgrasp import continuum as continuum
 from softgrasp import continuum_control as control
 from softgrasp import description as description
 from softgrasp import envs as envs
@@ -10,6 +11,7 @@ from softgrasp import hydraulics as hydraulics
 from softgrasp import io as io
 from softgrasp import mechanics as mechanics
 from softgrasp import model as model
+from softgrasp import plugin_api as plugin_api
 from softgrasp import quality as quality
 from softgrasp import rendering as rendering
 from softgrasp import report as report
@@ -19,6 +21,7 @@ from softgrasp import soft as soft
 from softgrasp import sweeps as sweeps
 from softgrasp import twin as twin
 from softgrasp import viewer as viewer
+from softgrasp import vision as vision
 from softgrasp._version import __version__ as __version__
 from softgrasp.calibration.calibrate import calibrate as calibrate
 from softgrasp.checks.inspect import inspect as inspect

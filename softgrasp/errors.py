@@ -22,7 +22,7 @@ ends is not an error: see ``GraspStatus``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -224,3 +224,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if near:
         return f"did you mean '{near[0]}'? known: {', '.join(names)}"
     return f"known: {', '.join(names)}"
+
+
+def either(words: Sequence[str]) -> str:
+    """Join words as ``a, b or c``."""
+    return " or ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)

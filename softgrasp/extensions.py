@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from softgrasp.errors import SoftgraspError
 
-
 Reference = str | Callable[..., Any]
+"""``module:name``, or the object itself."""
 
 
 class Extensions(MutableMapping[str, Reference]):
@@ -60,8 +60,7 @@ class Extensions(MutableMapping[str, Reference]):
             KeyError: There is no such extension.
             SoftgraspError: The reference leads nowhere.
         """
-        reference = self[name]
-        extension = load(reference) if isinstance(reference, str) else reference
+        extension = load(self[name])
         return extension if part is None else load(getattr(extension, part))
 
     def _installed(self) -> dict[str, str]:
@@ -75,15 +74,17 @@ def _entry_points() -> Any:
     return entry_points()
 
 
-def load(reference: str) -> Any:
+def load(reference: Reference) -> Any:
     """Import the object that a reference ``module:name`` names.
 
     Args:
-        reference: ``module:name``.
+        reference: ``module:name``, or the object itself.
 
     Raises:
         SoftgraspError: The reference is malformed, or the module has no such name.
     """
+    if not isinstance(reference, str):
+        return reference
     module, colon, name = reference.partition(":")
     if not (module and colon and name):
         raise SoftgraspError(f"expected a reference such as 'package.module:name', got {reference}")

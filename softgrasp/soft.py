@@ -7,15 +7,15 @@ from softgrasp._lazy import lazy_names
 NAMES = {
     "continuum.rld": ("finger_from_bendable",),
     "io.soft_finger_mesh": ("finger_from_mesh", "soft_hand_from_mesh"),
-    "sim.soft_dynamics": ("FingerMotion", "move_finger", "stable_timestep"),
-    "sim.soft_statics": (
-        "Equilibrium",
-        "RobotEquilibrium",
-        "buckling_factor",
-        "equilibrium",
-        "robot_equilibrium",
+    "sim.soft_dynamics": (
+        "FingerMotion", "INTEGRATORS", "is_stable", "move_finger", "stable_step_of",
+        "stable_timestep",
     ),
-}
+    "sim.soft_statics": (
+        "buckling_factor", "damped_finger", "Equilibrium", "equilibrium", "loaded_shape",
+        "robot_equilibrium", "RobotEquilibrium",
+    ),
+}  # fmt: skip
 """Public names by the module that defines them; ``=name`` is the module itself."""
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

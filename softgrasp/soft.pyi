@@ -2,12 +2,17 @@ from softgrasp.continuum.rld import finger_from_bendable as finger_from_bendable
 from softgrasp.io.soft_finger_mesh import finger_from_mesh as finger_from_mesh
 from softgrasp.io.soft_finger_mesh import soft_hand_from_mesh as soft_hand_from_mesh
 from softgrasp.sim.soft_dynamics import FingerMotion as FingerMotion
+from softgrasp.sim.soft_dynamics import INTEGRATORS as INTEGRATORS
+from softgrasp.sim.soft_dynamics import is_stable as is_stable
 from softgrasp.sim.soft_dynamics import move_finger as move_finger
+from softgrasp.sim.soft_dynamics import stable_step_of as stable_step_of
 from softgrasp.sim.soft_dynamics import stable_timestep as stable_timestep
 from softgrasp.sim.soft_statics import Equilibrium as Equilibrium
 from softgrasp.sim.soft_statics import RobotEquilibrium as RobotEquilibrium
 from softgrasp.sim.soft_statics import buckling_factor as buckling_factor
+from softgrasp.sim.soft_statics import damped_finger as damped_finger
 from softgrasp.sim.soft_statics import equilibrium as equilibrium
+from softgrasp.sim.soft_statics import loaded_shape as loaded_shape
 from softgrasp.sim.soft_statics import robot_equilibrium as robot_equilibrium
 
 NAMES: dict[str, tuple[str, ...]]

@@ -5,15 +5,25 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
-    "calibration.credibility": ("Credibility",),
+    "calibration.alternatives": ("Alternative",),
+    "calibration.assessment": ("assessed", "remarks_on_fit"),
+    "calibration.calibrate": ("optimum_of",),
+    "calibration.credibility": ("Credibility", "misfit_findings", "MisfitTest", "StageFit"),
     "calibration.files": ("load_problem",),
     "calibration.joint_model": ("Priors",),
+    "calibration.measurement_checks": ("Finding", "implausible", "PlausibleQuantity"),
     "calibration.next_measurements": ("next_measurements",),
-    "calibration.posterior": ("Posterior", "joint_posterior"),
-    "calibration.result": ("CalibrationResult", "load_calibration", "save_calibration"),
-    "calibration.stages": ("VirtualExperiments",),
+    "calibration.objectives": ("Block", "root_mean_square", "squared_trace"),
+    "calibration.optimizers": ("least_squares_search", "Swarm"),
+    "calibration.posterior": ("joint_posterior", "Posterior"),
+    "calibration.result": (
+        "CalibrationResult", "CalibrationStatus", "ExtensionResult", "load_calibration",
+        "save_calibration",
+    ),
+    "calibration.stages": ("Journal", "Search", "Stage", "VirtualExperiments"),
+    "calibration.systematic_errors": ("Nuisance",),
     "report.calibration": ("write_calibration_report",),
-}
+}  # fmt: skip
 """Public names by the module that defines them; ``=name`` is the module itself."""
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

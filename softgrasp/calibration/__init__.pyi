@@ -1,13 +1,34 @@
+from softgrasp.calibration.alternatives import Alternative as Alternative
+from softgrasp.calibration.assessment import assessed as assessed
+from softgrasp.calibration.assessment import remarks_on_fit as remarks_on_fit
+from softgrasp.calibration.calibrate import optimum_of as optimum_of
 from softgrasp.calibration.credibility import Credibility as Credibility
+from softgrasp.calibration.credibility import MisfitTest as MisfitTest
+from softgrasp.calibration.credibility import StageFit as StageFit
+from softgrasp.calibration.credibility import misfit_findings as misfit_findings
 from softgrasp.calibration.files import load_problem as load_problem
 from softgrasp.calibration.joint_model import Priors as Priors
+from softgrasp.calibration.measurement_checks import Finding as Finding
+from softgrasp.calibration.measurement_checks import PlausibleQuantity as PlausibleQuantity
+from softgrasp.calibration.measurement_checks import implausible as implausible
 from softgrasp.calibration.next_measurements import next_measurements as next_measurements
+from softgrasp.calibration.objectives import Block as Block
+from softgrasp.calibration.objectives import root_mean_square as root_mean_square
+from softgrasp.calibration.objectives import squared_trace as squared_trace
+from softgrasp.calibration.optimizers import Swarm as Swarm
+from softgrasp.calibration.optimizers import least_squares_search as least_squares_search
 from softgrasp.calibration.posterior import Posterior as Posterior
 from softgrasp.calibration.posterior import joint_posterior as joint_posterior
 from softgrasp.calibration.result import CalibrationResult as CalibrationResult
+from softgrasp.calibration.result import CalibrationStatus as CalibrationStatus
+from softgrasp.calibration.result import ExtensionResult as ExtensionResult
 from softgrasp.calibration.result import load_calibration as load_calibration
 from softgrasp.calibration.result import save_calibration as save_calibration
+from softgrasp.calibration.stages import Journal as Journal
+from softgrasp.calibration.stages import Search as Search
+from softgrasp.calibration.stages import Stage as Stage
 from softgrasp.calibration.stages import VirtualExperiments as VirtualExperiments
+from softgrasp.calibration.systematic_errors import Nuisance as Nuisance
 from softgrasp.report.calibration import write_calibration_report as write_calibration_report
 
 NAMES: dict[str, tuple[str, ...]]

@@ -122,6 +122,11 @@ class MisfitTest:
     freedom: int
     p_value: float
 
+    @property
+    def rejected(self) -> bool:
+        """Whether the test rejects the fit."""
+        return self.p_value < UNLIKELY
+
 
 @dataclass(frozen=True)
 class Credibility:
@@ -201,7 +206,7 @@ def assess_credibility(
         fit = _Fit(problem, stage, position, experiments, used)
         test = fit.misfit_test()
         tests.append(test)
-        rejected = test.p_value < UNLIKELY
+        rejected = test.rejected
         findings += misfit_findings(test)
         if name != "springs" and any(one.refutes for one in findings if one.stage == "springs"):
             continue  # it was fitted with springs that are wrong
@@ -228,7 +233,7 @@ def assess_credibility(
 
 def misfit_findings(test: MisfitTest) -> list[Finding]:
     """Return the finding that refutes a fit by its χ² test; none where it passes."""
-    if test.p_value >= UNLIKELY:
+    if not test.rejected:
         return []
     scale, unit = _shown(test.unit)
     sentence = (

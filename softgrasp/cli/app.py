@@ -16,13 +16,13 @@ from typer.main import get_command, get_group
 from softgrasp._version import __version__
 from softgrasp.cli import terminal
 from softgrasp.cli.options import WRONG_INPUT, guarded, with_xacro_options
-from softgrasp.extensions import COMMANDS, load
+from softgrasp.extensions import COMMANDS, Reference, load
 
 
 class Verb(NamedTuple):
     """A verb (subcommand) with a short help text and a working example."""
 
-    reference: str
+    reference: Reference
     """``module:name`` of its function, or of a Typer application with verbs of its own."""
     line: str
     example: str

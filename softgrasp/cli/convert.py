@@ -127,7 +127,7 @@ def convert(
 
 
 def _check_target(source: str, kind: Kind | Literal["result"], target: Path) -> None:
-    from softgrasp.description.base import either
+    from softgrasp.errors import either
 
     suffixes = SUFFIXES.get(kind)
     if suffixes is None:

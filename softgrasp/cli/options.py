@@ -472,36 +472,3 @@ def _warning_reporter(other: Callable[..., None]) -> Callable[..., None]:
             terminal.show_message("warning", str(message))
 
     return show_once
-
-
-def number_list(option: str, text: str) -> list[float]:
-    """Read the value of an option with several numbers, such as ``14,14,12.32``.
-
-    Raises:
-        DescriptionError: A part is no number.
-    """
-    numbers = []
-    for part in text.split(","):
-        try:
-            number = float(part)
-        except ValueError:
-            number = math.nan
-        if not math.isfinite(number):
-            raise DescriptionError(
-                f"{option}: expected numbers separated by commas, found '{part.strip()}'"
-            )
-        numbers.append(number)
-    return numbers
-
-
-def lengths_from_mm(option: str, text: str) -> list[float]:
-    """Convert an option's lengths from mm to m, without digits that the division adds.
-
-    Raises:
-        DescriptionError: A part is no number above 0.
-    """
-    numbers = number_list(option, text)
-    for number in numbers:
-        if number <= 0.0:
-            raise DescriptionError(f"{option}: expected lengths above 0, found {number:g}")
-    return [round(1e-3 * number, 12) for number in numbers]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
-    "comparison.compare": ("CrosscheckResult", "crosscheck"),
+    "comparison.compare": ("crosscheck", "CrosscheckResult"),
     "comparison.files": ("load_crosscheck", "save_crosscheck"),
     "comparison.criteria": ("Tolerances",),
-    "comparison.dexgraspbench": ("BenchmarkRow", "GraspBenchmark", "diversity"),
+    "comparison.dexgraspbench": ("BenchmarkRow", "diversity", "GraspBenchmark"),
     "report.comparison": ("write_crosscheck_report",),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""

@@ -23,8 +23,7 @@ from softgrasp.comparison.runs import (
 from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.scene import GraspScene
 from softgrasp.evaluation.result import ContactModel
-from softgrasp.extensions import ENGINES
-from softgrasp.sim.engines import engine_named
+from softgrasp.sim.engines import MUJOCO, engine_named
 
 
 def crosscheck(
@@ -179,10 +178,10 @@ def release_engines(runs: ReleaseRuns) -> dict[str, EngineProperties]:
     engines = {}
     for name, motions in runs.moving.items():
         engine = runs.motion(name).engine
-        implicit = "c, with h·k from the implicit spring" if name in ENGINES else "c + h·k"
-        spring = "at the end of the step" if name in ENGINES else "at the beginning of the step"
+        implicit = "c, with h·k from the implicit spring" if name != MUJOCO else "c + h·k"
+        spring = "at the end of the step" if name != MUJOCO else "at the beginning of the step"
         if runs.release.webots_timestep is None:
-            implicit = "c − h·k, with h·k from the implicit spring" if name in ENGINES else "c"
+            implicit = "c − h·k, with h·k from the implicit spring" if name != MUJOCO else "c"
         engines[name] = EngineProperties(
             name=name,
             version=engine.version,

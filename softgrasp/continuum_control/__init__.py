@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from softgrasp._lazy import lazy_names
+from softgrasp.plugin_api import lazy_names
 
 NAMES = {
     "continuum_control.controllers": (
-        "FeedForwardController",
-        "ImpedanceController",
-        "JointTrajectoryController",
+        "FeedForwardController", "ImpedanceController", "JointTrajectoryController",
         "StateBroadcaster",
     ),
     "continuum_control.manager": ("ControlledRobot",),
-}
+}  # fmt: skip
 """Public names by the module that defines them; ``=name`` is the module itself."""
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

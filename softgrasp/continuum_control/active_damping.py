@@ -15,7 +15,7 @@ import scipy
 from numpy.typing import NDArray
 
 from softgrasp.continuum_control.feedback import Correction
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Array
 
 MODES = 12
 """Number of eigenvalues that are controlled: two for each vibration."""

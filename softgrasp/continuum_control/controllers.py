@@ -24,12 +24,9 @@ from softgrasp.continuum_control.interfaces import (
     position_commands,
     vector_of,
 )
-from softgrasp.description.bendable import Bendable
-from softgrasp.description.robot import Robot
+from softgrasp.description import Bendable, Robot
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.mechanics.robot_kinematics import origin_frame
-from softgrasp.mechanics.trajectory import Quintic
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Array, Quintic, origin_frame
 
 DEADZONE = 0.1
 """Deflection below which a stick does nothing; what is left is stretched to the whole range."""

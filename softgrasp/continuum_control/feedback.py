@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.errors import SoftgraspWarning
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Array
 
 DAMPING_RATIO = 0.7
 """Target damping ratio of the slowest mode, where it is lower without correction."""

@@ -29,12 +29,10 @@ from softgrasp.continuum_control.interfaces import (
     curvature_of,
     vector_of,
 )
-from softgrasp.description.bendable import Bendable, Chamber, Tendon
-from softgrasp.description.robot import ControlledJoint, ControlSystem, RigidJoint
+from softgrasp.description import Bendable, Chamber, ControlledJoint, ControlSystem, RigidJoint
 from softgrasp.errors import DescriptionError, SimulationError, did_you_mean
-from softgrasp.mechanics.actuation import Allocation
-from softgrasp.mechanics.transforms import Array
-from softgrasp.model.robot import bend_joints, segment_actuator_names, slide_joints
+from softgrasp.mechanics import Allocation, Array
+from softgrasp.model import bend_joints, segment_actuator_names, slide_joints
 
 Kind = Literal["by actuation", "tendons", "chambers", "moments", "ideal"]
 PLUGINS: dict[str, Kind] = {
@@ -626,11 +624,10 @@ def _effect(moments: Sequence[float], force: float | None) -> Array:
 
 def _effects(part: Bendable, axes: Array) -> Array:
     """Return bending moments [N·m], then axial force [N], per unit of each control, (k + 1, n)."""
-    actuators: Sequence[Tendon | Chamber] = part.actuation
     push = np.array(
-        [actuator.area if isinstance(actuator, Chamber) else -1.0 for actuator in actuators]
+        [actuator.area if isinstance(actuator, Chamber) else -1.0 for actuator in part.actuation]
     )
-    arms = np.stack([vector_of(actuator.radius, actuator.angle) for actuator in actuators])
+    arms = np.stack([vector_of(actuator.radius, actuator.angle) for actuator in part.actuation])
     return np.vstack([-push * (axes @ arms.T), push])
 
 

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from softgrasp.description.bendable import Bendable
-from softgrasp.description.robot import ControlledJoint, Interface, RigidJoint, Robot
+from softgrasp.description import Bendable, ControlledJoint, Interface, RigidJoint, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Array
 
 TOLERANCE = 1e-9
 """Relative tolerance of a target beyond its range."""

@@ -25,14 +25,11 @@ from softgrasp.continuum_control.hardware import (
     options_of,
 )
 from softgrasp.continuum_control.interfaces import ResourceManager, curvature_of
-from softgrasp.description.bendable import Bendable
-from softgrasp.description.robot import ControlledJoint, ControlSystem, Robot
-from softgrasp.description.scene import STANDARD_GRAVITY
+from softgrasp.description import STANDARD_GRAVITY, Bendable, ControlledJoint, ControlSystem, Robot
 from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
-from softgrasp.mechanics.transforms import Array
-from softgrasp.model.robot import robot_model
-from softgrasp.model.timestep import spring_limit
-from softgrasp.sim.engine import caught_warnings, has_diverged
+from softgrasp.mechanics import Array
+from softgrasp.model import robot_model, spring_limit
+from softgrasp.sim import caught_warnings, has_diverged
 
 CONTROL_PERIOD = 0.01
 """Time between two ticks [s], as in the paper's stack."""

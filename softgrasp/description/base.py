@@ -14,7 +14,7 @@ import inspect
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from functools import cache
 from ipaddress import ip_address
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_ar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.errors import DescriptionError, did_you_mean, either
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -380,11 +380,6 @@ def _choice(value: Any, context: dict[str, Any]) -> str:
 
 
 # Values and field documentation in messages.
-
-
-def either(words: Sequence[str]) -> str:
-    """Join words as ``a, b or c``."""
-    return " or ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
 
 
 def listed(values: Iterable[float]) -> str:

@@ -22,12 +22,11 @@ from softgrasp.description.base import (
     Number,
     Vec3,
     Vec4,
-    either,
     require_unique,
 )
 from softgrasp.description.bendable import Bendable, Hydraulics, Inertial, Name, Origin, Text
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh, Sphere
-from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.errors import DescriptionError, did_you_mean, either
 
 # Links, joints and the robot.
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
-    "evaluation.analysis": ("GraspAnalysis", "analysis_of"),
-    "evaluation.outcome": ("GraspStatus", "Outcome"),
+    "evaluation.analysis": ("analysis_of", "GraspAnalysis"),
+    "evaluation.hold_result": ("CREEP_FRACTION", "is_within"),
+    "evaluation.outcome": ("EJECTION_SAMPLES", "GraspStatus", "OPPOSING_TOLERANCE", "Outcome"),
     "evaluation.result": (
-        "GraspResult",
-        "HoldTest",
-        "OtherContact",
-        "PhaseSpan",
-        "SensorReading",
+        "GraspResult", "HoldTest", "Interrupted", "OtherContact", "PhaseSpan", "SensorReading",
     ),
-}
+}  # fmt: skip
 """Public names by the module that defines them; ``=name`` is the module itself."""
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

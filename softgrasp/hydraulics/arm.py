@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
-from softgrasp.description.bendable import DEFAULT_LINKS, TipLoad
+from softgrasp.description import DEFAULT_LINKS, TipLoad
 from softgrasp.errors import DescriptionError, DivergedError, SoftgraspWarning, did_you_mean
 from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
 from softgrasp.hydraulics.drive import drive_model, pressure_of_torque
@@ -36,11 +36,10 @@ from softgrasp.hydraulics.integrators import (
 from softgrasp.hydraulics.model import arm_model
 from softgrasp.hydraulics.recording import TipRecording
 from softgrasp.hydraulics.segment_model import checked_pressures
-from softgrasp.mechanics.transforms import Array
-from softgrasp.model.robot import bend_joints, slide_joints
-from softgrasp.model.timestep import damped_spring_limit
-from softgrasp.sim.engine import has_diverged
-from softgrasp.sim.soft_dynamics import INTEGRATORS, SMALLEST, is_stable, stable_step_of
+from softgrasp.mechanics import Array
+from softgrasp.model import bend_joints, damped_spring_limit, slide_joints
+from softgrasp.sim import has_diverged
+from softgrasp.soft import INTEGRATORS, is_stable, stable_step_of
 
 CAVITATES = -9.9e4
 """Pressure over that of the air at which water at 20 °C boils [Pa]."""
@@ -53,6 +52,8 @@ SAFE_FRACTION, LONGEST_STEP = 0.9, 1e-3
 """Fraction of the largest stable step that is used, and the longest step [s]."""
 STEPPED = tuple(name for name in INTEGRATORS if name != "rk4")
 """Integrators that take forces between the two halves of a step."""
+SMALLEST = 1e-6
+"""Shortest time step that is tried [s]."""
 
 
 def move_driven_chain(

@@ -6,8 +6,9 @@ with other parameters, one least-squares stage, and the result.
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -17,17 +18,20 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from softgrasp._version import __version__
-from softgrasp.calibration import objectives
-from softgrasp.calibration.assessment import assessed, remarks_on_fit
-from softgrasp.calibration.calibrate import optimum_of
-from softgrasp.calibration.files import ANGLE_UNITS, LENGTHS, TIME, as_tuples
-from softgrasp.calibration.objectives import Block
-from softgrasp.calibration.optimizers import Swarm
-from softgrasp.calibration.result import CalibrationStatus, ExtensionResult
-from softgrasp.calibration.stages import Journal, Progress, Search, Stage
-from softgrasp.description.base import Description, FieldError, Number, Positive
-from softgrasp.description.calibration import ExtensionProblem
+from softgrasp import __version__
+from softgrasp.calibration import (
+    Block,
+    CalibrationStatus,
+    ExtensionResult,
+    Journal,
+    Search,
+    Stage,
+    Swarm,
+    assessed,
+    optimum_of,
+    remarks_on_fit,
+    squared_trace,
+)
 from softgrasp.errors import DescriptionError, DivergedError, SimulationError, SoftgraspWarning
 from softgrasp.hydraulics.arm import (
     LONGEST_STEP,
@@ -42,15 +46,27 @@ from softgrasp.hydraulics.files import load_hydraulic_arm, load_torques, save_hy
 from softgrasp.hydraulics.integrators import SAMPLE, drive_pressures, inputs_of
 from softgrasp.hydraulics.model import arm_model
 from softgrasp.hydraulics.recording import TipRecording, TorqueTable
-from softgrasp.io.tables import Column, column_names, read_table
-from softgrasp.io.yaml_files import Tree
-from softgrasp.mechanics.transforms import Array
-from softgrasp.model.timestep import spring_limit
+from softgrasp.io import Column, column_names, read_table
+from softgrasp.mechanics import Array
+from softgrasp.model import spring_limit
+from softgrasp.plugin_api import (
+    Description,
+    ExtensionProblem,
+    FieldError,
+    Number,
+    Positive,
+    Tree,
+    as_tuples,
+)
 
 Row = tuple[Number, ...]
 ArmParameter = Literal["EI", "c_b", "mass"]
 """Bending stiffness [N·m²], damping of bending [N·m²·s] and mass [kg] of every section."""
 UNITS: dict[ArmParameter, str] = {"EI": "N·m²", "c_b": "N·m²·s", "mass": "kg"}
+TIME = Column("time", {"s": 1.0, "ms": 1e-3})
+LENGTHS = {"mm": 1e-3, "m": 1.0}
+ANGLE_UNITS = {"deg": math.pi / 180.0, "rad": 1.0}
+"""SI values of the units of columns, the preferred one first."""
 DRIVE_TIMESTEP = 5e-3
 """Time step of the drives [s]."""
 ARM = "arm.yaml"
@@ -62,7 +78,7 @@ def calibrate_arm(
     seed: int,
     swarm: Swarm,
     out: Path | None,
-    progress: Progress | None,
+    progress: Callable[[str, float], None] | None,
 ) -> ArmCalibrationResult:
     """Calibrate the parameters in ``problem.find``; see ``calibrate`` for the arguments."""
     test_rig = ArmTestRig(problem)
@@ -468,7 +484,7 @@ def arm_stage(
         block=arm_block(problem),
         simulate=lambda parameters: test_rig.recorded(parameters, motions),
         measured=measured,
-        fitness=lambda values: objectives.squared_trace(values, measured),
+        fitness=lambda values: squared_trace(values, measured),
         labels=tuple(labels),
         unit="m" if motions[0].ends else "rad",
         smooth=True,

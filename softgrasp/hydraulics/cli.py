@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from softgrasp import assets
-from softgrasp.cli import terminal
-from softgrasp.cli.terminal import require_writable
-from softgrasp.io.files import remove_written
+from softgrasp.plugin_api import remove_written, terminal
 
 Row = dict[str, Any]
 ARM, TORQUES, LINKS = "hydraulic_two_section", "paper003_ramp", 6
@@ -34,7 +32,7 @@ def run_hydraulic_demo(
     from softgrasp.hydraulics.run import arm_document, run_arm
 
     arm, table = load_hydraulic_arm(ARM), load_torques(torques or TORQUES)
-    require_writable(directory)
+    terminal.require_writable(directory)
     with terminal.progress_bar() as update:
         update("moving the arm", None)
         run = run_arm(arm, table, links=LINKS)

@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 from softgrasp.errors import DescriptionError
 from softgrasp.hydraulics.description import ArmSection, HydraulicArm
 from softgrasp.hydraulics.drive import pressure_of_torque
-from softgrasp.mechanics.actuation import Allocation
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Allocation, Array
 
 KP, KI, KD = 0.5, 6.0, 0.05
 """Gains for the shipped arm: moment [N·m] over error [rad], integral [rad·s] and rate [rad/s]."""

@@ -16,24 +16,30 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from softgrasp.calibration.alternatives import BETTER, Alternative
-from softgrasp.calibration.credibility import (
-    UNLIKELY,
+from softgrasp.calibration import (
+    Alternative,
     Credibility,
+    Finding,
+    Journal,
     MisfitTest,
+    Nuisance,
+    PlausibleQuantity,
+    Search,
+    Stage,
     StageFit,
+    implausible,
+    least_squares_search,
     misfit_findings,
+    root_mean_square,
+    squared_trace,
 )
-from softgrasp.calibration.measurement_checks import Finding, PlausibleQuantity, implausible
-from softgrasp.calibration.objectives import root_mean_square, squared_trace
-from softgrasp.calibration.optimizers import least_squares_search
-from softgrasp.calibration.stages import Journal, Search, Stage
-from softgrasp.calibration.systematic_errors import Nuisance
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Array
 
 ArmCalibrationProblem = Any
 ArmMotion = Any
 """Of ``hydraulics.calibration``, which imports this module."""
+BETTER = 3.0
+"""Ratio of residuals from which another reading is reported [–]."""
 ASSUMED = {"m": 2e-3, "rad": math.radians(1.0)}
 """Error of a recorded value where none is declared, by unit."""
 AXES = {
@@ -60,7 +66,7 @@ def assess_arm(problem: ArmCalibrationProblem, stage: Stage, position: Array) ->
     quantities = tuple(_quantities(problem))
     findings = [*_copies(problem), *implausible(quantities), *misfit_findings(test)]
     alternatives: list[Alternative] = []
-    if test.p_value < UNLIKELY:
+    if test.rejected:
         findings += fit.explained_by(list(_nuisances(fit, motions)))
         alternatives = _readings(fit, motions)
         findings += [

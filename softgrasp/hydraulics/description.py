@@ -10,39 +10,40 @@ import math
 from itertools import combinations, pairwise
 from typing import Annotated, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from softgrasp.description.arm import HandCarrier
-from softgrasp.description.base import (
+from softgrasp.description import (
+    DEFAULT_LINKS,
+    Backbone,
+    Bendable,
+    Chamber,
+    CurvatureLimits,
+    HandCarrier,
+    Hydraulics,
+    Inertial,
+    Link,
+    Origin,
+    Pose,
+    Robot,
+    TipLoad,
+)
+from softgrasp.errors import DescriptionError
+from softgrasp.plugin_api import (
     Description,
     FieldError,
-    FieldPath,
     NonNegative,
     Number,
     Positive,
     path_text,
     require_unique,
 )
-from softgrasp.description.bendable import (
-    DEFAULT_LINKS,
-    MIN_ANGLE,
-    Backbone,
-    Bendable,
-    Chamber,
-    CurvatureLimits,
-    Hydraulics,
-    Inertial,
-    Name,
-    Origin,
-    Text,
-    TipLoad,
-)
-from softgrasp.description.geometry import Pose
-from softgrasp.description.robot import Link, Robot
-from softgrasp.errors import DescriptionError
 
+FieldPath = tuple[int | str, ...]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 BASE = "base"
 """Name of the fixed link."""
+MIN_ANGLE = 1e-6
+"""Smallest angle between two chambers [rad]."""
 LARGEST_BEND = math.tau
 """Bending limit of a section [rad]; required by the description, not enforced in simulation."""
 DAMPINGS = {
@@ -315,7 +316,7 @@ class HydraulicArm(Hydraulics):
     """
 
     name: Name
-    source: Text = ""
+    source: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
     """Source of the description."""
     sections: Annotated[tuple[ArmSection, ...], Field(min_length=1)]
     """From the base outwards."""

@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from softgrasp.description.bendable import Fluid, HydraulicDrive, Piston, Tube
+from softgrasp.description import Fluid, HydraulicDrive, Piston, Tube
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.hydraulics.description import ArmSection, HydraulicArm
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Array
 
 Coupling = Literal["static", "state"]
 """Coupling of arm and drives: static compliance, or the motion of the arm."""

@@ -1,6 +1,6 @@
 """References to the parts of this satellite that the core imports on use."""
 
-from softgrasp.extensions import CalibrationExtension, CarrierExtension
+from softgrasp.plugin_api import CalibrationExtension, CarrierExtension
 
 CARRIER = CarrierExtension(
     description="softgrasp.hydraulics.description:HydraulicCarrier",

@@ -14,8 +14,7 @@ import numpy as np
 
 from softgrasp import assets
 from softgrasp.assets import MACRO_SUFFIX, ROBOT_SUFFIXES
-from softgrasp.description.bendable import Backbone, CurvatureLimits
-from softgrasp.description.robot import Robot
+from softgrasp.description import Backbone, CurvatureLimits, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.hydraulics.description import (
     LARGEST_BEND,
@@ -25,19 +24,18 @@ from softgrasp.hydraulics.description import (
     arm_robot,
 )
 from softgrasp.hydraulics.recording import TorqueTable
-from softgrasp.io.files import write_text
-from softgrasp.io.input_limits import loader
-from softgrasp.io.tables import Column, read_table
-from softgrasp.io.urdf import write_robot
-from softgrasp.io.urdf.reader import made_of_robot
-from softgrasp.io.yaml_files import (
+from softgrasp.io import Column, read_table, write_robot
+from softgrasp.plugin_api import (
     Tree,
     YamlFile,
     description_tree,
     dump,
+    loader,
+    made_of_robot,
     pose_tree,
     scaled,
     take_units,
+    write_text,
 )
 
 POSES = ("base", "tool")

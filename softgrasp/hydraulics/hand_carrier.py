@@ -11,12 +11,8 @@ from functools import lru_cache
 import mujoco
 import numpy as np
 
-from softgrasp.continuum.load_path import PathPoint, follow
-from softgrasp.description.base import Vec3
-from softgrasp.description.bendable import Bendable
-from softgrasp.description.closure_base import ActuationModel
-from softgrasp.description.geometry import Pose
-from softgrasp.description.scene import GraspScene
+from softgrasp.continuum import PathPoint, follow
+from softgrasp.description import Bendable, GraspScene, Pose
 from softgrasp.errors import BuildError, SimulationError
 from softgrasp.hydraulics.description import ArmSection, HydraulicCarrier, arm_robot
 from softgrasp.hydraulics.drive import drive_model
@@ -24,24 +20,30 @@ from softgrasp.hydraulics.integrators import pressures_under
 from softgrasp.hydraulics.model import SECTION_RGBA, arm_model
 from softgrasp.hydraulics.recording import TorqueTable
 from softgrasp.hydraulics.segment_model import checked_pressures
-from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
-from softgrasp.model import names
-from softgrasp.model.arm import hand_posture
-from softgrasp.model.compile import compiled
-from softgrasp.model.hand import add_hand, add_mechanism, settle
-from softgrasp.model.hand_carrier import CarrierModel, CarrierRest, Posture
-from softgrasp.model.names import ARM, hand_body
-from softgrasp.model.robot import (
+from softgrasp.mechanics import Array, position_of, quaternion_of, transform
+from softgrasp.model import (
     add_bendable,
-    add_segment_actuators,
+    add_hand,
     bend_joints,
+    compiled,
+    hand_posture,
+    names,
     segment_actuator_names,
     slide_joints,
+    spring_limit,
     twist_joints,
+    visual,
 )
-from softgrasp.model.shapes import set_inertia
-from softgrasp.model.timestep import spring_limit
-from softgrasp.model.visual import Rgba
+from softgrasp.plugin_api import (
+    ActuationModel,
+    CarrierModel,
+    CarrierRest,
+    Vec3,
+    add_mechanism,
+    add_segment_actuators,
+    set_inertia,
+    settle,
+)
 
 STEP_FRACTION = 0.9
 """Fraction of the longest stable time step of the arm's springs that is used."""
@@ -114,7 +116,7 @@ def carrier_rest(scene: GraspScene) -> CarrierRest:
 def _rest(
     mechanism: ActuationModel,
     carrier: HydraulicCarrier,
-    posture: Posture,
+    posture: tuple[tuple[str, float], ...],
     pose: Pose,
     gravity: Vec3,
 ) -> CarrierRest:
@@ -147,7 +149,7 @@ class _LoadedArm:
         self,
         mechanism: ActuationModel,
         carrier: HydraulicCarrier,
-        posture: Posture,
+        posture: tuple[tuple[str, float], ...],
         hand: Array,
         gravity: Vec3,
     ) -> None:
@@ -252,7 +254,8 @@ def carrier_parts(carrier: HydraulicCarrier) -> tuple[Bendable, ...]:
 
 def _sections(carrier: HydraulicCarrier) -> tuple[ArmSection, ...]:
     return tuple(
-        section.replace(name=f"{ARM}_{section.name}") for section in carrier.hydraulic.sections
+        section.replace(name=f"{names.ARM}_{section.name}")
+        for section in carrier.hydraulic.sections
     )
 
 
@@ -287,7 +290,7 @@ def add_hydraulic_arm(
     Returns:
         The last cell, and the pose of the hand in its frame.
     """
-    body = spec.worldbody.add_body(name=ARM, pos=base.position, quat=base.quaternion)
+    body = spec.worldbody.add_body(name=names.ARM, pos=base.position, quat=base.quaternion)
     frame = np.eye(4)
     pairs = zip(_sections(carrier), carrier_parts(carrier), strict=True)
     for index, (section, part) in enumerate(pairs):
@@ -301,7 +304,7 @@ def add_hydraulic_arm(
     return body, Pose(position=position_of(hand), quaternion=quaternion_of(hand))
 
 
-def _show(spec: mujoco.MjSpec, part: Bendable, rgba: Rgba) -> None:
+def _show(spec: mujoco.MjSpec, part: Bendable, rgba: visual.Rgba) -> None:
     """Keep only visible geoms of the cells, without collisions."""
     for index in range(part.backbone.links + 1):
         body = spec.body(f"{part.name}_{index}")
@@ -350,7 +353,7 @@ def load_with(spec: mujoco.MjSpec, carrier: HydraulicCarrier, palm: str) -> None
     for body in _with_all_below(spec.body(palm)):
         body.gravcomp = 0.0
     if carrier.palm_mass:
-        flange = spec.body(palm).add_body(name=f"{ARM}_flange")
+        flange = spec.body(palm).add_body(name=f"{names.ARM}_flange")
         inertia = carrier.palm_mass * GYRATION**2 * np.eye(3)
         set_inertia(flange, carrier.palm_mass, inertia)
 
@@ -371,7 +374,7 @@ def hand_on_arm(
     bodies = add_hand(spec, mechanism.hand, pose, "servo", end)
     add_mechanism(spec, mechanism)
     add_chambers(spec, carrier)
-    load_with(spec, carrier, hand_body(mechanism.hand))
+    load_with(spec, carrier, names.hand_body(mechanism.hand))
     return spec, tuple(bodies)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from softgrasp.description.bendable import TipLoad
+from softgrasp.description import TipLoad
 from softgrasp.errors import DescriptionError, DivergedError, did_you_mean
 from softgrasp.hydraulics.description import HydraulicArm
 from softgrasp.hydraulics.drive import (
@@ -44,7 +44,7 @@ from softgrasp.hydraulics.segment_model import (
     checked_states,
     lumped_model,
 )
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Array
 
 MEAN = 3
 """Index of the mean chamber pressure, after the states of a channel."""

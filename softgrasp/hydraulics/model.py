@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import mujoco
 
-from softgrasp.description.bendable import DEFAULT_LINKS
-from softgrasp.description.robot import Robot
+from softgrasp.description import DEFAULT_LINKS, Robot
 from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
 from softgrasp.hydraulics.drive import drive_model
-from softgrasp.model.compile import compiled
-from softgrasp.model.robot import robot_spec, segment_actuator_names
-from softgrasp.model.visual import Rgba
+from softgrasp.model import compiled, robot_spec, segment_actuator_names, visual
 
 __all__ = ["arm_model", "arm_robot", "arm_spec", "end_link"]
-SECTION_RGBA: tuple[Rgba, ...] = ((0.42, 0.57, 0.73, 1.0), (0.93, 0.78, 0.55, 1.0))
+SECTION_RGBA: tuple[visual.Rgba, ...] = ((0.42, 0.57, 0.73, 1.0), (0.93, 0.78, 0.55, 1.0))
 """Colours of the sections in images, alternating from the base outwards."""
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Array
 
 SAME = 1e-12
 """Torques that differ by less are the same [N·m]."""

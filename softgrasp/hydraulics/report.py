@@ -12,31 +12,30 @@ from typing import TYPE_CHECKING, NamedTuple
 import mujoco
 import numpy as np
 
-from softgrasp._version import __version__
+from softgrasp import __version__
 from softgrasp.hydraulics.calibration import ArmCalibrationResult, columns_of
 from softgrasp.hydraulics.description import arm_robot
 from softgrasp.hydraulics.drive import LAMINAR, TURBULENT, law_holds_to
 from softgrasp.hydraulics.model import SECTION_RGBA, arm_model
 from softgrasp.hydraulics.run import BAND, ArmMove, ArmRun, arm_moves, save_arm_run
-from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, write_text
-from softgrasp.io.tables import with_numbers
-from softgrasp.mechanics.transforms import Array
-from softgrasp.model.robot import cell_numbers
-from softgrasp.model.visual import CONTACT_RGBA, FLOOR_GAP, FLOOR_NAME
-from softgrasp.rendering.camera import Camera, frame_points, geom_corner_points
-from softgrasp.rendering.overlay import Ball, Image, Mark, Rgba, stamp
-from softgrasp.rendering.renderer import open_renderer
-from softgrasp.rendering.video import draw_frames, write_frames
-from softgrasp.report import style
-from softgrasp.report.formatting import signed
-from softgrasp.report.grasp_report import (
-    NO_IMAGES,
-    Progress,
-    embedded,
-    embedded_image,
-    ignore_progress,
-    templates,
+from softgrasp.io import RESULT_FILE, TRAJECTORY_FILE, with_numbers
+from softgrasp.mechanics import Array
+from softgrasp.model import visual
+from softgrasp.plugin_api import embedded, embedded_image, templates, write_text
+from softgrasp.rendering import (
+    Ball,
+    Camera,
+    Image,
+    Mark,
+    Rgba,
+    draw_frames,
+    frame_points,
+    geom_corner_points,
+    open_renderer,
+    stamp,
+    write_frames,
 )
+from softgrasp.report import signed, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,6 +59,7 @@ POSES = 9
 MARGINS, GAPS = (0.65, 0.15, 0.5, 0.5), (0.65, 0.4)
 MM = 1e3
 DEGREES = 180.0 / math.pi
+FileProgress = Callable[[str, float], None]
 VideoProgress = Callable[[float], None]
 """Called with the part that is done, from 0 to 1."""
 SIZE, FPS = (640, 480), 24
@@ -87,7 +87,7 @@ def write_arm_report(
     renderer: str = "auto",
     video: bool = True,
     report: bool = True,
-    progress: Progress | None = None,
+    progress: FileProgress | None = None,
 ) -> list[Path]:
     """Write a run with figures, video and a self-contained HTML report.
 
@@ -106,11 +106,11 @@ def write_arm_report(
         BackendUnavailable: The requested renderer, or ffmpeg, is missing.
         ResultError: The directory cannot be written.
     """
-    directory, update = Path(directory), progress or ignore_progress
+    directory, update = Path(directory), progress or (lambda _file, _done: None)
     written, arm_video = save_arm_run(run, directory), None
     shown = _drawn(run, directory) if report else []
     written += with_numbers(part.path for part in shown)
-    if video and renderer != NO_IMAGES:
+    if video and renderer != "none":
         arm_video = record_arm_video(
             run, directory / VIDEO, renderer=renderer, progress=lambda done: update(VIDEO, done)
         )
@@ -550,7 +550,7 @@ class PosedArm:
         mujoco.mju_mat2Quat(self.model.body_quat[base], self.rotation.ravel())
         self._trace = _spaced(run.ends[:, -1], TRACE)
         self._dye()
-        self.model.geom(FLOOR_NAME).pos[2] = self.cloud()[:, 2].min() - FLOOR_GAP
+        self.model.geom(visual.FLOOR_NAME).pos[2] = self.cloud()[:, 2].min() - visual.FLOOR_GAP
 
     def pose(self, time: float) -> mujoco.MjData:
         """Return the recorded state nearest to a time [s]; the next call overwrites it."""
@@ -566,7 +566,8 @@ class PosedArm:
         rows = [row for row in self._trace if row <= self._row(time)]
         positions = self.run.ends[rows, -1] @ self.rotation.T
         return [
-            Ball(_point(position), TRACE_RATIO * height, CONTACT_RGBA) for position in positions
+            Ball(_point(position), TRACE_RATIO * height, visual.CONTACT_RGBA)
+            for position in positions
         ]
 
     def colors(self, time: float) -> dict[int, Rgba]:  # noqa: ARG002
@@ -585,7 +586,7 @@ class PosedArm:
         """Colour the sections."""
         for index, part in enumerate(arm_robot(self.run.arm, self.run.links).bendables):
             rgba = SECTION_RGBA[index % len(SECTION_RGBA)]
-            for k in (0, *cell_numbers(part)):
+            for k in range(1 + part.backbone.links):
                 body = self.model.body(f"{part.name}_{k}").id
                 self.model.geom_rgba[self.model.geom_bodyid == body] = rgba
 

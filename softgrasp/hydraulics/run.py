@@ -16,8 +16,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from softgrasp._version import __version__
-from softgrasp.description.bendable import DEFAULT_LINKS, Bendable
+from softgrasp import __version__
+from softgrasp.description import DEFAULT_LINKS, Bendable
 from softgrasp.errors import DescriptionError
 from softgrasp.hydraulics.arm import ArmChain, move_driven_chain
 from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
@@ -26,9 +26,9 @@ from softgrasp.hydraulics.integrators import SAMPLE, PressureRecording, drive_pr
 from softgrasp.hydraulics.model import arm_model
 from softgrasp.hydraulics.recording import TipRecording, TorqueTable, settling_times
 from softgrasp.hydraulics.segment_model import arm_motion
-from softgrasp.io.result import write_result
-from softgrasp.mechanics.transforms import Array
-from softgrasp.model.robot import bend_joints, slide_joints
+from softgrasp.mechanics import Array
+from softgrasp.model import bend_joints, slide_joints
+from softgrasp.plugin_api import write_result
 
 SCHEMA_VERSION = 2
 BAND = 0.02

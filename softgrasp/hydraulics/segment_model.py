@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from softgrasp.errors import DescriptionError
 from softgrasp.hydraulics.description import HydraulicArm
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Array
 
 DISC = np.array([0.25, 0.25, 0.5])
 """Moments of inertia of a thin disc over m r² (eq 16)."""

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from softgrasp.continuum.load_path import NEUTRAL, PathPoint, follow, solve_near
+from softgrasp.continuum import NEUTRAL, PathPoint, follow, solve_near
 from softgrasp.errors import DescriptionError, SimulationError
 from softgrasp.hydraulics.description import HydraulicArm
 from softgrasp.hydraulics.segment_model import (
@@ -18,7 +18,7 @@ from softgrasp.hydraulics.segment_model import (
     checked_states,
     lumped_model,
 )
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Array
 
 MAX_POINTS = 20_000
 """Largest number of pressure combinations."""

@@ -5,13 +5,18 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
-    "io.arm": ("load_arm",),
-    "io.hand": ("load_finger", "save_finger", "save_hand"),
-    "io.load": ("load_hand", "load_object", "load_robot"),
-    "io.scene": ("load_criterion", "load_release", "load_scene", "save_release", "save_scene"),
-    "model.export": ("save_urdf",),
     "evaluation.result_builder": ("write_joint_states",),
     "evaluation.result_files": ("load_result", "save_result"),
+    "io.arm": ("load_arm",),
+    "io.camera": ("load_camera", "save_camera"),
+    "io.files": ("RESULT_FILE", "TRAJECTORY_FILE"),
+    "io.hand": ("load_finger", "save_finger", "save_hand"),
+    "io.load": ("load_hand", "load_object", "load_robot"),
+    "io.mesh_files": ("coarser", "read_triangles", "Triangles"),
+    "io.scene": ("load_criterion", "load_release", "load_scene", "save_release", "save_scene"),
+    "io.tables": ("Column", "column_names", "read_table", "with_numbers"),
+    "io.urdf": ("write_robot",),
+    "model.export": ("save_urdf",),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""
 

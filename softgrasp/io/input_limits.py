@@ -54,8 +54,6 @@ MAX_LENGTH = 1e4
 """Largest length and coordinate in a model [m]."""
 MAX_COORDINATE = 1e7
 """Largest coordinate in a mesh, whose unit may be mm."""
-MAX_WORLD = 16 * 10**6
-"""Largest size of a world of Webots [bytes]; public ones have at most 2.3 MB."""
 MAX_MESH = 128 * 10**6
 """Largest size of a file with a mesh [bytes]."""
 MAX_COPIES = 10_000

@@ -27,7 +27,7 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean, r
 from softgrasp.io.files import write_text
 from softgrasp.io.input_limits import MAX_LENGTH, check_size, check_text, check_tree
 from softgrasp.mechanics.transforms import nearest_rotation, quaternion_of, rotation_from_euler
-from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS
+from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -277,29 +277,6 @@ def take_units(data: dict[str, Tree]) -> tuple[dict[str, Tree], float, float]:
             )
     length = LENGTH_UNITS[units_tree.get("length", "m")]
     return rest, length, ANGLE_UNITS[units_tree.get("angle", "rad")]
-
-
-def take_pressure_unit(data: dict[str, Tree]) -> tuple[dict[str, Tree], float]:
-    """Remove the ``pressure`` from the ``units`` of a file.
-
-    Returns:
-        The mapping without it, and the pressure unit [Pa].
-
-    Raises:
-        DescriptionError: The unit is not known.
-    """
-    units_tree = data.get("units")
-    if not isinstance(units_tree, dict) or "pressure" not in units_tree:
-        return data, 1.0
-    unit = units_tree["pressure"]
-    if not isinstance(unit, str) or unit not in PRESSURE_UNITS:
-        raise error_at(
-            f"no unit of pressure '{unit}'; {did_you_mean(str(unit), PRESSURE_UNITS)}",
-            "units",
-            "pressure",
-        )
-    others = {kind: name for kind, name in units_tree.items() if kind != "pressure"}
-    return data | {"units": others}, PRESSURE_UNITS[unit]
 
 
 def to_si(data: Tree, length: float, angle: float) -> Tree:

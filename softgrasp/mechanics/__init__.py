@@ -5,16 +5,20 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
+    "mechanics.actuation": ("Allocation",),
     "mechanics.camera": ("deproject", "distort", "project", "undistort"),
     "mechanics.contact_stiffness": ("hertz_patch_radius",),
     "mechanics.hand_kinematics": (
-        "PlacedHand",
-        "forward_kinematics",
-        "joined_hands",
-        "synergy_weights",
-        "variance_explained",
+        "forward_kinematics", "joined_hands", "PlacedHand", "synergy_weights", "variance_explained",
     ),
-}
+    "mechanics.inverse_kinematics": ("nearest_posture",),
+    "mechanics.robot_kinematics": ("origin_frame",),
+    "mechanics.trajectory": ("Quintic",),
+    "mechanics.transforms": (
+        "Array", "position_of", "quaternion_of", "relative_quaternions", "rotation_angles",
+        "transform",
+    ),
+}  # fmt: skip
 """Public names by the module that defines them; ``=name`` is the module itself."""
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

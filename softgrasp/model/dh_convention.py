@@ -14,7 +14,7 @@ import warnings
 
 import numpy as np
 
-from softgrasp.description.base import Vec3, either
+from softgrasp.description.base import Vec3
 from softgrasp.description.finger import ZERO_LENGTH, Convention, Finger, Phalanx
 from softgrasp.description.geometry import (
     Capsule,
@@ -22,7 +22,7 @@ from softgrasp.description.geometry import (
     Sphere,
 )
 from softgrasp.description.hand import Hand
-from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.errors import DescriptionError, SoftgraspWarning, either
 from softgrasp.mechanics import hand_kinematics
 from softgrasp.mechanics.robot_kinematics import origin_frame, origin_of
 from softgrasp.mechanics.transforms import (

@@ -50,6 +50,7 @@ NAMES = {
         "manipulability",
         "manipulability_volume",
         "min_singular_value",
+        "smallest_singular_value",
         "uniformity_of_transformation",
     ),
     "quality.null_spaces": (

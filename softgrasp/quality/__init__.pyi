@@ -30,6 +30,7 @@ from softgrasp.quality.matrix_measures import isotropy as isotropy
 from softgrasp.quality.matrix_measures import manipulability as manipulability
 from softgrasp.quality.matrix_measures import manipulability_volume as manipulability_volume
 from softgrasp.quality.matrix_measures import min_singular_value as min_singular_value
+from softgrasp.quality.matrix_measures import smallest_singular_value as smallest_singular_value
 from softgrasp.quality.matrix_measures import uniformity_of_transformation as uniformity_of_transformation
 from softgrasp.quality.null_spaces import Graspability as Graspability
 from softgrasp.quality.null_spaces import controllable_internal_forces as controllable_internal_forces

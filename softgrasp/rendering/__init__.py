@@ -1,19 +1,15 @@
 """Off-screen rendering of MuJoCo models to images and videos, with OpenGL or a ray caster."""
 
-from softgrasp.rendering.camera import Camera, frame_points, geom_corner_points
-from softgrasp.rendering.overlay import Arrow, Ball, Renderer
-from softgrasp.rendering.renderer import open_renderer
-from softgrasp.rendering.video import tile, write_frames, write_png
+from __future__ import annotations
 
-__all__ = [
-    "Arrow",
-    "Ball",
-    "Camera",
-    "Renderer",
-    "frame_points",
-    "geom_corner_points",
-    "open_renderer",
-    "tile",
-    "write_frames",
-    "write_png",
-]
+from softgrasp._lazy import lazy_names
+
+NAMES = {
+    "rendering.camera": ("Camera", "frame_points", "geom_corner_points"),
+    "rendering.overlay": ("Arrow", "Ball", "Image", "Mark", "Renderer", "Rgba", "stamp"),
+    "rendering.renderer": ("open_renderer",),
+    "rendering.video": ("draw_frames", "tile", "write_frames", "write_png"),
+}
+"""Public names by the module that defines them; ``=name`` is the module itself."""
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

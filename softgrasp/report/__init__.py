@@ -7,6 +7,7 @@ from softgrasp._lazy import lazy_names
 NAMES = {
     "report.style": ("=style",),
     "report.contact_figures": ("final_poses",),
+    "report.formatting": ("signed",),
     "report.grasp_report": ("write_report",),
     "report.saved": ("write_report_from",),
     "report.sweep": ("write_sweep_report",),

@@ -5,8 +5,16 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
-    "sim.run_record": ("ContactEvent", "FinishedRun"),
-}
+    "sim.contacts": ("contact_points", "ContactPoint", "ContactReader", "OtherPoint"),
+    "sim.control_state": ("Recording",),
+    "sim.engine": ("caught_warnings", "has_diverged"),
+    "sim.load_balance": ("borne_by_hand", "LoadRecord", "NO_LOAD"),
+    "sim.motion_plan": ("PhaseRows",),
+    "sim.run_record": (
+        "ContactEvent", "EngineRecord", "EventLog", "FinishedRun", "PullRecord", "PushRecord",
+    ),
+    "sim.sensors": ("Sensing",),
+}  # fmt: skip
 """Public names by the module that defines them; ``=name`` is the module itself."""
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

@@ -13,7 +13,7 @@ import mujoco
 from softgrasp.description.resolved import ResolvedScene
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import BackendUnavailable, did_you_mean
-from softgrasp.extensions import ENGINES, load
+from softgrasp.extensions import ENGINES
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import BuiltScene
 from softgrasp.sim.engine import Workspace
@@ -133,8 +133,7 @@ def engine_named(name: str) -> Engine:
     if name not in ENGINES:
         hint = did_you_mean(name, engine_names())
         raise BackendUnavailable(f"no backend '{name}'; {hint}")
-    make = ENGINES[name]
-    engine: Engine = (load(make) if isinstance(make, str) else make)()
+    engine: Engine = ENGINES.load(name)()
     return engine
 
 

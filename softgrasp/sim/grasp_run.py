@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
+from typing import Protocol
 
 import mujoco
 import numpy as np
@@ -46,9 +47,6 @@ from softgrasp.sim.step_refinement import StepRefinement
 from softgrasp.sim.stepper import MujocoStepper, Plans, Stepper, driven
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 
-Progress = Callable[[float], None]
-"""Called with the simulated time [s]."""
-
 MAX_ROWS = 100_000
 """Rows that the recording has at first; it grows."""
 LARGEST_SPEED = 300.0
@@ -57,6 +55,13 @@ FARTHEST, LARGEST_FORCE = 1e3, 1e9
 """Positions [rad or m] and forces [N] from which on rows of a diverged run are discarded."""
 GRACE = 0.5
 """Time that a closure without a specified duration may take longer than its slowest joint [s]."""
+
+
+class Progress(Protocol):
+    """Function that is called with the simulated time [s] from time to time."""
+
+    def __call__(self, time: float, /) -> None:
+        """Receive the simulated time [s]."""
 
 
 class ClosureRun:

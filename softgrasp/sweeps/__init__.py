@@ -6,8 +6,9 @@ from softgrasp._lazy import lazy_names
 
 NAMES = {
     "sweeps.ensemble": ("EnsembleResult", "grasp_ensemble", "load_ensemble_result"),
-    "sweeps.planner": ("PlannedGrasps", "imported_plan", "plan_grasps"),
-    "sweeps.run": ("Shard", "merge", "sweep"),
+    "sweeps.planner": ("imported_plan", "plan_grasps", "PlannedGrasps"),
+    "sweeps.run": ("merge", "Shard", "sweep"),
+    "sweeps.table": ("COLUMNS", "Row"),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""
 

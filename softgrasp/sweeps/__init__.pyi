@@ -7,5 +7,7 @@ from softgrasp.sweeps.planner import plan_grasps as plan_grasps
 from softgrasp.sweeps.run import Shard as Shard
 from softgrasp.sweeps.run import merge as merge
 from softgrasp.sweeps.run import sweep as sweep
+from softgrasp.sweeps.table import COLUMNS as COLUMNS
+from softgrasp.sweeps.table import Row as Row
 
 NAMES: dict[str, tuple[str, ...]]

@@ -21,7 +21,7 @@ import mujoco
 
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
-from softgrasp.extensions import ROW_EXECUTORS, load
+from softgrasp.extensions import ROW_EXECUTORS
 from softgrasp.io.files import write_text
 from softgrasp.io.input_limits import result_loader
 from softgrasp.sweeps.dataset import ExtraOutputs
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-EXECUTORS = ("local", "dask", *ROW_EXECUTORS)
+EXECUTORS = ("local", "dask")
 CHUNK_ROWS, CHUNKS_PER_WORKER = 64, 8
 """Maximum rows of a chunk, and minimum chunks per worker, so that no worker waits long."""
 CHUNK_STEPS = 200_000
@@ -137,8 +137,9 @@ def sweep(
         workers = min(os.cpu_count() or 1, max(plan.size // ROWS_PER_WORKER, 1))
     if workers < 1:
         raise DescriptionError(f"expected at least 1, found {workers}", field="workers")
-    if executor not in EXECUTORS:
-        raise DescriptionError(f"no executor '{executor}'; {did_you_mean(executor, EXECUTORS)}")
+    if executor not in EXECUTORS and executor not in ROW_EXECUTORS:
+        hint = did_you_mean(executor, [*EXECUTORS, *ROW_EXECUTORS])
+        raise DescriptionError(f"no executor '{executor}'; {hint}")
     if (trajectories or dataset) and out is None:
         what = "trajectories" if trajectories else "dataset"
         raise DescriptionError(f"expected a directory for the {what}, found none", field="out")
@@ -149,7 +150,7 @@ def sweep(
     extra = None
     if directory is not None and (trajectories or dataset):
         extra = ExtraOutputs(directory, trajectories=trajectories, dataset=dataset)
-    other = load(ROW_EXECUTORS[executor])(plan, extra) if executor in ROW_EXECUTORS else None
+    other = None if executor in EXECUTORS else ROW_EXECUTORS.load(executor)(plan, extra)
     with ExitStack() as stack:
         store = None
         if directory is not None:

@@ -18,18 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from softgrasp.cli import terminal
-from softgrasp.cli.names import require_shipped
-from softgrasp.cli.options import (
-    WRONG_INPUT,
-    Force,
-    Json,
-    NoReport,
-    Out,
-    Renderer,
-    guarded,
-)
-from softgrasp.cli.terminal import output_directory, require_writable
+from softgrasp.plugin_api import options, require_shipped, terminal
 from softgrasp.twin.cli_tools import fit, pick
 
 if TYPE_CHECKING:
@@ -60,7 +49,7 @@ def run_twin_demo(directory: Path, *, renderer: str, video: bool, report: bool, 
     from softgrasp.twin.report import write_twin_report
 
     twin = load_twin()
-    require_writable(directory)
+    terminal.require_writable(directory)
     _clear_earlier_twin_files(directory)
     with terminal.progress_bar() as update:
         update(f"running the twin for {SECONDS:g} s", None)
@@ -80,7 +69,7 @@ def run_twin_demo(directory: Path, *, renderer: str, video: bool, report: bool, 
 
 def _clear_earlier_twin_files(directory: Path) -> None:
     """Remove the record of an earlier run; files that no run wrote stay."""
-    from softgrasp.io.files import remove_written
+    from softgrasp.plugin_api import remove_written
     from softgrasp.twin.record import JOURNAL, TABLE, TWIN_FILE
     from softgrasp.twin.report import IMAGE, PRESSURE, REPORT, TIMING, TIPS, VIDEO
 
@@ -146,11 +135,11 @@ def run(
         str, typer.Option(metavar="HOST:PORT", help="Another address of the controller.")
     ] = "",
     no_view: Annotated[bool, typer.Option("--no-view", help="Serve no web page.")] = False,
-    renderer: Renderer = "auto",
-    no_report: NoReport = False,
-    out: Out = None,
-    force: Force = False,
-    json: Json = False,
+    renderer: options.Renderer = "auto",
+    no_report: options.NoReport = False,
+    out: options.Out = None,
+    force: options.Force = False,
+    json: options.Json = False,
 ) -> None:
     """Run a digital twin: pressure and flange pose in, shape of the fingers out.
 
@@ -165,8 +154,8 @@ def run(
     from softgrasp.twin.report import write_twin_report
 
     described = _at(load_twin(twin), controller)
-    directory = output_directory(f"twin_{described.name}", out, force=force)
-    require_writable(directory)
+    directory = terminal.output_directory(f"twin_{described.name}", out, force=force)
+    terminal.require_writable(directory)
     if force:
         _clear_earlier_twin_files(directory)
     if duration is not None and not duration <= LONGEST:
@@ -239,11 +228,11 @@ def _open_viewer(
 ) -> tuple[Callable[[], None], Callable[[CommandBox, TwinLoop], RowCallback]]:
     """Open the browser page; return a function to close it, and its viewer."""
     from softgrasp.twin.commands import CommandQueue
-    from softgrasp.viewer.page import require_viser
+    from softgrasp.viewer import require_viser
 
     require_viser()
     from softgrasp.twin.viewer import TwinView
-    from softgrasp.viewer.page import Page
+    from softgrasp.viewer import Page
 
     page, key = Page(f"twin '{twin.name}'", port, host), secrets.token_hex(4)
     terminal.note(f"{page.words}; the key for its commands is {key}")
@@ -277,9 +266,9 @@ def replay(
         float | None, typer.Option(help="Time of the image [s]; default: the end.")
     ] = None,
     video: Annotated[bool, typer.Option("--video", help="Also make a video.")] = False,
-    renderer: Renderer = "auto",
-    out: Out = None,
-    json: Json = False,
+    renderer: options.Renderer = "auto",
+    out: options.Out = None,
+    json: options.Json = False,
 ) -> None:
     """Show a recorded run again: an image at one time, figures, video and HTML report.
 
@@ -290,7 +279,7 @@ def replay(
 
     record = read_twin_record(directory)
     target = out if out is not None else directory
-    require_writable(target)
+    terminal.require_writable(target)
     with terminal.progress_bar() as update:
         written = write_twin_report(
             record,
@@ -338,7 +327,7 @@ def serve(
             min=0.0, help="Time without a request after which both triggers go off [s]; 0: never."
         ),
     ] = 2.0,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Run a simulated pneumatic controller until it is interrupted.
 
@@ -502,7 +491,7 @@ twin = typer.Typer(
 )
 for _name, (_function, _line, _example) in VERBS.items():
     twin.command(_name, short_help=_line, epilog=f"Example: softgrasp twin {_example}")(
-        guarded(_function)
+        options.guarded(_function)
     )
 
 
@@ -510,4 +499,4 @@ for _name, (_function, _line, _example) in VERBS.items():
 def _root(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)
-        raise typer.Exit(WRONG_INPUT)
+        raise typer.Exit(2)  # wrong input

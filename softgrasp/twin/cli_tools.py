@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from math import degrees, isfinite
 from pathlib import Path
@@ -13,14 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softgrasp import assets
-from softgrasp.cli import terminal
-from softgrasp.cli.options import Force, Json, Out
 from softgrasp.errors import DescriptionError
+from softgrasp.plugin_api import options, terminal
 
 if TYPE_CHECKING:
-    from softgrasp.mechanics.transforms import Array
+    from softgrasp.mechanics import Array
     from softgrasp.twin.piecewise_bending import FitReport
-    from softgrasp.vision.point_picking import Picks
+    from softgrasp.vision import Picks
 
 
 Row = dict[str, Any]
@@ -51,9 +51,9 @@ def fit(
     ] = False,
     name: Annotated[str, typer.Option(help="Name of the fit; default: that of the table.")] = "",
     source: Annotated[str, typer.Option(help="Source of the angles, in words.")] = "",
-    out: Out = None,
-    force: Force = False,
-    json: Json = False,
+    out: options.Out = None,
+    force: options.Force = False,
+    json: options.Json = False,
 ) -> None:
     """Fit a cubic polynomial of pressure to the bending angle of each piece of a finger.
 
@@ -62,7 +62,7 @@ def fit(
     """
     from math import radians
 
-    from softgrasp.io.files import RESULT_FILE
+    from softgrasp.io import RESULT_FILE
     from softgrasp.twin.files import load_piece_angles, save_pressure_fit
     from softgrasp.twin.piecewise_bending import fit_pressures
 
@@ -90,11 +90,10 @@ def fit(
 
 def _lengths(lengths_mm: str, table: str, pieces: int) -> list[float]:
     """Return the lengths of the finger pieces [m], specified or of the shipped fit of that name."""
-    from softgrasp.cli.options import lengths_from_mm
     from softgrasp.twin.files import load_pressure_fit
 
     if lengths_mm:
-        lengths = lengths_from_mm("--lengths-mm", lengths_mm)
+        lengths = _lengths_from_mm("--lengths-mm", lengths_mm)
     elif table in assets.names("pressure_fits"):
         lengths = list(load_pressure_fit(table).lengths)
     else:
@@ -109,7 +108,7 @@ def _lengths(lengths_mm: str, table: str, pieces: int) -> list[float]:
 
 def _fit_document(report: FitReport) -> Row:
     """Return the content of ``result.json``, in SI; one number per piece in the lists."""
-    from softgrasp._version import __version__
+    from softgrasp import __version__
 
     return {
         "schema_version": 2,
@@ -207,7 +206,7 @@ def pick(
     overlay: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Image with the picks and angles.")
     ] = None,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Measure bending angles of a finger's pieces from points picked at the cuts between them.
 
@@ -216,9 +215,14 @@ def pick(
     one, Enter finishes, Esc cancels.
     """
     from softgrasp.twin.files import append_piece_angles, load_camera
-    from softgrasp.vision.image import read_photo
-    from softgrasp.vision.picking_window import pick_in_window, save_overlay
-    from softgrasp.vision.point_picking import angles_text, measure_picks, read_depth
+    from softgrasp.vision import (
+        angles_text,
+        measure_picks,
+        pick_in_window,
+        read_depth,
+        read_photo,
+        save_overlay,
+    )
 
     if (pressure_kpa is None) != (append is None):
         missing = "--append" if append is None else "--pressure-kpa"
@@ -251,7 +255,7 @@ def pick(
 
 def _scripted(points: str | None, line: str | None, edges: bool) -> Picks | None:
     """Return the picks of the options; None where points are to be clicked."""
-    from softgrasp.vision.point_picking import Picks
+    from softgrasp.vision import Picks
 
     if points is None:
         if line is not None:
@@ -349,3 +353,26 @@ def robot_programs() -> list[Row]:
         for name in assets.names("robot_programs")
         for program in [load_robot_program(name)]
     ]
+
+
+def _lengths_from_mm(option: str, text: str) -> list[float]:
+    """Read lengths in mm, such as ``14,14,12.32``, in m, without digits that the division adds.
+
+    Raises:
+        DescriptionError: A part is no number above 0.
+    """
+    numbers = []
+    for part in text.split(","):
+        try:
+            number = float(part)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise DescriptionError(
+                f"{option}: expected numbers separated by commas, found '{part.strip()}'"
+            )
+        numbers.append(number)
+    for number in numbers:
+        if number <= 0.0:
+            raise DescriptionError(f"{option}: expected lengths above 0, found {number:g}")
+    return [round(1e-3 * number, 12) for number in numbers]

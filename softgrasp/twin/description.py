@@ -17,12 +17,11 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from softgrasp.description.arm import Arm, RobotProgram
-from softgrasp.description.base import (
-    Count,
+from softgrasp.description import Arm, Pose, RobotProgram
+from softgrasp.errors import DescriptionError
+from softgrasp.plugin_api import (
     Description,
     FieldError,
-    FieldPath,
     NonNegative,
     Number,
     Positive,
@@ -33,8 +32,6 @@ from softgrasp.description.base import (
     short,
     unit_quaternion,
 )
-from softgrasp.description.geometry import Pose
-from softgrasp.errors import DescriptionError
 
 MAX_FINGERS = 100
 """Largest number of fingers of a gripper."""
@@ -519,7 +516,7 @@ def _overlap(one: _Entry, other: _Entry) -> bool:
 
 
 class _Entry(NamedTuple):
-    path: FieldPath
+    path: tuple[int | str, ...]
     register: Register
 
 
@@ -549,7 +546,7 @@ class TwinDynamics(Description):
     """Bending stiffness EI of a finger [N·m²]."""
     mass: Positive
     """Mass of a finger [kg]."""
-    links: Count = 4
+    links: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] = 4
     """Links per piece."""
     damping_time: Positive = 0.02
     """Bending damping over bending stiffness [s]."""

@@ -21,25 +21,25 @@ from typing import Any, TypeVar
 import numpy as np
 
 from softgrasp import assets
-from softgrasp.description.arm import RobotProgram
-from softgrasp.description.base import short
+from softgrasp.description import RobotProgram
 from softgrasp.errors import DescriptionError, did_you_mean, reason
-from softgrasp.io.arm import load_arm
-from softgrasp.io.camera import load_camera as load_camera
-from softgrasp.io.camera import save_camera as save_camera
-from softgrasp.io.files import write_text
-from softgrasp.io.input_limits import check_size, json_from, loader
-from softgrasp.io.tables import Column, read_table
-from softgrasp.io.yaml_files import (
+from softgrasp.io import Column, load_arm, read_table
+from softgrasp.io import load_camera as load_camera
+from softgrasp.io import save_camera as save_camera
+from softgrasp.mechanics import Array
+from softgrasp.plugin_api import (
     Tree,
     YamlFile,
+    check_size,
     dump,
+    json_from,
+    loader,
     pose_tree,
     scaled,
-    take_pressure_unit,
+    short,
     take_units,
+    write_text,
 )
-from softgrasp.mechanics.transforms import Array
 from softgrasp.twin.description import FlangeSample, GripperMount, PressureFit, RegisterMap, Twin
 from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS
 
@@ -444,7 +444,7 @@ def load_pressure_fit(name: str | Path) -> PressureFit:
 
 
 def _fit_from(data: dict[str, Tree], _directory: Path) -> PressureFit:
-    rest, pressure = take_pressure_unit(data)
+    rest, pressure = _take_pressure_unit(data)
     rest, length, angle = take_units(rest)
     factors = {
         "lengths": length,
@@ -533,3 +533,26 @@ def _robot_program_from(data: dict[str, Tree], directory: Path) -> RobotProgram:
     if "postures" in rest:
         rest["postures"] = scaled(rest["postures"], angle)
     return RobotProgram(**rest)
+
+
+def _take_pressure_unit(data: dict[str, Tree]) -> tuple[dict[str, Tree], float]:
+    """Remove the ``pressure`` from the ``units`` of a file.
+
+    Returns:
+        The mapping without it, and the pressure unit [Pa].
+
+    Raises:
+        DescriptionError: The unit is not known.
+    """
+    units_tree = data.get("units")
+    if not isinstance(units_tree, dict) or "pressure" not in units_tree:
+        return data, 1.0
+    unit = units_tree["pressure"]
+    if not isinstance(unit, str) or unit not in PRESSURE_UNITS:
+        raise DescriptionError(
+            f"no unit of pressure '{unit}'; {did_you_mean(str(unit), PRESSURE_UNITS)}",
+            field="units.pressure",
+            location=("units", "pressure"),
+        )
+    others = {kind: name for kind, name in units_tree.items() if kind != "pressure"}
+    return data | {"units": others}, PRESSURE_UNITS[unit]

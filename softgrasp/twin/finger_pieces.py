@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.continuum.pcc import chain_frames
-from softgrasp.description.base import unit_quaternion
-from softgrasp.description.geometry import Pose
+from softgrasp.description import Pose
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.inverse_kinematics import nearest_posture
-from softgrasp.mechanics.transforms import Array, transform
+from softgrasp.mechanics import Array, nearest_posture, transform
+from softgrasp.plugin_api import unit_quaternion
 from softgrasp.twin.description import FlangeSample, GripperMount, Twin
 from softgrasp.twin.piecewise_bending import KPA, angles_at
 

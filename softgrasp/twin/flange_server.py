@@ -13,11 +13,9 @@ import math
 import os
 from pathlib import Path
 
-from softgrasp.description.arm import RobotProgram
+from softgrasp.description import RobotProgram
 from softgrasp.errors import ConnectionLostError, DescriptionError
-from softgrasp.mechanics.hand_kinematics import forward_kinematics
-from softgrasp.mechanics.trajectory import Quintic
-from softgrasp.mechanics.transforms import position_of, quaternion_of
+from softgrasp.mechanics import Quintic, forward_kinematics, position_of, quaternion_of
 from softgrasp.twin.description import (
     FileFlange,
     FlangeSample,

@@ -24,7 +24,6 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
 from urllib.parse import urlsplit
 
-from softgrasp.description.base import short
 from softgrasp.errors import (
     BadAnswerError,
     ConnectionLostError,
@@ -33,6 +32,7 @@ from softgrasp.errors import (
     RequestRefusedError,
     StaleDataError,
 )
+from softgrasp.plugin_api import short
 from softgrasp.twin.description import CartesianFields, FlangeSample, HttpFlange, UdpFlange
 from softgrasp.twin.files import json_object, sample_from
 

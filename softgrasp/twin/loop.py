@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from softgrasp.errors import DescriptionError, DeviceError, SafeStopError
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Array
 from softgrasp.twin.commands import VENT, Command, CommandBox
 from softgrasp.twin.description import FlangeSample, Twin
 from softgrasp.twin.finger_pieces import TwinShape, arm_joints, twin_shape

@@ -16,13 +16,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from softgrasp.continuum.pcc import chain_frames
-from softgrasp.description.geometry import Pose
-from softgrasp.mechanics.hand_kinematics import forward_kinematics
-from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
-from softgrasp.model.arm import add_arm
-from softgrasp.model.compile import compiled
-from softgrasp.model.shapes import VISUAL_GROUP
-from softgrasp.model.visual import PALM_RGBA, SILICONE_RGBA, add_visuals, phalanx_rgba
+from softgrasp.description import Pose
+from softgrasp.mechanics import Array, forward_kinematics, position_of, quaternion_of, transform
+from softgrasp.model import VISUAL_GROUP, add_arm, compiled, visual
 from softgrasp.twin.description import Twin, TwinDynamics
 from softgrasp.twin.finger_pieces import TwinShape, roots_in_flange
 
@@ -148,7 +144,7 @@ class TwinModel:
         _add_flange(spec, twin)
         for finger in range(len(twin.gripper.fingers)):
             _add_twin_finger(spec, twin, finger)
-        add_visuals(spec, FLOOR)
+        visual.add_visuals(spec, FLOOR)
         self.model = compiled(spec, f"twin '{twin.name}'")
         self.data = mujoco.MjData(self.model)
         count = CELLS * len(twin.finger.lengths)
@@ -194,7 +190,7 @@ def _add_flange(spec: mujoco.MjSpec, twin: Twin) -> None:
     kinds = mujoco.mjtGeom
     half = 0.5 * FLANGE_THICKNESS
     base = transform(twin.gripper.mount.position, twin.gripper.mount.quaternion)
-    for frame, rgba in ((np.eye(4), PALM_RGBA), (base, phalanx_rgba(1))):
+    for frame, rgba in ((np.eye(4), visual.PALM_RGBA), (base, visual.phalanx_rgba(1))):
         center = frame @ transform((0.0, 0.0, half))
         body.add_geom(
             type=kinds.mjGEOM_CYLINDER,
@@ -212,7 +208,7 @@ def _add_flange(spec: mujoco.MjSpec, twin: Twin) -> None:
                 type=kinds.mjGEOM_CAPSULE,
                 fromto=ends,
                 size=[POST_RATIO * twin.finger_radius, 0.0, 0.0],
-                rgba=PALM_RGBA,
+                rgba=visual.PALM_RGBA,
                 **SEEN,
             )
 
@@ -224,7 +220,7 @@ def _add_twin_finger(spec: mujoco.MjSpec, twin: Twin, finger: int) -> None:
             body.add_geom(
                 type=mujoco.mjtGeom.mjGEOM_CAPSULE,
                 size=[twin.finger_radius, 0.5 * length / CELLS, 0.0],
-                rgba=SILICONE_RGBA if piece % 2 == 0 else SECOND_RGBA,
+                rgba=visual.SILICONE_RGBA if piece % 2 == 0 else SECOND_RGBA,
                 **SEEN,
             )
 

@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 from scipy.special import chdtri
 
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Array
 from softgrasp.twin.description import PressureFit
 
 TERMS = 4

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from pydantic import model_validator
 
-from softgrasp.description.base import Description, FieldError, NonNegative, Number, Positive
 from softgrasp.errors import (
     BadAnswerError,
     DescriptionError,
@@ -26,6 +25,7 @@ from softgrasp.errors import (
     SimulationError,
     StaleDataError,
 )
+from softgrasp.plugin_api import Description, FieldError, NonNegative, Number, Positive
 from softgrasp.twin.description import Kind, PressureRegister, Register, RegisterMap
 from softgrasp.twin.modbus import (
     ILLEGAL_ADDRESS,

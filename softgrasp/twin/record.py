@@ -21,9 +21,15 @@ import numpy as np
 from pydantic import ValidationError
 
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
-from softgrasp.io.files import atomic_path, disk_message, note_written, write_text
-from softgrasp.io.input_limits import json_from, read_json, result_loader
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Array
+from softgrasp.plugin_api import (
+    atomic_path,
+    json_from,
+    note_written,
+    read_json,
+    result_loader,
+    write_text,
+)
 from softgrasp.twin.description import FlangeSample, Twin
 from softgrasp.twin.finger_pieces import TwinShape, twin_shape
 from softgrasp.twin.pneumatic_controller import ControllerReading
@@ -182,7 +188,10 @@ class TwinRecorder:
         except OSError as error:  # the row that had no space is reported again
             with contextlib.suppress(OSError):
                 self._file.close()
-            raise ResultError(disk_message(self.directory / JOURNAL, error)) from error
+            raise ResultError(
+                f"{self.directory / JOURNAL}: expected space for the file, found: "
+                f"{error.strerror or error}"
+            ) from error
         _write_table(self.directory / JOURNAL, self.directory / TABLE)
         (self.directory / JOURNAL).unlink()
         return self.directory / TABLE

@@ -9,13 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from softgrasp._version import __version__
+from softgrasp import __version__
 from softgrasp.errors import ResultError
-from softgrasp.io.files import write_text
-from softgrasp.mechanics.transforms import Array
-from softgrasp.report import style
-from softgrasp.report.formatting import signed
-from softgrasp.report.grasp_report import NO_IMAGES, embedded, embedded_image, templates
+from softgrasp.mechanics import Array
+from softgrasp.plugin_api import embedded, embedded_image, templates, write_text
+from softgrasp.report import signed, style
 from softgrasp.twin.finger_pieces import TwinShape
 from softgrasp.twin.piecewise_bending import KPA
 from softgrasp.twin.record import TwinRecord, replayed
@@ -89,7 +87,7 @@ def write_twin_report(
         if at is not None:
             raise
         seen = None  # a run without any shape still has figures
-    if seen is not None and renderer != NO_IMAGES:
+    if seen is not None and renderer != "none":
         with TwinCamera(record.twin, renderer) as camera:
             written.append(camera.write(seen.shape, seen.joints, directory / IMAGE))
             bend = np.degrees(seen.shape.bend)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import mujoco
 import numpy as np
 
-from softgrasp.continuum.pcc import Frame
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.transforms import Array, position_of, quaternion_of
-from softgrasp.sim.engine import has_diverged
+from softgrasp.mechanics import Array, position_of, quaternion_of
+from softgrasp.sim import has_diverged
 from softgrasp.twin.description import Twin
 from softgrasp.twin.finger_pieces import TwinShape, roots_in_flange
 from softgrasp.twin.model import FLANGE, twin_chain
@@ -70,7 +70,7 @@ class TwinFingers:
         return np.array(self.data.site_xpos[self._tips])
 
 
-def chain_targets(shape: TwinShape, links: int, frame: Frame) -> Array:
+def chain_targets(shape: TwinShape, links: int, frame: Literal["bishop", "webster"]) -> Array:
     """Return the target angles of one finger's joints, u and v of every link, (2·links·n,) [rad].
 
     Args:

@@ -22,20 +22,15 @@ import numpy as np
 import numpy.typing as npt
 import viser
 
-from softgrasp.mechanics.transforms import Array
-from softgrasp.rendering.camera import Camera, frame_points
-from softgrasp.rendering.overlay import stamp
-from softgrasp.rendering.renderer import open_renderer
-from softgrasp.rendering.video import write_frames, write_png
+from softgrasp.mechanics import Array
+from softgrasp.rendering import Camera, frame_points, open_renderer, stamp, write_frames, write_png
 from softgrasp.twin.commands import CommandQueue
 from softgrasp.twin.description import Twin
 from softgrasp.twin.finger_pieces import TwinShape
 from softgrasp.twin.model import TwinModel
 from softgrasp.twin.piecewise_bending import KPA
 from softgrasp.twin.record import TwinRow
-from softgrasp.viewer.page import Page, set_camera
-from softgrasp.viewer.scene_markers import DrawnModel
-from softgrasp.viewer.widgets import RunningChart, plain
+from softgrasp.viewer import DrawnModel, Page, RunningChart, plain, set_camera
 
 REFRESH = 15.0
 """Updates per second."""

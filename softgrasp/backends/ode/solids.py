@@ -28,7 +28,7 @@ from softgrasp.backends.wbt.schema import (
     vectors,
 )
 from softgrasp.errors import DescriptionError, SimulationError
-from softgrasp.io.mesh_files import Triangles, read_triangles
+from softgrasp.io import Triangles, read_triangles
 
 Array = NDArray[np.float64]
 FRAMES = ("Pose", "Transform")

@@ -13,18 +13,22 @@ from softgrasp.backends.reference.dynamics import ContactDynamics
 from softgrasp.backends.reference.pairs import GeomPairs, pairs_of_scene
 from softgrasp.backends.reference.settings import ReferenceSettings
 from softgrasp.backends.reference.stepper import ReferenceStepper, TouchReader
-from softgrasp.description.arm import HandCarrier
-from softgrasp.description.resolved import ResolvedScene
+from softgrasp.description import HandCarrier
 from softgrasp.errors import BuildError
-from softgrasp.model.names import is_object
-from softgrasp.model.scene import BuiltScene, build
-from softgrasp.sim.contacts import ContactPoint, ContactReader
-from softgrasp.sim.control_state import Recording
-from softgrasp.sim.engines import run_to_end
-from softgrasp.sim.grasp_run import MAX_ROWS, ClosureRun, Progress, max_rows
-from softgrasp.sim.run_record import EngineRecord
-from softgrasp.sim.step_refinement import StepRefinement
-from softgrasp.sim.stepper import Stepper
+from softgrasp.model import names
+from softgrasp.plugin_api import (
+    MAX_ROWS,
+    BuiltScene,
+    ClosureRun,
+    Progress,
+    Stepper,
+    StepRefinement,
+    build,
+    max_rows,
+    run_to_end,
+)
+from softgrasp.resolution import ResolvedScene
+from softgrasp.sim import ContactPoint, ContactReader, EngineRecord, Recording
 
 NAME = "reference"
 
@@ -127,7 +131,7 @@ def _passive_joint(built: BuiltScene) -> str:
     moved = {int(joint) for joint in model.actuator_trnid[:, 0]}
     for joint in range(model.njnt):
         body = model.body(int(model.jnt_bodyid[joint])).name
-        if joint not in moved and not is_object(body):
+        if joint not in moved and not names.is_object(body):
             return str(model.joint(joint).name)
     return ""
 

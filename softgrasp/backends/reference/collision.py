@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Array
 
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]

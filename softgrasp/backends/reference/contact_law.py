@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Array
 
 SLIDING = 1.5
 """Slip speed, over the critical velocity, from which on friction is dynamic [–]."""

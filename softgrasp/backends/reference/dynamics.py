@@ -27,7 +27,7 @@ from softgrasp.backends.reference.contact_law import (
 from softgrasp.backends.reference.pairs import GeomPairs
 from softgrasp.backends.reference.settings import ReferenceSettings
 from softgrasp.errors import SimulationError
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Array
 
 METHODS: dict[str, type[OdeSolver]] = {"Radau": Radau, "RK23": RK23, "RK45": RK45, "DOP853": DOP853}
 LIMIT_RATE = 1e3

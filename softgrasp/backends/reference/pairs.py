@@ -24,10 +24,9 @@ from softgrasp.backends.reference.collision import (
     segment_segment,
 )
 from softgrasp.backends.reference.contact_law import Material
-from softgrasp.description.contact import Contact
+from softgrasp.description import Contact
 from softgrasp.errors import BuildError
-from softgrasp.model.contact_pairs import torsion_of, with_objects, with_surroundings
-from softgrasp.model.scene import BuiltScene
+from softgrasp.plugin_api import BuiltScene, torsion_of, with_objects, with_surroundings
 
 FRICTIONLESS, WITHOUT_SPIN, ROLLING = 1, 3, 6
 """Contact dimensions."""

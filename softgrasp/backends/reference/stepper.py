@@ -11,13 +11,17 @@ import mujoco
 import numpy as np
 
 from softgrasp.backends.reference.dynamics import ContactDynamics
-from softgrasp.description.base import Vec3
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics import Array
 from softgrasp.model import names
-from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint
-from softgrasp.sim.control_state import ClosureLayout, ClosureState, Recording
-from softgrasp.sim.step_refinement import StepRefinement
-from softgrasp.sim.stepper import MujocoStepper, TargetBacktracking
+from softgrasp.plugin_api import (
+    ClosureLayout,
+    ClosureState,
+    MujocoStepper,
+    StepRefinement,
+    TargetBacktracking,
+    Vec3,
+)
+from softgrasp.sim import ContactPoint, ContactReader, OtherPoint, Recording
 
 PLAN_SAMPLES = 16
 """Control samples between two checks for Ctrl-C: about a third of a second of computing."""

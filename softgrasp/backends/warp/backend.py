@@ -21,16 +21,11 @@ from softgrasp.backends.warp.scenes import (
     require_supported_model,
     test_loads,
 )
-from softgrasp.description.resolved import ResolvedScene
-from softgrasp.description.task import ClosePhase
-from softgrasp.mechanics.transforms import Array
-from softgrasp.model.closing_check import closing_obstacle
-from softgrasp.model.scene import BuiltScene
-from softgrasp.sim.engine import caught_warnings
-from softgrasp.sim.grasp_run import ClosureRun, Progress
-from softgrasp.sim.load_balance import borne_by_hand
-from softgrasp.sim.motion_plan import PhaseRows
-from softgrasp.sim.run_record import EngineRecord
+from softgrasp.description import ClosePhase
+from softgrasp.mechanics import Array
+from softgrasp.plugin_api import BuiltScene, ClosureRun, Progress, closing_obstacle
+from softgrasp.resolution import ResolvedScene
+from softgrasp.sim import EngineRecord, PhaseRows, borne_by_hand, caught_warnings
 
 SINGLE_PRECISION = (
     "MuJoCo Warp computes in single precision: positions agree with MuJoCo to about 1e-6 rad for "

@@ -11,31 +11,24 @@ pair. Targets are in double precision, because increments are summed over a thou
 
 import warp as wp
 
-from softgrasp.evaluation.outcome import EJECTION_SAMPLES
-from softgrasp.sim.grasp_run import LARGEST_SPEED
-from softgrasp.sim.laws import ESTABLISHED, GRIP_INTERVAL, LOST, TOUCHING
-from softgrasp.sim.stiffness_feedback import (
-    INTERVAL,
-    LARGEST_CHANGE,
-    LONGEST_INTERVAL,
-    SMALLEST_DEPTH,
-    TOLERANCE,
-)
+from softgrasp.evaluation import EJECTION_SAMPLES
+from softgrasp.plugin_api import LARGEST_SPEED, laws, stiffness_feedback
 
 CLOSING, HOLDING, ENDED, DIVERGED = 0, 1, 2, 3
 """Phases of a world."""
 vec5 = wp.types.vector(length=5, dtype=wp.float32)
 WP_CLOSING, WP_HOLDING = wp.constant(CLOSING), wp.constant(HOLDING)
 WP_ENDED, WP_DIVERGED = wp.constant(ENDED), wp.constant(DIVERGED)
-WP_TOUCHING, WP_LOST = wp.constant(TOUCHING), wp.constant(LOST)
-WP_ESTABLISHED = wp.constant(ESTABLISHED)
-WP_GRIP_INTERVAL = wp.constant(GRIP_INTERVAL)
+WP_TOUCHING, WP_LOST = wp.constant(laws.TOUCHING), wp.constant(laws.LOST)
+WP_ESTABLISHED = wp.constant(laws.ESTABLISHED)
+WP_GRIP_INTERVAL = wp.constant(laws.GRIP_INTERVAL)
 WP_LARGEST_SPEED = wp.constant(LARGEST_SPEED)
 WP_LEAVING = wp.constant(EJECTION_SAMPLES)
-WP_INTERVAL, WP_LONGEST = wp.constant(INTERVAL), wp.constant(LONGEST_INTERVAL)
-WP_CHANGE = wp.constant(wp.float64(LARGEST_CHANGE))
-WP_TOLERANCE = wp.constant(wp.float64(TOLERANCE))
-WP_DEPTH = wp.constant(wp.float64(SMALLEST_DEPTH))
+WP_INTERVAL = wp.constant(stiffness_feedback.INTERVAL)
+WP_LONGEST = wp.constant(stiffness_feedback.LONGEST_INTERVAL)
+WP_CHANGE = wp.constant(wp.float64(stiffness_feedback.LARGEST_CHANGE))
+WP_TOLERANCE = wp.constant(wp.float64(stiffness_feedback.TOLERANCE))
+WP_DEPTH = wp.constant(wp.float64(stiffness_feedback.SMALLEST_DEPTH))
 
 
 @wp.struct

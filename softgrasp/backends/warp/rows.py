@@ -24,20 +24,21 @@ from softgrasp.backends.warp.scenes import (
     require_supported,
     require_supported_model,
 )
-from softgrasp.description.sweep import SweepPlan
+from softgrasp.description import SweepPlan
 from softgrasp.errors import DescriptionError, SoftgraspError
-from softgrasp.evaluation.hold_result import is_within
-from softgrasp.evaluation.outcome import OPPOSING_TOLERANCE, GraspStatus, Outcome
-from softgrasp.mechanics.transforms import Array, relative_quaternions, rotation_angles
-from softgrasp.model.closing_check import closing_obstacle
-from softgrasp.model.scene import BuiltScene
-from softgrasp.pipeline import compile_scene
-from softgrasp.quality.contact_forces import can_balance
-from softgrasp.quality.matrix_measures import smallest_singular_value
-from softgrasp.sim.load_balance import NO_LOAD
-from softgrasp.sweeps.dataset import ExtraOutputs
-from softgrasp.sweeps.executors import Chunk, Rows
-from softgrasp.sweeps.table import COLUMNS, Row
+from softgrasp.evaluation import OPPOSING_TOLERANCE, GraspStatus, Outcome, is_within
+from softgrasp.mechanics import Array, relative_quaternions, rotation_angles
+from softgrasp.plugin_api import (
+    BuiltScene,
+    Chunk,
+    ExtraOutputs,
+    Rows,
+    closing_obstacle,
+    compile_scene,
+)
+from softgrasp.quality import can_balance, smallest_singular_value
+from softgrasp.sim import NO_LOAD
+from softgrasp.sweeps import COLUMNS, Row
 
 R = TypeVar("R")
 BATCH_ROWS = 2048

@@ -16,14 +16,11 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from softgrasp.description.scene import GraspScene
+from softgrasp.description import GraspScene
 from softgrasp.errors import BackendUnavailable, BuildError
-from softgrasp.mechanics.transforms import Array
-from softgrasp.model.names import OBJECT
-from softgrasp.model.scene import BuiltScene
-from softgrasp.sim.control_state import closure_layout
-from softgrasp.sim.hold_test import palm_body
-from softgrasp.sim.motion_plan import gravity_steps
+from softgrasp.mechanics import Array
+from softgrasp.model import names
+from softgrasp.plugin_api import BuiltScene, closure_layout, gravity_steps, palm_body
 
 NAME = "warp"
 PER_WORLD = (
@@ -164,7 +161,7 @@ def groups(built: Sequence[BuiltScene]) -> list[list[int]]:
 
 def object_address(model: mujoco.MjModel) -> int:
     """Return the address of the object's pose in ``qpos``."""
-    return int(model.joint(OBJECT).qposadr[0])
+    return int(model.joint(names.OBJECT).qposadr[0])
 
 
 def test_loads(built: BuiltScene) -> Array:

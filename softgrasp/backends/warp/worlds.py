@@ -23,13 +23,17 @@ import warp
 from softgrasp.backends.warp import kernels
 from softgrasp.backends.warp.scenes import PER_WORLD, object_address, test_loads
 from softgrasp.errors import BackendUnavailable, BuildError, DescriptionError, SimulationError
-from softgrasp.evaluation.hold_result import CREEP_FRACTION
-from softgrasp.mechanics.transforms import Array
+from softgrasp.evaluation import CREEP_FRACTION
+from softgrasp.mechanics import Array
 from softgrasp.model import names
-from softgrasp.model.scene import BuiltScene, start_targets
-from softgrasp.sim.control_state import ClosureLayout, closure_layout
-from softgrasp.sim.grasp_run import planned_samples
-from softgrasp.sim.stiffness_feedback import INTERVAL
+from softgrasp.plugin_api import (
+    BuiltScene,
+    ClosureLayout,
+    closure_layout,
+    planned_samples,
+    start_targets,
+    stiffness_feedback,
+)
 
 DEVICE = "SOFTGRASP_WARP_DEVICE"
 """Environment variable with the device: ``cpu``, ``cuda`` or ``cuda:1``; the first GPU by default,
@@ -370,8 +374,8 @@ def _loop(built: Sequence[BuiltScene], sizes: dict[str, int]) -> Any:
     loop.free.fill_(1)
     loop.closed_row.fill_(-1)
     loop.end_row.fill_(-1)
-    loop.next_row.fill_(INTERVAL)
-    loop.interval.fill_(INTERVAL)
+    loop.next_row.fill_(stiffness_feedback.INTERVAL)
+    loop.interval.fill_(stiffness_feedback.INTERVAL)
     return loop
 
 

@@ -36,12 +36,17 @@ from softgrasp.backends.wbt.tokens import (
     read_number,
     read_value,
 )
-from softgrasp.description.base import either
-from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.io.input_limits import MAX_LENGTH, MAX_NODES, MAX_WORLD, check_size, loader
+from softgrasp.errors import DescriptionError, did_you_mean, either
+from softgrasp.plugin_api import check_size, loader
 
 MAX_INSTANCES, MAX_PROTO_BYTES = 10_000, 4_000_000
 """Largest number of instances of PROTO files that are expanded, and largest size of such a file."""
+MAX_WORLD = 16 * 10**6
+"""Largest size of a world [bytes]; public ones have at most 2.3 MB."""
+MAX_NODES = 500_000
+"""Largest number of nodes, each USE counted."""
+MAX_LENGTH = 1e4
+"""Largest length and coordinate in a world [m]."""
 LENGTHS = frozenset(["translation", "size", "radius", "height", "point", "anchor"])
 """Fields with lengths or coordinates [m]."""
 _TEMPLATE = re.compile(r"%[<{]")

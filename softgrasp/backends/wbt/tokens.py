@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from softgrasp.backends.wbt.schema import NUMBERS_IN, FieldType, Numbers, Value
-from softgrasp.description.base import either
-from softgrasp.errors import DescriptionError
+from softgrasp.errors import DescriptionError, either
 
 AXIS_TOLERANCE, EXACT_AXIS = 1e-3, 1e-6
 """Largest difference of the length of a rotation's axis from 1, and the one above which the axis is

@@ -31,6 +31,7 @@ from softgrasp.backends.webots.project import (
     recording_job,
     write_project,
 )
+from softgrasp.backends.webots.solids import PLANAR_JOINTS
 from softgrasp.backends.webots.world import (
     SHORTEST_STEP,
     STIFF,
@@ -39,27 +40,39 @@ from softgrasp.backends.webots.world import (
     require_supported,
     scene_world,
 )
-from softgrasp.description.resolved import ResolvedScene
-from softgrasp.description.scene import STANDARD_GRAVITY
-from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.description import STANDARD_GRAVITY, SoftFinger
 from softgrasp.errors import (
     BuildError,
     DivergedError,
     SimulationError,
 )
-from softgrasp.mechanics.transforms import Array, transform
-from softgrasp.model import names
-from softgrasp.model.object import PLANAR_JOINTS
-from softgrasp.model.placement import object_pose
-from softgrasp.model.scene import BuiltScene
-from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
-from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
-from softgrasp.sim.grasp_run import Progress, max_rows
-from softgrasp.sim.load_balance import LoadRecord, borne_by_hand
-from softgrasp.sim.motion_plan import PhaseRows
-from softgrasp.sim.run_record import ContactEvent, EngineRecord, EventLog, PullRecord, PushRecord
-from softgrasp.sim.sensors import Sensing
-from softgrasp.sim.stiffness_feedback import StiffnessFeedback
+from softgrasp.mechanics import Array, transform
+from softgrasp.model import names, object_pose
+from softgrasp.plugin_api import (
+    BuiltScene,
+    ClosureState,
+    Progress,
+    StiffnessFeedback,
+    closure_layout,
+    max_rows,
+)
+from softgrasp.resolution import ResolvedScene
+from softgrasp.sim import (
+    ContactEvent,
+    ContactPoint,
+    ContactReader,
+    EngineRecord,
+    EventLog,
+    LoadRecord,
+    OtherPoint,
+    PhaseRows,
+    PullRecord,
+    PushRecord,
+    Recording,
+    Sensing,
+    borne_by_hand,
+    contact_points,
+)
 
 TIMEOUT = 60.0
 """Time-out of a run [s], and the same again for every simulated second."""

@@ -7,17 +7,14 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from softgrasp.cli import terminal
 from softgrasp.errors import DescriptionError
+from softgrasp.plugin_api import terminal
 
 if TYPE_CHECKING:
     from softgrasp.backends.webots.export import Export
-    from softgrasp.cli.names import Kind
 
 
-def put_project(
-    kind: Kind, source: str, target: Path, max_faces: int | None, *, json: bool
-) -> None:
+def put_project(kind: str, source: str, target: Path, max_faces: int | None, *, json: bool) -> None:
     """Write a Webots project and report its files.
 
     Args:
@@ -45,10 +42,9 @@ def put_project(
         )
 
 
-def _written(kind: Kind, source: str, target: Path, max_faces: int | None) -> Export:
+def _written(kind: str, source: str, target: Path, max_faces: int | None) -> Export:
     from softgrasp.backends.webots import export
-    from softgrasp.io.load import load_hand
-    from softgrasp.io.scene import load_release, load_scene
+    from softgrasp.io import load_hand, load_release, load_scene
 
     if kind == "hand":
         return export.hand_project(load_hand(source), target, max_faces)

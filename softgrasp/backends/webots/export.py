@@ -8,11 +8,9 @@ from typing import NamedTuple
 from softgrasp.backends.webots.backend import require_milliseconds, world_and_job
 from softgrasp.backends.webots.project import Job, job_name, recording_job, write_project
 from softgrasp.backends.webots.world import SHORTEST_STEP, WebotsWorld, finger_world, hand_world
-from softgrasp.description.calibration import FingerRelease
-from softgrasp.description.hand import Hand
-from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene
-from softgrasp.pipeline import compile_scene
-from softgrasp.sim.soft_statics import damped_finger, loaded_shape
+from softgrasp.description import STANDARD_GRAVITY, FingerRelease, GraspScene, Hand
+from softgrasp.plugin_api import compile_scene
+from softgrasp.soft import damped_finger, loaded_shape
 
 RECORDED = 1.0
 """Time for which the controller of a hand alone holds it in its start posture [s]."""

@@ -16,10 +16,9 @@ import mujoco
 import numpy as np
 
 from softgrasp.backends.wbt.schema import Node, Value
-from softgrasp.description.contact import Contact
+from softgrasp.description import Contact
 from softgrasp.errors import BuildError
-from softgrasp.model.contact_pairs import torsion_of
-from softgrasp.sim.step_refinement import lagging_as_described
+from softgrasp.plugin_api import lagging_as_described, torsion_of
 
 HINGE, SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
 ROUNDING = 1e-9

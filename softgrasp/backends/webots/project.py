@@ -20,13 +20,19 @@ from softgrasp.backends.webots.joint_actuators import JointLaw
 from softgrasp.backends.webots.solids import motor_name, sensor_name, touch_name
 from softgrasp.backends.webots.world import CONTROLLER, WebotsWorld
 from softgrasp.errors import BuildError
-from softgrasp.io.files import write_text
-from softgrasp.model.names import OBJECT
-from softgrasp.model.scene import BuiltScene, start_targets
-from softgrasp.sim import laws
-from softgrasp.sim.control_state import ClosureLayout, closure_layout
-from softgrasp.sim.grasp_run import LARGEST_SPEED, planned_samples
-from softgrasp.sim.motion_plan import gravity_steps, lift_path
+from softgrasp.model import names
+from softgrasp.plugin_api import (
+    LARGEST_SPEED,
+    BuiltScene,
+    ClosureLayout,
+    closure_layout,
+    gravity_steps,
+    laws,
+    lift_path,
+    planned_samples,
+    start_targets,
+    write_text,
+)
 
 SCRIPT = Path(__file__).parent / "controller" / f"{CONTROLLER}.py"
 Job = dict[str, Any]
@@ -95,7 +101,7 @@ def closure_job(built: BuiltScene, world: WebotsWorld) -> Job:
     scene, layout = built.scene, closure_layout(built)
     return _frame(world, scene.control_period) | {
         "bodies": [{"name": body, "sensor": touch_name(body)} for body in built.bodies],
-        "object": OBJECT,
+        "object": names.OBJECT,
         "touch_floor_N": max(TOUCH_FLOOR * layout.threshold, MIN_TOUCH),
         "closure": {"threshold": layout.threshold, "samples": layout.samples},
         "stays_on": scene.closure.stays_on,

@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from softgrasp._version import __version__
+from softgrasp import __version__
 from softgrasp.backends.webots.launcher import Webots, find_webots, run_world, with_screen
 from softgrasp.errors import BackendUnavailable
-from softgrasp.io.files import write_text
-from softgrasp.io.load import load_hand, load_object
-from softgrasp.mechanics.transforms import Array
+from softgrasp.io import load_hand, load_object
+from softgrasp.mechanics import Array
+from softgrasp.plugin_api import write_text
 
 STIFFNESS, DAMPING, INERTIA = 0.05, 2e-4, 1e-5  # 11 Hz; h·k is a quarter of the damping
 START, STEP, STEPS = 0.3, 1e-3, 200
@@ -188,8 +188,8 @@ def grasp_check(backend: str = "webots") -> Check:
     Args:
         backend: Another engine instead of Webots, to try the check.
     """
-    from softgrasp.description.scene import GraspScene
-    from softgrasp.pipeline import simulate
+    from softgrasp import simulate
+    from softgrasp.description import GraspScene
 
     hand, ball = load_hand("four_finger"), load_object("sphere_35")
     scene = GraspScene(hand=hand, object=ball, grasp="precision")

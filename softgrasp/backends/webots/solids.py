@@ -16,11 +16,12 @@ from scipy.spatial.transform import Rotation
 from softgrasp.backends.wbt.schema import Node, Numbers, Value
 from softgrasp.backends.webots.joint_actuators import JointLaw
 from softgrasp.errors import BuildError
-from softgrasp.io.mesh_files import coarser
-from softgrasp.mechanics.transforms import Array
-from softgrasp.model.names import OBJECT
-from softgrasp.model.object import PLANAR_JOINTS
+from softgrasp.io import coarser
+from softgrasp.mechanics import Array
+from softgrasp.model import names
 
+PLANAR_JOINTS = names.object_joints(names.OBJECT)
+"""Joints of the object to be grasped where it is planar."""
 MAX_TORQUE = 1e6
 """Largest torque of motors [N·m or N]. The controller keeps the limits of servos, as Webots would
 clip the damping of the rotor with the torque. It commands every motor before the first step;
@@ -521,8 +522,8 @@ class SolidWriter:
 
     def _define(self, body: int) -> str:
         name: str = self._model.body(body).name
-        if name == OBJECT:
-            return OBJECT
+        if name == names.OBJECT:
+            return names.OBJECT
         return body_define(body) if self._model.body_gravcomp[body] and self._moves(body) else ""
 
     def _moves(self, body: int) -> bool:

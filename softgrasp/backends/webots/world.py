@@ -20,29 +20,29 @@ from softgrasp.backends.webots.joint_actuators import (
     joint_laws,
     require_damping,
 )
-from softgrasp.backends.webots.solids import WORLD as ORIGIN
 from softgrasp.backends.webots.solids import (
+    PLANAR_JOINTS,
     SolidWriter,
     axis_angle,
     body_define,
     law_remarks,
     vector,
 )
-from softgrasp.description.arm import HandCarrier
-from softgrasp.description.base import either
-from softgrasp.description.contact import SourceValues, resolve_contact
-from softgrasp.description.hand import Hand
-from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene, Solver
-from softgrasp.description.soft_finger import SoftFinger
-from softgrasp.errors import BuildError
-from softgrasp.mechanics.transforms import Array
-from softgrasp.model import names
-from softgrasp.model.compile import compiled
-from softgrasp.model.hand import build_hand_spec
-from softgrasp.model.object import PLANAR_JOINTS
-from softgrasp.model.scene import BuiltScene
-from softgrasp.model.shapes import TOUCHING_GROUPS
-from softgrasp.model.soft_finger import finger_model
+from softgrasp.backends.webots.solids import WORLD as ORIGIN
+from softgrasp.description import (
+    STANDARD_GRAVITY,
+    GraspScene,
+    Hand,
+    HandCarrier,
+    SoftFinger,
+    Solver,
+    SourceValues,
+    resolve_contact,
+)
+from softgrasp.errors import BuildError, either
+from softgrasp.mechanics import Array
+from softgrasp.model import TOUCHING_GROUPS, build_hand_spec, compiled, finger_model, names
+from softgrasp.plugin_api import BuiltScene
 
 HAND_MATERIAL, OBJECT_MATERIAL = "hand", "object"
 MATERIAL, ANYTHING = "hand", "default"

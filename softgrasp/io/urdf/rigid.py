@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from softgrasp.continuum import curvature_models
-from softgrasp.description.base import either, short
+from softgrasp.description.base import short
 from softgrasp.description.bendable import (
     LIMIT_TOLERANCE,
     Backbone,
@@ -29,7 +29,7 @@ from softgrasp.description.robot import (
     Robot,
     curvature_interfaces,
 )
-from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
+from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean, either
 from softgrasp.io.urdf.writer import document_text, robot_element
 from softgrasp.mechanics.robot_kinematics import origin_frame, origin_of
 from softgrasp.mechanics.transforms import Array

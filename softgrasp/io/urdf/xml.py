@@ -20,10 +20,11 @@ from lxml import etree
 
 from softgrasp import assets
 from softgrasp.assets import MESH_SUFFIXES
-from softgrasp.description.base import either, short
+from softgrasp.description.base import short
 from softgrasp.errors import (
     DescriptionError,
     did_you_mean,
+    either,
     reason,
 )
 from softgrasp.io.input_limits import check_elements, check_size
