@@ -10,7 +10,8 @@ names; a checkout that is not installed, or a frozen program, keeps its satellit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections import UserDict
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ Reference = str | Callable[..., Any]
 """``module:name``, or the object itself."""
 
 
-class Extensions(MutableMapping[str, Reference]):
+class Extensions(UserDict[str, Reference]):
     """Extensions by name: those of the satellites, then the entry points of other distributions.
 
     An entry that is set is available everywhere in this process.
@@ -31,23 +32,21 @@ class Extensions(MutableMapping[str, Reference]):
         satellites: References by name; they precede entry points of the same name.
     """
 
-    def __init__(self, group: str, satellites: dict[str, Reference]) -> None:
-        self._group, self._satellites = f"softgrasp.{group}", satellites
+    def __init__(self, group: str, **satellites: Reference) -> None:
+        super().__init__(satellites)
+        self._group = f"softgrasp.{group}"
 
-    def __getitem__(self, name: str) -> Reference:
-        return self._satellites[name] if name in self._satellites else self._installed()[name]
+    def __missing__(self, name: str) -> Reference:
+        return self._installed()[name]
 
-    def __setitem__(self, name: str, extension: Reference) -> None:
-        self._satellites[name] = extension
-
-    def __delitem__(self, name: str) -> None:
-        del self._satellites[name]
+    def __contains__(self, name: object) -> bool:
+        return name in self.data or name in self._installed()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys([*self._satellites, *self._installed()]))
+        return iter(self.data | self._installed())
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self._installed() | self.data)
 
     def load(self, name: str, part: str | None = None) -> Any:
         """Import an extension, or the object that one of its fields refers to.
@@ -96,18 +95,16 @@ def load(reference: Reference) -> Any:
 
 ENGINES = Extensions(
     "engines",
-    {
-        "reference": "softgrasp.backends.reference.backend:ReferenceEngine",
-        "ode": "softgrasp.backends.webots.backend:ode_engine",
-        "webots": "softgrasp.backends.webots.backend:webots_engine",
-        "warp": "softgrasp.backends.warp.backend:WarpEngine",
-    },
+    reference="softgrasp.backends.reference.backend:ReferenceEngine",
+    ode="softgrasp.backends.webots.backend:ode_engine",
+    webots="softgrasp.backends.webots.backend:webots_engine",
+    warp="softgrasp.backends.warp.backend:WarpEngine",
 )
 """Functions that return a ``sim.engines.Engine``, by its name."""
-ROW_EXECUTORS = Extensions("row_executors", {"warp": "softgrasp.backends.warp.rows:WarpRows"})
+ROW_EXECUTORS = Extensions("row_executors", warp="softgrasp.backends.warp.rows:WarpRows")
 """Executors that simulate the rows of a sweep plan in another engine, by their names."""
 HARDWARE_CHECKS = Extensions(
-    "hardware_checks", {"continuum_control": "softgrasp.continuum_control.hardware:check_system"}
+    "hardware_checks", continuum_control="softgrasp.continuum_control.hardware:check_system"
 )
 """Functions that raise DescriptionError for a ``ros2_control`` system they cannot drive."""
 
@@ -127,7 +124,7 @@ class CarrierExtension(NamedTuple):
     """Function (scene, samples) → targets of the carrier's actuators in time, (samples, n)."""
 
 
-CARRIERS = Extensions("hand_carriers", {"hydraulic": "softgrasp.hydraulics.extension:CARRIER"})
+CARRIERS = Extensions("hand_carriers", hydraulic="softgrasp.hydraulics.extension:CARRIER")
 """``CarrierExtension`` by the kind of the carrier, which is also the name of a required field."""
 
 
@@ -148,7 +145,7 @@ class CalibrationExtension(NamedTuple):
     """Patterns of the files that a calibration of this kind writes besides the common ones."""
 
 
-CALIBRATIONS = Extensions("calibrations", {"arm": "softgrasp.hydraulics.extension:CALIBRATION"})
+CALIBRATIONS = Extensions("calibrations", arm="softgrasp.hydraulics.extension:CALIBRATION")
 """``CalibrationExtension`` by the kind of the problem, also the name of a required field."""
 LISTS = {
     "hydraulic-arms": "softgrasp.hydraulics.cli:hydraulic_arms",
@@ -160,13 +157,11 @@ LISTS = {
 """Functions that return the rows of ``softgrasp list KIND``, by kind."""
 DEMOS = Extensions(
     "demos",
-    {
-        "hydraulic": "softgrasp.hydraulics.cli:run_hydraulic_demo",
-        "twin": "softgrasp.twin.cli:run_twin_demo",
-    },
+    hydraulic="softgrasp.hydraulics.cli:run_hydraulic_demo",
+    twin="softgrasp.twin.cli:run_twin_demo",
 )
 """Functions that run ``softgrasp demo NAME``, by name."""
-COMMANDS = Extensions("commands", {"twin": "softgrasp.twin.cli:twin"})
+COMMANDS = Extensions("commands", twin="softgrasp.twin.cli:twin")
 """Verbs, which are functions or Typer applications with verbs of their own, by name."""
 WORLD_PROPERTIES = "softgrasp.backends.webots.cli:world_properties"
 """Function file → (properties, problems) of a Webots world, for ``softgrasp check``."""

@@ -13,7 +13,7 @@ NAMES = {
     "calibration.joint_model": ("Priors",),
     "calibration.measurement_checks": ("Finding", "implausible", "PlausibleQuantity"),
     "calibration.next_measurements": ("next_measurements",),
-    "calibration.objectives": ("Block", "root_mean_square", "squared_trace"),
+    "calibration.objectives": ("Block", "mean_squared_error", "root_mean_square"),
     "calibration.optimizers": ("least_squares_search", "Swarm"),
     "calibration.posterior": ("joint_posterior", "Posterior"),
     "calibration.result": (

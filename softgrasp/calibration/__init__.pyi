@@ -13,8 +13,8 @@ from softgrasp.calibration.measurement_checks import PlausibleQuantity as Plausi
 from softgrasp.calibration.measurement_checks import implausible as implausible
 from softgrasp.calibration.next_measurements import next_measurements as next_measurements
 from softgrasp.calibration.objectives import Block as Block
+from softgrasp.calibration.objectives import mean_squared_error as mean_squared_error
 from softgrasp.calibration.objectives import root_mean_square as root_mean_square
-from softgrasp.calibration.objectives import squared_trace as squared_trace
 from softgrasp.calibration.optimizers import Swarm as Swarm
 from softgrasp.calibration.optimizers import least_squares_search as least_squares_search
 from softgrasp.calibration.posterior import Posterior as Posterior

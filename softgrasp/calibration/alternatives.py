@@ -15,7 +15,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.calibration.objectives import root_mean_square, squared_angles
+from softgrasp.calibration.objectives import mean_squared_error, root_mean_square
 from softgrasp.calibration.optimizers import least_squares_search
 from softgrasp.calibration.stages import Search, Stage, VirtualExperiments
 from softgrasp.calibration.systematic_errors import DEGREES, HungFinger
@@ -281,7 +281,7 @@ def _springs_of(rig: HungFinger, stage: Stage) -> Stage:
         stage,
         simulate=lambda p: rig.simulate(block.of_joints(p)),
         measured=measured,
-        fitness=lambda values: squared_angles(values, measured),
+        fitness=lambda values: mean_squared_error(values, measured),
         timed=np.ones(len(measured), dtype=bool),
     )
 
@@ -301,7 +301,7 @@ def _read_forces(
 
         return replace(
             stage, simulate=simulate, measured=measured,
-            fitness=lambda values: squared_angles(values, measured),
+            fitness=lambda values: mean_squared_error(values, measured),
         )  # fmt: skip
 
     pressure = np.array([one.pressure for one in forces])
@@ -347,7 +347,7 @@ def _read_bending(
 
         return replace(
             stage, simulate=simulate, measured=measured,
-            fitness=lambda values: squared_angles(values, measured),
+            fitness=lambda values: mean_squared_error(values, measured),
         )  # fmt: skip
 
     yield (

@@ -31,23 +31,17 @@ def root_mean_square(left: Array) -> float:
     return float(np.sqrt(np.square(left).mean()))
 
 
-def squared_angles(simulated: Array, measured: Array) -> Array:
-    """Compute the mean squared error of joint angles [rad²], (...,); eq 4 of Hadi et al. (2025).
+def mean_squared_error(simulated: Array, measured: Array) -> Array:
+    """Compute the mean squared error of values, in the square of their unit, (...,).
+
+    Of joint angles it is eq 4 of Hadi et al. (2025), of the heights of joint points the objective
+    of their repository, where heights are in pixels and the last angle changes none of them.
 
     Args:
-        simulated: Simulated angles [rad], (..., N).
-        measured: Measured angles [rad], (N,).
+        simulated: Simulated values, (..., N).
+        measured: Measured values, (N,).
     """
     return np.asarray(np.square(simulated - measured).mean(axis=-1))
-
-
-def squared_heights(simulated: Array, measured: Array) -> Array:
-    """Compute the mean squared error of heights of joint points [m²], (...,).
-
-    It is the objective of the repository of Hadi et al. (2025), where heights are in pixels. The
-    last angle does not change any of them.
-    """
-    return squared_angles(simulated, measured)
 
 
 def settling_error(times: Array, counts: Array, time: Array, count: Array) -> Array:
@@ -62,11 +56,6 @@ def settling_error(times: Array, counts: Array, time: Array, count: Array) -> Ar
     return np.asarray((np.abs(times - time) * (1.0 + np.abs(counts - count))).sum(axis=-1))
 
 
-def squared_trace(simulated: Array, measured: Array) -> Array:
-    """Compute the mean squared error of a tracked motion [m²], (...,)."""
-    return squared_angles(simulated, measured)
-
-
 def absolute_forces(simulated: Array, measured: Array) -> Array:
     """Compute |ΔF| summed over pressures [N], (...,); eq 7 of Hadi et al. (2025)."""
     return np.asarray(np.abs(simulated - measured).sum(axis=-1))
@@ -78,11 +67,6 @@ def product_of_forces(simulated: Array, measured: Array) -> Array:
     One pressure with an exact force makes it zero, whatever the others are.
     """
     return np.asarray(np.abs(simulated - measured).prod(axis=-1))
-
-
-def squared_forces(simulated: Array, measured: Array) -> Array:
-    """Compute the mean squared error of forces [N²], (...,)."""
-    return squared_angles(simulated, measured)
 
 
 # Parameters

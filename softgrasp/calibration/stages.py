@@ -132,14 +132,13 @@ def springs(
         return np.concatenate(shown, axis=-1)
 
     measured = read([np.array(load.angles) for load in loads])
-    fitness = objectives.squared_heights if by_height else objectives.squared_angles
     labels = [f"q{i + 1} at {1e3 * x.mass:g} g" for x in loads for i in range(len(x.angles))]
     return Stage(
         name="springs",
         block=block,
         simulate=lambda p: read(experiments.hung(block.of_joints(p), loads)),
         measured=measured,
-        fitness=lambda values: fitness(values, measured),
+        fitness=lambda values: objectives.mean_squared_error(values, measured),
         labels=tuple(labels),
         unit="m" if by_height else "rad",
         smooth=True,
@@ -184,7 +183,7 @@ def dampers(
 
     def fitness(values: Array) -> Array:
         if by_trace:
-            return objectives.squared_trace(values, measured)
+            return objectives.mean_squared_error(values, measured)
         simulated_times, simulated_counts = np.split(values, 2, axis=-1)
         return objectives.settling_error(simulated_times, simulated_counts, times, counts)
 
@@ -225,7 +224,7 @@ def torques(
             block=block,
             simulate=lambda p: np.concatenate(experiments.bends(*joints(p), bends), axis=-1),
             measured=angles,
-            fitness=lambda values: objectives.squared_angles(values, angles),
+            fitness=lambda values: objectives.mean_squared_error(values, angles),
             labels=tuple(labels),
             unit="rad",
             smooth=True,
@@ -236,7 +235,7 @@ def torques(
         "auto": objectives.absolute_forces,
         "absolute": objectives.absolute_forces,
         "product": objectives.product_of_forces,
-        "squares": objectives.squared_forces,
+        "squares": objectives.mean_squared_error,
     }[problem.force_objective]
     return Stage(
         name="torques",

@@ -28,9 +28,9 @@ from softgrasp.calibration import (
     Stage,
     Swarm,
     assessed,
+    mean_squared_error,
     optimum_of,
     remarks_on_fit,
-    squared_trace,
 )
 from softgrasp.errors import DescriptionError, DivergedError, SimulationError, SoftgraspWarning
 from softgrasp.hydraulics.arm import (
@@ -484,7 +484,7 @@ def arm_stage(
         block=arm_block(problem),
         simulate=lambda parameters: test_rig.recorded(parameters, motions),
         measured=measured,
-        fitness=lambda values: squared_trace(values, measured),
+        fitness=lambda values: mean_squared_error(values, measured),
         labels=tuple(labels),
         unit="m" if motions[0].ends else "rad",
         smooth=True,

@@ -29,9 +29,9 @@ from softgrasp.calibration import (
     StageFit,
     implausible,
     least_squares_search,
+    mean_squared_error,
     misfit_findings,
     root_mean_square,
-    squared_trace,
 )
 from softgrasp.mechanics import Array
 
@@ -147,7 +147,9 @@ def _readings(fit: StageFit, motions: list[ArmMotion]) -> list[Alternative]:
 
 
 def _reread(stage: Stage, measured: Array) -> Stage:
-    return replace(stage, measured=measured, fitness=lambda values: squared_trace(values, measured))
+    return replace(
+        stage, measured=measured, fitness=lambda values: mean_squared_error(values, measured)
+    )
 
 
 def _copies(problem: ArmCalibrationProblem) -> Iterator[Finding]:
