@@ -252,14 +252,16 @@ def task_of(trial: Trial, action: str = "increments", samples: int = 1) -> Grasp
     layout = trial.layout
     closure = SimpleNamespace(threshold=layout.threshold, samples=layout.samples)
     scene: Any = SimpleNamespace(closure=closure, control_period=layout.control_period)
-    return GraspTask(
-        scene=scene, settings=EnvSettings(action=action), bodies=layout.bodies,  # type: ignore[arg-type]
+    task = object.__new__(GraspTask)  # without a compiled scene
+    vars(task).update(
+        scene=scene, settings=EnvSettings(action=action), bodies=layout.bodies,
         actuators=tuple(map(str, range(ACTUATORS))), active=np.arange(ACTUATORS),
         start=np.array(trial.start), increments=layout.increments, lower=layout.lower,
         upper=layout.upper, samples_per_action=samples, closing_samples=ROWS + 1,
         test_samples=1, creep_samples=1, loads=np.zeros((0, 3)), path=np.zeros((0, 0)),
         fingers=(), object_radius=1.0,
     )  # fmt: skip
+    return task
 
 
 def by_episode(trial: Trial) -> Track:
@@ -267,13 +269,13 @@ def by_episode(trial: Trial) -> Track:
     pose, track = ObjectPose(np.zeros((1, 3)), np.eye(3)[None]), Track([], [], {})
     episode = Episode(task_of(trial), pose)
     for row, forces in enumerate(trial.forces):
-        before = episode.contact._flags
-        episode.contact.update(forces[None])
-        flags = episode.contact._flags
+        before = episode._contact
+        episode._detect_contacts(forces[None])
+        flags = episode._contact
         episode.targets = episode.plan(
             [float(free) for free in laws.free_actuators(trial.layout.stops, flags.active)]
         ).targets[-1]
-        track.in_contact.append(episode.contact.in_contact.astype(int).tolist())
+        track.in_contact.append(episode.in_contact.astype(int).tolist())
         track.targets.append(episode.targets.tolist())
         if flags is not before and any(flags.changes):  # not updated where nothing can change
             track.changes[row] = flags.changes
