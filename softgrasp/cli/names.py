@@ -117,10 +117,12 @@ def kind_of(word: str) -> Kind:
         return "object"
     shipped = {kind: assets.names(f"{kind}s") for kind in SHIPPED}
     for kind, names in shipped.items():
+        if word in names and kind != "scene":
+            return kind
         if word in names:
             from softgrasp.io.scene import is_release  # loads numpy
 
-            return "release" if kind == "scene" and is_release(word) else kind
+            return "release" if is_release(word) else kind
     known = [name for names in shipped.values() for name in names]
     raise DescriptionError(f"no hand, object, scene or robot '{word}'; {did_you_mean(word, known)}")
 
