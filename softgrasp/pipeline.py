@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 def simulate(
     scene: AnyScene,
-    backend: str = "mujoco",
+    backend: str | Engine = "mujoco",
     *,
     progress: Progress | None = None,
     quality_rate: float | None = RATE,
@@ -47,7 +47,7 @@ def simulate(
 
     Args:
         scene: The scene.
-        backend: Name of the engine.
+        backend: Name of the engine, or an engine.
         progress: Called with the simulated time [s] from time to time.
         quality_rate: Rate at which contacts are sampled for the quality of the grasp [1/s]; 0 for
             the end of the run only, None for no quality.
@@ -61,43 +61,39 @@ def simulate(
         DescriptionError: The rate is negative or not finite.
         Interrupted: The user stopped the run; its result is the finished part.
     """
-    if quality_rate is not None and not 0.0 <= quality_rate < math.inf:
-        raise DescriptionError(
-            f"expected a rate of at least 0, found {quality_rate:g}", field="quality_rate"
-        )
-    engine = engine_named(backend)
-    engine.version()
-    result = _simulate(scene, engine, progress, quality_rate).result
-    logger.info(
-        "%s on %s in %s: %s after %.3f s of the run, which took %.2f s; time step %g ms, %d contact"
-        " events.", result.scene.hand.name, ", ".join(result.scene.object_names), backend,
-        result.outcome.name, result.simulated_time, result.wall_time,
-        1e3 * result.contact_model.timestep_s, len(result.events),
-    )  # fmt: skip
-    return result
-
-
-class _Simulated(NamedTuple):
-    result: GraspResult
-    build_time: float
-    """Wall time of resolving and compiling [s]."""
-
-
-def _simulate(
-    scene: AnyScene, engine: Engine, progress: Progress | None, quality_rate: float | None
-) -> _Simulated:
+    _require_rate(quality_rate)
+    engine = engine_named(backend) if isinstance(backend, str) else backend
+    engine.version()  # raises where it is not installed
     begin = time.perf_counter()
     with _collected_warnings() as messages:
         resolved = resolve(scene)
         built = build(resolved)
         build_time = time.perf_counter() - begin
         run = engine.run(built, progress)
-    messages[:0] = resolved.warnings
     taken = time.perf_counter() - begin
-    result = result_of(run, messages, taken, quality_rate=quality_rate)
+    messages[:0] = resolved.warnings
+    result = result_of(run, messages, taken, build_time, quality_rate=quality_rate)
     if not (run.finished or run.diverged or run.refusal):
         raise Interrupted(result)
-    return _Simulated(result, build_time)
+    _log(result)
+    return result
+
+
+def _require_rate(quality_rate: float | None) -> None:
+    if quality_rate is not None and not 0.0 <= quality_rate < math.inf:
+        raise DescriptionError(
+            f"expected a rate of at least 0, found {quality_rate:g}", field="quality_rate"
+        )
+
+
+def _log(result: GraspResult) -> None:
+    scene = result.scene
+    logger.info(
+        "%s on %s in %s: %s after %.3f s of the run, which took %.2f s; time step %g ms, %d contact"
+        " events.", scene.hand.name, ", ".join(scene.object_names), result.backend["name"],
+        result.outcome.name, result.simulated_time, result.wall_time,
+        1e3 * result.contact_model.timestep_s, len(result.events),
+    )  # fmt: skip
 
 
 @contextmanager
@@ -155,9 +151,11 @@ class SceneRunner:
                 continue
             begin = time.perf_counter()
             try:
-                yield SimulatedScene(*_simulate(scene, self._engine, None, self._quality_rate))
+                result = simulate(scene, self._engine, quality_rate=self._quality_rate)
             except Exception as error:  # noqa: BLE001 - one bad grasp does not end the others
                 yield SimulatedScene(error, time.perf_counter() - begin)
+            else:
+                yield SimulatedScene(result, result.build_time)
 
 
 # Models without a run

@@ -30,7 +30,6 @@ NAMES = {
     # Running: controller, time steps and phases of a closure
     "sim.control_state": ("ClosureLayout", "ClosureState", "closure_layout"),
     "sim.laws": ("=laws",),
-    "sim.engines": ("run_to_end",),
     "sim.grasp_run": (
         *("ClosureRun", "LARGEST_SPEED", "MAX_ROWS", "Progress", "max_rows", "planned_samples"),
     ),

@@ -59,7 +59,6 @@ from softgrasp.sim import stiffness_feedback as stiffness_feedback
 from softgrasp.sim.control_state import ClosureLayout as ClosureLayout
 from softgrasp.sim.control_state import ClosureState as ClosureState
 from softgrasp.sim.control_state import closure_layout as closure_layout
-from softgrasp.sim.engines import run_to_end as run_to_end
 from softgrasp.sim.grasp_run import ClosureRun as ClosureRun
 from softgrasp.sim.grasp_run import LARGEST_SPEED as LARGEST_SPEED
 from softgrasp.sim.grasp_run import MAX_ROWS as MAX_ROWS

@@ -403,6 +403,8 @@ class GraspResult:
     """[s]"""
     wall_time: float
     """[s]"""
+    build_time: float = 0.0
+    """Wall time until the model was compiled; 0 in a result that was read [s]."""
     contacts: tuple[BodyContact, ...]
     events: tuple[ContactEvent, ...]
     objects: tuple[ObjectMotion, ...]

@@ -80,6 +80,7 @@ def result_of(
     run: FinishedRun,
     build_warnings: list[str],
     taken: float,
+    build_time: float = 0.0,
     *,
     quality_rate: float | None = None,
 ) -> GraspResult:
@@ -89,6 +90,7 @@ def result_of(
         run: The run at its end.
         build_warnings: Warnings of building the scene.
         taken: Wall time of building and running [s].
+        build_time: Wall time of building alone [s].
         quality_rate: Rate at which contacts are sampled for the quality of the grasp [1/s]; 0 for
             the end only, None for no quality.
     """
@@ -129,6 +131,7 @@ def result_of(
         held=held,
         simulated_time=float(recording.time[recording.rows - 1]),
         wall_time=taken + time.perf_counter() - begin,
+        build_time=build_time,
         contacts=contacts,
         other_contacts=others,
         closing_contacts=other_contacts(run, run.closing_others)[0],

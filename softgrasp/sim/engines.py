@@ -6,7 +6,7 @@ same for all of them (``pipeline.simulate``).
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import mujoco
 
@@ -21,7 +21,6 @@ from softgrasp.sim.grasp_run import ClosureRun, Progress
 from softgrasp.sim.run_record import FinishedRun
 
 MUJOCO = "mujoco"
-Run = TypeVar("Run", bound=ClosureRun)
 
 
 class Engine(Protocol):
@@ -109,17 +108,9 @@ class MujocoEngine:
 
     def run(self, built: BuiltScene, progress: Progress | None = None) -> ClosureRun:
         """Run a compiled scene; see ``Engine.run``."""
-        return run_to_end(ClosureRun(built, progress, workspace=self._workspace))
-
-
-def run_to_end(run: Run) -> Run:
-    """Run a closure to its end, or until the user stops it after the first sample."""
-    try:
+        run = ClosureRun(built, progress, workspace=self._workspace)
         run.run()
-    except KeyboardInterrupt:
-        if run.recording.rows == 0:
-            raise
-    return run
+        return run
 
 
 def engine_named(name: str) -> Engine:

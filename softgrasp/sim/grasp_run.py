@@ -161,9 +161,20 @@ class ClosureRun:
         return self._contacts.others(self.data)
 
     def run(self) -> None:
-        """Run the sequence, or the closure, and then the hold test or the lift."""
-        with caught_warnings(self.engine_warnings), delayed_interrupt() as self._raise_interrupt:
-            driven(self.running(), self._stepper.run_chunk)
+        """Run the sequence, or the closure, and then the hold test or the lift.
+
+        A run that the user stops after the first sample is left unfinished.
+
+        Raises:
+            KeyboardInterrupt: The user has stopped it before.
+        """
+        warned, interruptible = caught_warnings(self.engine_warnings), delayed_interrupt()
+        try:
+            with warned, interruptible as self._raise_interrupt:
+                driven(self.running(), self._stepper.run_chunk)
+        except KeyboardInterrupt:
+            if self.recording.rows == 0:
+                raise
 
     def close(self) -> None:
         """Close the hand without a hold test; warnings of MuJoCo are not collected."""

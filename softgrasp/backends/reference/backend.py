@@ -25,7 +25,6 @@ from softgrasp.plugin_api import (
     StepRefinement,
     build,
     max_rows,
-    run_to_end,
 )
 from softgrasp.resolution import ResolvedScene
 from softgrasp.sim import ContactPoint, ContactReader, EngineRecord, Recording
@@ -164,4 +163,6 @@ class ReferenceEngine:
 
     def run(self, built: BuiltScene, progress: Progress | None = None) -> ReferenceRun:
         """Run a compiled scene; see ``Engine``."""
-        return run_to_end(ReferenceRun(built, progress, self._settings))
+        run = ReferenceRun(built, progress, self._settings)
+        run.run()
+        return run
