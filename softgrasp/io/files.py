@@ -26,8 +26,10 @@ from softgrasp._version import __version__
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 
 logger = logging.getLogger(__name__)
-RESULT_FILE, TRAJECTORY_FILE = "result.json", "trajectory.npz"
-"""Files of a result."""
+RESULT_FILE = "result.json"
+"""Document of a result."""
+TRAJECTORY_FILE = "trajectory.npz"
+"""Arrays of a result."""
 MARKER = ".softgrasp.jsonl"
 """File of an output directory: the identifiers of its runs, and size and time of each file that
 they wrote, in JSON Lines."""

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 Array = NDArray[np.float64]
+"""Array of floating-point numbers."""
 PLANE_OF = {"x": (1, 2), "y": (2, 0), "z": (0, 1)}
 """For each rotation axis the axes (from, to) of its plane."""
 

@@ -32,9 +32,10 @@ from softgrasp.mechanics import geometry
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 
 GEOM = mujoco.mjtGeom
-VISUAL_GROUP, COLLISION_GROUP, SKINNED_GROUP = 2, 3, 4
-"""Groups of visual geoms, of collision geoms, and of collision geoms that throw shadows while a
-skin is drawn instead of them. Geoms for all purposes are in group 0."""
+VISUAL_GROUP = 2
+"""Group of visual geoms. Geoms for all purposes are in group 0."""
+COLLISION_GROUP, SKINNED_GROUP = 3, 4
+"""Groups of collision geoms, and of those that throw shadows while a skin is drawn instead."""
 TOUCHING_GROUPS = (0, COLLISION_GROUP, SKINNED_GROUP)
 """Groups of geoms that can touch."""
 EDGE = 13

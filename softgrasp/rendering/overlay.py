@@ -29,6 +29,7 @@ _LETTERS = ImageDraw.Draw(Pillow.new("1", (1, 1)))
 
 Point = tuple[float, float, float]
 Rgba = tuple[float, float, float, float]
+"""Red, green, blue and opacity, 0 to 1."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -88,6 +89,7 @@ class _Patch:
 
 
 Mark = Arrow | Ball
+"""Mark in an image at a position of the world."""
 
 
 def draw_marks(image: Image, camera: Camera, marks: Sequence[Mark]) -> None:

@@ -65,6 +65,7 @@ INTEGRATORS = {
     "euler": mujoco.mjtIntegrator.mjINT_EULER,
     "rk4": mujoco.mjtIntegrator.mjINT_RK4,
 }
+"""Integrators of MuJoCo by their names."""
 SMALLEST, LARGEST = 1e-6, 1e-2
 """Range of time steps that are tried [s]."""
 GRID, HALVINGS = 1.15, 12
