@@ -63,7 +63,6 @@ def simulate(
     """
     _require_rate(quality_rate)
     engine = engine_named(backend) if isinstance(backend, str) else backend
-    engine.version()  # raises where it is not installed
     begin = time.perf_counter()
     with _collected_warnings() as messages:
         resolved = resolve(scene)

@@ -109,10 +109,11 @@ class WorldEngine:
         """Run a compiled scene; see ``Engine``. The progress is that at the end."""
         player, scene = self._player, built.scene
         require_supported(scene)
+        version = player.version()
         world, job = world_and_job(built, player.shortest_step, job_name(Path(WORLD_FILE)))
         timeout = TIMEOUT * (1.0 + max_rows(scene) * scene.control_period)
         rows, console_warnings = play(player, world, job, timeout)
-        engine = EngineRecord(player.name, player.version(), "dWorldStep of ODE", world.timestep)
+        engine = EngineRecord(player.name, version, "dWorldStep of ODE", world.timestep)
         run = ImportedRun(built, engine, [law.name for law in world.laws], rows)
         remarks = (*world.remarks, *console_warnings)
         run.remarks = tuple(f"{player.name}: {remark}" for remark in remarks)
