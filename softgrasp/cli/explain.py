@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,11 +13,9 @@ from softgrasp.cli.options import Json, SceneOptions, with_scene_options
 from softgrasp.io.files import RESULT_FILE
 
 if TYPE_CHECKING:
-    from softgrasp.description.resolved import ResolvedScene, ResolvedValue
+    from softgrasp.description.resolved import ResolvedScene
 
 HEADS = ["field", "value", "source", "reason"]
-LONGEST = 60
-"""Largest number of characters of a value in the table."""
 
 
 @with_scene_options()
@@ -53,7 +50,7 @@ def explain(
         entries = [one.model_dump(mode="json", exclude_defaults=True) for one in values]
         terminal.put_json({"timestep_s": resolved.timestep, "values": entries})
         return
-    terminal.put_table(HEADS, [_row(one) for one in values if one.value not in (None, "", [])])
+    terminal.put_table(HEADS, [one.row for one in values if one.is_set])
 
 
 def _resolved(first: str, second: str | None, options: SceneOptions) -> ResolvedScene:
@@ -74,22 +71,3 @@ def _resolved(first: str, second: str | None, options: SceneOptions) -> Resolved
     from softgrasp.resolution.resolve import resolve
 
     return resolve(scene_of(first, second, options))
-
-
-def _row(one: ResolvedValue) -> list[str]:
-    text = _text(one.value)
-    return [one.field, text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…", one.source,
-            one.reason]  # fmt: skip
-
-
-def _text(value: Any) -> str:
-    """Return a value as text, with four digits."""
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "no", None: "none"}[value]
-    if isinstance(value, int | float):
-        return f"{value:.4g}" if math.isfinite(value) and value != int(value) else f"{value:g}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_text, value)) + "]"
-    if isinstance(value, dict):
-        return ", ".join(f"{name}: {_text(part)}" for name, part in value.items())
-    return str(value)

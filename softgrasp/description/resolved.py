@@ -36,6 +36,8 @@ WHOLE_FIELDS = (
 """Fields of a scene that are one value each."""
 OBJECT_FIELDS = ("mass", "density", "upright")
 """Fields of the object that a run depends on, besides its shape."""
+LONGEST = 60
+"""Largest number of characters of a value in a table."""
 PRESET_FIELDS = ("center", "object_euler", "upright_euler", "start", "pressure")
 """Fields of the grasp of the hand, besides its rates."""
 
@@ -58,6 +60,18 @@ class ResolvedValue(Description):
     source: Source
     reason: str = ""
     """Why it is this value, where it was computed."""
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is such a thing: neither none nor an empty text or list."""
+        return self.value not in (None, "", [])
+
+    @property
+    def row(self) -> list[str]:
+        """Field, value as text, source and reason, for a table."""
+        text = _text(self.value)
+        short = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+        return [self.field, short, self.source, self.reason]
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +212,19 @@ def _acting(contact: Contact) -> tuple[str, ...]:
         "native": {"stiffness", "damping", "patch"},
     }[contact.model]
     return tuple(name for name in Contact.model_fields if name not in unused)
+
+
+def _text(value: Any) -> str:
+    """Return a value as text, numbers with four digits."""
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "none"}[value]
+    if isinstance(value, int | float):
+        return f"{value:g}" if value == round(value) else f"{value:.4g}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_text(part)}" for name, part in value.items())
+    return str(value)
 
 
 def _plain(value: Any) -> Any:

@@ -18,6 +18,7 @@ from softgrasp.description.contact import Contact
 from softgrasp.description.geometry import Compound, Mesh, ObjectShape, Sphere
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import Block, GraspObject, Table, Wall
+from softgrasp.description.resolved import ResolvedScene
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.evaluation.result import (
@@ -118,6 +119,11 @@ def _further_objects(scene: GraspScene) -> list[tuple[str, str]]:
         )
         for name, placed in named_objects
     ]
+
+
+def value_rows(resolved: ResolvedScene) -> list[list[str]]:
+    """Return the rows of the table of values: field, value, source, reason."""
+    return [one.row for one in resolved.values if one.is_set]
 
 
 def _closure(result: GraspResult) -> str:
