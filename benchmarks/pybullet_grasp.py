@@ -24,7 +24,7 @@ from measured import Line, machine, show
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from softgrasp.model.scene import BuiltScene
+from softgrasp.model.scene import CompiledScene
 from softgrasp.pipeline import compile_scene
 from softgrasp.sim.grasp_run import ClosureRun
 
@@ -73,7 +73,7 @@ def lines() -> Iterator[Line]:
             return
 
 
-def watched(built: BuiltScene) -> tuple[np.ndarray, float]:
+def watched(built: CompiledScene) -> tuple[np.ndarray, float]:
     """Targets of a closing, one row a sample, and its median wall time [s]."""
     taken = []
     for _ in range(ROUNDS + 1):
@@ -84,7 +84,7 @@ def watched(built: BuiltScene) -> tuple[np.ndarray, float]:
     return run.recording.control[: run.recording.rows].copy(), float(np.median(taken[1:]))
 
 
-def in_bullet(bullet: Any, built: BuiltScene, targets: np.ndarray, step: float) -> Grasped:
+def in_bullet(bullet: Any, built: CompiledScene, targets: np.ndarray, step: float) -> Grasped:
     """Close the hand in PyBullet along targets."""
     bullet.resetSimulation()
     bullet.setTimeStep(step)

@@ -27,7 +27,7 @@ from measured import Line, machine, show
 import softgrasp as sg
 from softgrasp.comparison.closure_speed import OpenLoop
 from softgrasp.evaluation.result_builder import result_of
-from softgrasp.model.scene import BuiltScene
+from softgrasp.model.scene import CompiledScene
 from softgrasp.pipeline import compile_scene
 from softgrasp.sim.engine import Workspace
 from softgrasp.sim.grasp_run import ClosureRun
@@ -179,7 +179,7 @@ def aimed(what: str, value: float, target: float, reason: str, *, least: bool = 
     return Line(what, f"{value:.2f}", f"{word} {target:.2f}", reason if missed else "")
 
 
-def open_loop(built: BuiltScene) -> OpenLoop:
+def open_loop(built: CompiledScene) -> OpenLoop:
     """Return the physics of a scene's grasp, to be repeated."""
     run = ClosureRun(built)
     run.stiffness.history = []
@@ -247,7 +247,7 @@ def five_densities() -> Iterator[Line]:
                    reason if taken > 1.5 * raw else "")  # fmt: skip
 
 
-def prescribed_seconds(built: BuiltScene) -> float:
+def prescribed_seconds(built: CompiledScene) -> float:
     """Wall time of the physics of a prescribed closure along its recorded path [s]."""
     run = ClosureRun(built)
     run.run()

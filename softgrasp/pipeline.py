@@ -23,7 +23,7 @@ from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.evaluation.quality_log import RATE
 from softgrasp.evaluation.result import GraspResult, Interrupted
 from softgrasp.evaluation.result_builder import result_of
-from softgrasp.model.scene import BuiltScene, build
+from softgrasp.model.scene import CompiledScene, build
 from softgrasp.resolution.resolve import resolve
 from softgrasp.sim.engine import Workspace
 from softgrasp.sim.engines import Engine, MujocoEngine, engine_named
@@ -160,7 +160,7 @@ class SceneRunner:
 # Models without a run
 
 
-def compile_scene(scene: AnyScene) -> BuiltScene:
+def compile_scene(scene: AnyScene) -> CompiledScene:
     """Resolve and compile a scene; errors as ``compile_model``."""
     return build(resolve(scene))
 

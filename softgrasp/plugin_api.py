@@ -24,7 +24,7 @@ NAMES = {
     "model.hand": ("add_mechanism", "settle"),
     "model.hand_carrier": ("CarrierModel", "CarrierRest"),
     "model.robot": ("add_segment_actuators",),
-    "model.scene": ("BuiltScene", "build", "start_targets"),
+    "model.scene": ("CompiledScene", "build", "start_targets"),
     "model.shapes": ("set_inertia",),
     "pipeline": ("compile_scene",),
     # Running: controller, time steps and phases of a closure

@@ -46,7 +46,7 @@ from softgrasp.model.hand import settle as settle
 from softgrasp.model.hand_carrier import CarrierModel as CarrierModel
 from softgrasp.model.hand_carrier import CarrierRest as CarrierRest
 from softgrasp.model.robot import add_segment_actuators as add_segment_actuators
-from softgrasp.model.scene import BuiltScene as BuiltScene
+from softgrasp.model.scene import CompiledScene as CompiledScene
 from softgrasp.model.scene import build as build
 from softgrasp.model.scene import start_targets as start_targets
 from softgrasp.model.shapes import set_inertia as set_inertia

@@ -39,7 +39,7 @@ from softgrasp.model.compile import compiled
 from softgrasp.model.hand import build_hand_spec
 from softgrasp.model.object import object_mass
 from softgrasp.model.robot import ROBOT_TEXT
-from softgrasp.model.scene import BuiltScene
+from softgrasp.model.scene import CompiledScene
 from softgrasp.model.shapes import extent, mass_properties
 from softgrasp.pipeline import compile_scene
 from softgrasp.report.grasp_text import criterion_text, limits_text
@@ -388,7 +388,7 @@ def criterion_properties(criterion: SuccessCriterion) -> Properties:
     }
 
 
-def built_properties(built: BuiltScene) -> Properties:
+def built_properties(built: CompiledScene) -> Properties:
     """Return what building a scene determines: time step, carrier and contact parameters."""
     return {
         "timestep_s": float(built.model.opt.timestep),

@@ -21,7 +21,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SimulationError
 from softgrasp.io.files import report_progress
 from softgrasp.mechanics.transforms import Array
-from softgrasp.model.scene import BuiltScene
+from softgrasp.model.scene import CompiledScene
 from softgrasp.pipeline import compile_scene
 from softgrasp.sim.engine import caught_warnings
 from softgrasp.sim.grasp_run import ClosureRun
@@ -86,7 +86,7 @@ def closure_speed(scene: GraspScene, rounds: int = 25) -> ClosureSpeed:
     )
 
 
-def _refuse_other_scenes(built: BuiltScene) -> None:
+def _refuse_other_scenes(built: CompiledScene) -> None:
     scene = built.scene
     if scene.actuation != "servo":
         raise SimulationError(f"actuation: expected 'servo', found '{scene.actuation}'")
@@ -112,7 +112,7 @@ def _alternate(
     return times, ends
 
 
-def _closed_loop(built: BuiltScene) -> tuple[float, Array]:
+def _closed_loop(built: CompiledScene) -> tuple[float, Array]:
     run = ClosureRun(built)
     begin = time.process_time()
     run.close()

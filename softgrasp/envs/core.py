@@ -21,7 +21,7 @@ from softgrasp.errors import DescriptionError, SimulationError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.clearance import START_TOLERANCE
-from softgrasp.model.scene import BuiltScene
+from softgrasp.model.scene import CompiledScene
 from softgrasp.pipeline import compile_scene
 
 MAX_DRAWS = 100
@@ -87,7 +87,7 @@ class Episodes(Protocol):
         """Return model, positions (nq,) and colours of geoms for an image of an episode."""
 
 
-def built_scene(scene: GraspScene) -> BuiltScene:
+def built_scene(scene: GraspScene) -> CompiledScene:
     """Build the model of a scene; errors as ``compile_model``."""
     return compile_scene(scene)
 
@@ -126,7 +126,7 @@ def too_fast(velocities: Array, limit: float) -> Flags:
 # Fingers and poses
 
 
-def finger_of_body(built: BuiltScene) -> dict[str, str]:
+def finger_of_body(built: CompiledScene) -> dict[str, str]:
     """Return the finger of each body of the hand that can touch, except the palm."""
     parts = names.parts(built.scene.hand)
     return {body: parts[body][0] for body in built.bodies if body in parts}

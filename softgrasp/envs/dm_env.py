@@ -27,7 +27,7 @@ from softgrasp.model.contact_sensors import contact_layout
 from softgrasp.model.hand import add_hand
 from softgrasp.model.names import OBJECT, contact_sensor
 from softgrasp.model.object import add_object
-from softgrasp.model.scene import BuiltScene
+from softgrasp.model.scene import CompiledScene
 from softgrasp.model.soft_finger import damp_as_described
 from softgrasp.sim.step_refinement import lagging_as_described
 
@@ -72,7 +72,7 @@ def dm_environment(
     )
 
 
-def _refuse_what_is_left_out(built: BuiltScene) -> None:
+def _refuse_what_is_left_out(built: CompiledScene) -> None:
     """Refuse what a composed scene does not have, and warn of sensors."""
     scene, plain = built.scene, "servos and one friction"
     unsupported = {
@@ -107,7 +107,7 @@ class SpecEntity(composer.Entity):  # type: ignore[misc]
         return self._model
 
 
-def composed_scene(built: BuiltScene) -> composer.Arena:
+def composed_scene(built: CompiledScene) -> composer.Arena:
     """Make an arena with the entities ``hand`` and ``object`` of a scene with a free object.
 
     Args:
@@ -152,7 +152,7 @@ def _find_geom(models: tuple[Any, ...], name: str) -> Any:
 class DmGraspTask(composer.Task):  # type: ignore[misc]
     """Composer task: close the hand during the closing time, then hold."""
 
-    def __init__(self, built: BuiltScene, settings: EnvSettings) -> None:
+    def __init__(self, built: CompiledScene, settings: EnvSettings) -> None:
         """Compose a scene.
 
         Args:

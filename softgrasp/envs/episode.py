@@ -24,7 +24,7 @@ from softgrasp.evaluation.hold_result import CREEP_FRACTION, is_within
 from softgrasp.evaluation.outcome import EJECTION_DISTANCE, RESTING_SPEED, Outcome
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
-from softgrasp.model.scene import BuiltScene, start_targets
+from softgrasp.model.scene import CompiledScene, start_targets
 from softgrasp.sim.laws import DebouncedFlags, debounce
 from softgrasp.sim.load_balance import EARTH, NO_LOAD
 from softgrasp.sim.motion_plan import gravity_steps, lift_path
@@ -97,7 +97,7 @@ def _refusal(field: str, expected: str, value: object) -> DescriptionError:
 class GraspTask:
     """Constants of all episodes of a scene; nd actuators of the hand, nu in all, nb bodies."""
 
-    def __init__(self, built: BuiltScene, settings: EnvSettings) -> None:
+    def __init__(self, built: CompiledScene, settings: EnvSettings) -> None:
         """Collect the constants of a built scene that has a goal.
 
         Raises:

@@ -32,7 +32,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.contact_sensors import contact_layout
 from softgrasp.model.object import PLANAR_JOINTS
-from softgrasp.model.scene import BuiltScene, start_targets
+from softgrasp.model.scene import CompiledScene, start_targets
 from softgrasp.model.visual import IN_CONTACT_RGBA
 from softgrasp.sim.contacts import ContactReader
 from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
@@ -67,7 +67,7 @@ class SceneSimulation:
 
     def __init__(
         self,
-        built: BuiltScene,
+        built: CompiledScene,
         task: GraspTask,
         model: mujoco.MjModel,
         data: mujoco.MjData,
@@ -242,7 +242,7 @@ class SceneSimulation:
 class SteppedScene(SceneSimulation):
     """An episode of a scene that is simulated by the stepper of single runs."""
 
-    def __init__(self, built: BuiltScene, task: GraspTask) -> None:
+    def __init__(self, built: CompiledScene, task: GraspTask) -> None:
         """Look up addresses in the model of a built scene.
 
         Args:

@@ -23,7 +23,7 @@ from softgrasp.model import names
 from softgrasp.model.arm import wrist_center
 from softgrasp.model.compile import scratch_data
 from softgrasp.model.contact_pairs import object_pairs
-from softgrasp.model.scene import BuiltScene
+from softgrasp.model.scene import CompiledScene
 from softgrasp.quality.contact_forces import can_balance
 
 NEARBY = 2.0
@@ -41,7 +41,7 @@ ONE_SIDE_TOLERANCE = np.radians(25.0)
 """Angle by which friction cones are widened, because boxes stand for the bodies [rad]."""
 
 
-def closing_obstacle(built: BuiltScene) -> str:
+def closing_obstacle(built: CompiledScene) -> str:
     """Return why the hand cannot close on the object; empty where it may.
 
     Args:

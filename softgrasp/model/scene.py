@@ -97,7 +97,7 @@ class FineStep(NamedTuple):
     """(np, 2)"""
 
 
-class BuiltScene(NamedTuple):
+class CompiledScene(NamedTuple):
     """Spec and compiled model of a scene, with further data for its simulation."""
 
     resolved: ResolvedScene
@@ -192,7 +192,7 @@ class _Last(threading.local):
 LAST = _Last()
 
 
-def build(resolved: ResolvedScene) -> BuiltScene:
+def build(resolved: ResolvedScene) -> CompiledScene:
     """Check and compile a resolved scene; neither searches nor simulates.
 
     A scene that differs from one of the last ones in the numbers of object and contact only is made
@@ -208,7 +208,7 @@ def build(resolved: ResolvedScene) -> BuiltScene:
     return _built(resolved, assembled)
 
 
-def _built(resolved: ResolvedScene, assembled: Assembled) -> BuiltScene:
+def _built(resolved: ResolvedScene, assembled: Assembled) -> CompiledScene:
     """Add contacts, key frame and visual elements to an assembled scene."""
     scene, timestep, template = resolved.scene, resolved.timestep, assembled.template
     bare, spec, bodies = assembled.model, assembled.spec, assembled.bodies
@@ -234,7 +234,7 @@ def _built(resolved: ResolvedScene, assembled: Assembled) -> BuiltScene:
         make_spec = partial(_same, spec)
         if assembled.key is not None and statistics_are_known(model):
             TEMPLATES.keep(assembled.key, _template(assembled, spec, model, contacts, itself))
-    return BuiltScene(
+    return CompiledScene(
         resolved,
         make_spec,
         model,

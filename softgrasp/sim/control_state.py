@@ -22,7 +22,7 @@ from softgrasp.mechanics.hand_kinematics import contact_arms
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.contact_sensors import contact_layout
-from softgrasp.model.scene import BuiltScene
+from softgrasp.model.scene import CompiledScene
 from softgrasp.sim.laws import DebouncedFlags
 
 Integers = NDArray[np.int64]
@@ -95,7 +95,7 @@ class ClosureLayout:
     """Whether contact is detected by tactile sensors instead of true forces."""
 
 
-def closure_layout(built: BuiltScene) -> ClosureLayout:
+def closure_layout(built: CompiledScene) -> ClosureLayout:
     """Collect the constants of the closed loop of a compiled scene."""
     scene, model = built.scene, built.model
     actuators = names.scene_actuators(scene)
@@ -135,7 +135,7 @@ def closure_layout(built: BuiltScene) -> ClosureLayout:
     )
 
 
-def _grip_leads(built: BuiltScene) -> tuple[tuple[float, ...], ...]:
+def _grip_leads(built: CompiledScene) -> tuple[tuple[float, ...], ...]:
     """Return grip force · arm / servo stiffness of the bodies that stop each actuator, (nd,).
 
     The arm is the distance from the joint to the end of the body's link in the hand's start
@@ -162,7 +162,7 @@ def _start_arms(hand: Hand) -> dict[str, dict[str, float]]:
     return contact_arms(hand, hand.posture([actuator.start for actuator in hand.actuators]))
 
 
-def _torque_limits(built: BuiltScene, carried: int) -> Array:
+def _torque_limits(built: CompiledScene, carried: int) -> Array:
     limits = [
         built.model.actuator(actuator.name).forcerange[1] if actuator.joint is not None else np.inf
         for actuator in built.scene.actuators
@@ -170,7 +170,7 @@ def _torque_limits(built: BuiltScene, carried: int) -> Array:
     return np.array([*limits, *[np.inf] * carried])
 
 
-def _joint_of_actuator(built: BuiltScene, carried: int) -> Integers:
+def _joint_of_actuator(built: CompiledScene, carried: int) -> Integers:
     joints = [actuator.joint for actuator in built.scene.actuators] + [None] * carried
     addresses = [-1 if name is None else built.model.joint(name).qposadr[0] for name in joints]
     return np.array(addresses, dtype=np.int64)

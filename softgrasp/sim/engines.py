@@ -15,7 +15,7 @@ from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import BackendUnavailable, did_you_mean
 from softgrasp.extensions import ENGINES
 from softgrasp.mechanics.transforms import Array
-from softgrasp.model.scene import BuiltScene
+from softgrasp.model.scene import CompiledScene
 from softgrasp.sim.engine import Workspace
 from softgrasp.sim.grasp_run import ClosureRun, Progress
 from softgrasp.sim.run_record import FinishedRun
@@ -48,7 +48,7 @@ class Engine(Protocol):
             BuildError: There is one; names it.
         """
 
-    def run(self, built: BuiltScene, progress: Progress | None = None) -> FinishedRun:
+    def run(self, built: CompiledScene, progress: Progress | None = None) -> FinishedRun:
         """Run a compiled scene; of a run that the user stops, return the finished part.
 
         Args:
@@ -106,7 +106,7 @@ class MujocoEngine:
     def require_supported(self, resolved: ResolvedScene) -> None:
         """Accept every scene."""
 
-    def run(self, built: BuiltScene, progress: Progress | None = None) -> ClosureRun:
+    def run(self, built: CompiledScene, progress: Progress | None = None) -> ClosureRun:
         """Run a compiled scene; see ``Engine.run``."""
         run = ClosureRun(built, progress, workspace=self._workspace)
         run.run()

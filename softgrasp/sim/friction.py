@@ -13,7 +13,7 @@ from typing import NamedTuple
 import mujoco
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.model.scene import BuiltScene
+from softgrasp.model.scene import CompiledScene
 
 
 class SlipFriction(NamedTuple):
@@ -35,7 +35,7 @@ class SlipFriction(NamedTuple):
     """1 for a pair that slides, (np,); updated."""
 
     @classmethod
-    def of(cls, built: BuiltScene) -> SlipFriction | None:
+    def of(cls, built: CompiledScene) -> SlipFriction | None:
         """Make the switching friction of a scene, all pairs sticking; None if it is constant.
 
         Args:

@@ -26,7 +26,7 @@ from softgrasp.io.files import delayed_interrupt
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.closing_check import closing_obstacle
 from softgrasp.model.placement import REMOVED, removed_bodies
-from softgrasp.model.scene import BuiltScene, start_targets
+from softgrasp.model.scene import CompiledScene, start_targets
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
 from softgrasp.sim.control_state import ClosureState, Peaks, Recording, closure_layout
 from softgrasp.sim.engine import Workspace, caught_warnings, has_diverged
@@ -69,7 +69,7 @@ class ClosureRun:
 
     def __init__(
         self,
-        built: BuiltScene,
+        built: CompiledScene,
         progress: Progress | None = None,
         *,
         workspace: Workspace | None = None,

@@ -16,7 +16,7 @@ from softgrasp.description.base import Description, Vec3
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import Pull
 from softgrasp.model import names
-from softgrasp.model.scene import BuiltScene
+from softgrasp.model.scene import CompiledScene
 from softgrasp.sim.contacts import BodyContactState, ContactPoint, OtherPoint, merged, on_hardest
 from softgrasp.sim.control_state import ClosureLayout, ClosureState, Peaks, Recording
 from softgrasp.sim.laws import ESTABLISHED, LOST, TOUCHING
@@ -102,7 +102,7 @@ class PullRecord(NamedTuple):
 class FinishedRun(Protocol):
     """Interface of a run that has ended: its time series, events and final state."""
 
-    built: BuiltScene
+    built: CompiledScene
     scene: GraspScene
     model: mujoco.MjModel
     """MuJoCo model of the scene, also for runs in other engines."""
@@ -180,7 +180,7 @@ class _Entry(NamedTuple):
 class EventLog:
     """Records changes of contact during a run and converts them to events on demand."""
 
-    def __init__(self, built: BuiltScene) -> None:
+    def __init__(self, built: CompiledScene) -> None:
         """Start with an empty log.
 
         Args:

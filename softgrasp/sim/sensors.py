@@ -28,7 +28,7 @@ from softgrasp.errors import BuildError
 from softgrasp.mechanics.taxels import TaxelGrid, distribute, taxel_grid
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
-from softgrasp.model.scene import BuiltScene
+from softgrasp.model.scene import CompiledScene
 from softgrasp.model.shapes import TOUCHING_GROUPS
 
 WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
@@ -49,7 +49,7 @@ def channels_of(sensor: AnySensor, hand: Hand) -> tuple[str, ...]:
 class Sensing:
     """All sensors of a running scene and their readings at every control sample."""
 
-    def __init__(self, built: BuiltScene) -> None:
+    def __init__(self, built: CompiledScene) -> None:
         """Prepare the sensors.
 
         Args:
@@ -124,12 +124,12 @@ class Sensing:
         self._readings.append(self._errors.measured(truth))
 
 
-def _tared(built: BuiltScene, sensor: AnySensor) -> Array:
+def _tared(built: CompiledScene, sensor: AnySensor) -> Array:
     tared = isinstance(sensor, ForceTorqueSensor) and sensor.tare
     return np.full(len(channels_of(sensor, built.scene.hand)), tared)
 
 
-def _touch_sums(built: BuiltScene) -> Array:
+def _touch_sums(built: CompiledScene) -> Array:
     """Make the matrix that sums the taxels of each body, (nb, ns)."""
     rows = [
         [
@@ -164,7 +164,7 @@ class Truth(Protocol):
         """Return the channels in the state of the last physics step, (n,)."""
 
 
-def truth_of(built: BuiltScene, sensor: AnySensor) -> Truth:
+def truth_of(built: CompiledScene, sensor: AnySensor) -> Truth:
     """Make the reader of a sensor's ideal values.
 
     Raises:
@@ -214,7 +214,7 @@ class Touches(NamedTuple):
     grid: TaxelGrid
 
     @classmethod
-    def on(cls, built: BuiltScene, sensor: TactileSensor) -> Touches:
+    def on(cls, built: CompiledScene, sensor: TactileSensor) -> Touches:
         """Place the taxels of a sensor on its body.
 
         Raises:
@@ -274,7 +274,7 @@ class SavedErrors(NamedTuple):
 class Errors:
     """Bias, noise, saturation, quantisation and delay of all channels, sample by sample."""
 
-    def __init__(self, sensors: tuple[AnySensor, ...], built: BuiltScene) -> None:
+    def __init__(self, sensors: tuple[AnySensor, ...], built: CompiledScene) -> None:
         """Start without samples.
 
         Args:

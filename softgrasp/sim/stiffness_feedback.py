@@ -20,7 +20,7 @@ import mujoco
 import numpy as np
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.model.scene import BuiltScene
+from softgrasp.model.scene import CompiledScene
 from softgrasp.model.timestep import RESOLVED
 
 INTERVAL, LONGEST_INTERVAL = 32, 128
@@ -84,7 +84,7 @@ class ActingPair(NamedTuple):
 class StiffnessFeedback:
     """Corrects ``solref`` of the pairs in contact."""
 
-    def __init__(self, built: BuiltScene, model: mujoco.MjModel | None = None) -> None:
+    def __init__(self, built: CompiledScene, model: mujoco.MjModel | None = None) -> None:
         """Look up the pairs with a converted contact, and give them the stiffness as built.
 
         Args:

@@ -12,7 +12,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.model import scene as scenes
-from softgrasp.model.scene import BuiltScene
+from softgrasp.model.scene import CompiledScene
 from softgrasp.model.templates import Template, Templates
 from softgrasp.pipeline import compile_scene
 
@@ -60,14 +60,14 @@ def fields_of(model: mujoco.MjModel) -> Iterator[tuple[str, Any]]:
                 yield part + name, np.asarray(value).tobytes()
 
 
-def built_anew(scene: sg.GraspScene) -> BuiltScene:
+def built_anew(scene: sg.GraspScene) -> CompiledScene:
     """Build a scene without templates."""
     resolved = sg.resolve(scene)
     assembled = scenes.Assembled(resolved.scene, resolved.timestep, fresh=True)
     return scenes._built(resolved, assembled)
 
 
-def same(one: BuiltScene, other: BuiltScene) -> None:
+def same(one: CompiledScene, other: CompiledScene) -> None:
     differing = [
         name
         for (name, value), (_, expected) in zip(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import softgrasp as sg
-from softgrasp.model.scene import BuiltScene, build
+from softgrasp.model.scene import CompiledScene, build
 from softgrasp.resolution.resolve import resolve
 from softgrasp.sim.engines import MujocoEngine
 from softgrasp.sim.grasp_run import ClosureRun, Progress
@@ -20,5 +20,5 @@ class ChangedEngine(MujocoEngine):
         super().__init__()
         self._change = change
 
-    def run(self, built: BuiltScene, progress: Progress | None = None) -> ClosureRun:
+    def run(self, built: CompiledScene, progress: Progress | None = None) -> ClosureRun:
         return super().run(build(resolve(self._change(built.resolved.described))), progress)

@@ -18,8 +18,8 @@ from softgrasp.errors import BuildError
 from softgrasp.model import names
 from softgrasp.plugin_api import (
     MAX_ROWS,
-    BuiltScene,
     ClosureRun,
+    CompiledScene,
     Progress,
     Stepper,
     StepRefinement,
@@ -37,7 +37,7 @@ class ReferenceRun(ClosureRun):
 
     def __init__(
         self,
-        built: BuiltScene,
+        built: CompiledScene,
         progress: Progress | None = None,
         settings: ReferenceSettings | None = None,
     ) -> None:
@@ -88,7 +88,7 @@ class ReferenceRun(ClosureRun):
         return ReferenceStepper(self._dynamics, self.layout, self.state, recording, steps, touches)
 
 
-def require_supported(built: BuiltScene) -> None:
+def require_supported(built: CompiledScene) -> None:
     """Refuse features that the engine lacks.
 
     Raises:
@@ -98,7 +98,7 @@ def require_supported(built: BuiltScene) -> None:
         raise BuildError(f"{field}: the reference engine has no {feature}")
 
 
-def _unsupported(built: BuiltScene) -> Iterator[tuple[str, str]]:
+def _unsupported(built: CompiledScene) -> Iterator[tuple[str, str]]:
     """Yield (field, feature) of what the engine lacks."""
     scene, model = built.scene, built.model
     if scene.hand.soft_fingers:
@@ -122,7 +122,7 @@ def _unsupported(built: BuiltScene) -> Iterator[tuple[str, str]]:
         yield "actuation", f"passive joint '{joint}' beside prescribed ones"
 
 
-def _passive_joint(built: BuiltScene) -> str:
+def _passive_joint(built: CompiledScene) -> str:
     """Return a joint of the hand without an actuator where joints are prescribed, else ''."""
     model = built.model
     if built.scene.actuation != "prescribed":
@@ -161,7 +161,7 @@ class ReferenceEngine:
         require_supported(built)
         pairs_of_scene(built, ReferenceSettings().stick_speed)
 
-    def run(self, built: BuiltScene, progress: Progress | None = None) -> ReferenceRun:
+    def run(self, built: CompiledScene, progress: Progress | None = None) -> ReferenceRun:
         """Run a compiled scene; see ``Engine``."""
         run = ReferenceRun(built, progress, self._settings)
         run.run()

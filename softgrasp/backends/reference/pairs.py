@@ -26,7 +26,7 @@ from softgrasp.backends.reference.collision import (
 from softgrasp.backends.reference.contact_law import Material
 from softgrasp.description import Contact
 from softgrasp.errors import BuildError
-from softgrasp.plugin_api import BuiltScene, torsion_of, with_objects, with_surroundings
+from softgrasp.plugin_api import CompiledScene, torsion_of, with_objects, with_surroundings
 
 FRICTIONLESS, WITHOUT_SPIN, ROLLING = 1, 3, 6
 """Contact dimensions."""
@@ -134,7 +134,7 @@ class GeomPairs:
         return Geoms(data.geom_xpos[geoms], rotation, self._size[geoms])
 
 
-def pairs_of_scene(built: BuiltScene, stick_speed: float) -> GeomPairs:
+def pairs_of_scene(built: CompiledScene, stick_speed: float) -> GeomPairs:
     """Return the contact pairs of a scene.
 
     Args:

@@ -23,7 +23,7 @@ from softgrasp.backends.warp.scenes import (
 )
 from softgrasp.description import ClosePhase
 from softgrasp.mechanics import Array
-from softgrasp.plugin_api import BuiltScene, ClosureRun, Progress, closing_obstacle
+from softgrasp.plugin_api import ClosureRun, CompiledScene, Progress, closing_obstacle
 from softgrasp.resolution import ResolvedScene
 from softgrasp.sim import EngineRecord, PhaseRows, borne_by_hand, caught_warnings
 
@@ -38,7 +38,7 @@ class WarpRun(ClosureRun):
     """A grasp simulated in MuJoCo Warp."""
 
     def __init__(
-        self, built: BuiltScene, progress: Progress | None = None, device: str | None = None
+        self, built: CompiledScene, progress: Progress | None = None, device: str | None = None
     ) -> None:
         """Put the scene into its start state.
 
@@ -154,7 +154,7 @@ class WarpEngine:
         """Refuse a scene with features that the engine lacks; see ``Engine``."""
         require_supported(resolved.scene)
 
-    def run(self, built: BuiltScene, progress: Progress | None = None) -> WarpRun:
+    def run(self, built: CompiledScene, progress: Progress | None = None) -> WarpRun:
         """Run a compiled scene; see ``Engine``."""
         run = WarpRun(built, progress)
         run.run()

@@ -29,8 +29,8 @@ from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.evaluation import OPPOSING_TOLERANCE, GraspStatus, Outcome, is_within
 from softgrasp.mechanics import Array, relative_quaternions, rotation_angles
 from softgrasp.plugin_api import (
-    BuiltScene,
     Chunk,
+    CompiledScene,
     ExtraOutputs,
     Rows,
     closing_obstacle,
@@ -120,7 +120,7 @@ class WarpRows:
         }
 
     def _batch(self, rows: Sequence[int]) -> Iterator[list[Row]]:
-        built: list[BuiltScene] = []
+        built: list[CompiledScene] = []
         numbers: list[int] = []
         others: list[int] = []
         for row in rows:
@@ -147,7 +147,7 @@ class WarpRows:
         for number in others:
             yield self._rows.compute([number])
 
-    def _built(self, row: int) -> BuiltScene | None:
+    def _built(self, row: int) -> CompiledScene | None:
         """Build the scene of a row; None where MuJoCo has to compute it, or say what is wrong."""
         scene = self._rows.scene(row)
         if isinstance(scene, Exception):
@@ -174,7 +174,7 @@ class WarpRows:
             self.checks.append(RowCheck(int(ours["row"]), *outcomes, differences))
 
 
-def summarised_rows(built: Sequence[BuiltScene], device: str | None = None) -> list[Row | None]:
+def summarised_rows(built: Sequence[CompiledScene], device: str | None = None) -> list[Row | None]:
     """Simulate scenes of one structure and return the columns of each, without inputs and times.
 
     Args:
@@ -201,7 +201,7 @@ class _WorldRow:
     """Columns of a world whose object is in the hand at the end."""
 
     def __init__(
-        self, built: BuiltScene, loop: dict[str, Array], summary: dict[str, Array], world: int
+        self, built: CompiledScene, loop: dict[str, Array], summary: dict[str, Array], world: int
     ) -> None:
         self._built, self._period = built, built.scene.control_period
         self._loop = {name: values[world] for name, values in loop.items()}

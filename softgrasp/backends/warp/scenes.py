@@ -20,7 +20,7 @@ from softgrasp.description import GraspScene
 from softgrasp.errors import BackendUnavailable, BuildError
 from softgrasp.mechanics import Array
 from softgrasp.model import names
-from softgrasp.plugin_api import BuiltScene, closure_layout, gravity_steps, palm_body
+from softgrasp.plugin_api import CompiledScene, closure_layout, gravity_steps, palm_body
 
 NAME = "warp"
 PER_WORLD = (
@@ -110,7 +110,7 @@ def _unsupported_closure(scene: GraspScene) -> Iterator[tuple[str, str]]:
         yield "closure.sense", "contacts detected by sensors"
 
 
-def require_supported_model(built: BuiltScene) -> None:
+def require_supported_model(built: CompiledScene) -> None:
     """Refuse a compiled scene with features that the backend lacks; errors as above."""
     model = built.model
     refused = {
@@ -137,7 +137,7 @@ def _compared() -> tuple[str, ...]:
     )
 
 
-def structure_of(built: BuiltScene) -> Hashable:
+def structure_of(built: CompiledScene) -> Hashable:
     """Return what two scenes have in common where one batch can simulate both."""
     model, scene, layout = built.model, built.scene, closure_layout(built)
     digest = hashlib.sha256()
@@ -151,7 +151,7 @@ def structure_of(built: BuiltScene) -> Hashable:
     return (key, *sorted(built.switching), *sorted(built.stiffness))
 
 
-def groups(built: Sequence[BuiltScene]) -> list[list[int]]:
+def groups(built: Sequence[CompiledScene]) -> list[list[int]]:
     """Group scenes by structure; return the indices of each group, in order."""
     members: dict[Hashable, list[int]] = {}
     for index, one in enumerate(built):
@@ -164,7 +164,7 @@ def object_address(model: mujoco.MjModel) -> int:
     return int(model.joint(names.OBJECT).qposadr[0])
 
 
-def test_loads(built: BuiltScene) -> Array:
+def test_loads(built: CompiledScene) -> Array:
     """Return gravity at the samples of the hold test, (n, 3) [m/s²]."""
     success = built.scene.success
     if success is None or success.gravity is None:

@@ -27,8 +27,8 @@ from softgrasp.evaluation import CREEP_FRACTION
 from softgrasp.mechanics import Array
 from softgrasp.model import names
 from softgrasp.plugin_api import (
-    BuiltScene,
     ClosureLayout,
+    CompiledScene,
     closure_layout,
     planned_samples,
     start_targets,
@@ -142,7 +142,7 @@ class WorldBatch:
 
     def __init__(
         self,
-        built: Sequence[BuiltScene],
+        built: Sequence[CompiledScene],
         *,
         device: str | None = None,
         contacts: int | None = None,
@@ -322,7 +322,7 @@ def _filled(value: float, shape: tuple[int, ...], dtype: Any) -> Any:
     return warp.full(shape, value=value, dtype=dtype)
 
 
-def _law(built: Sequence[BuiltScene], layouts: Sequence[ClosureLayout], loads: Array) -> Any:
+def _law(built: Sequence[CompiledScene], layouts: Sequence[ClosureLayout], loads: Array) -> Any:
     """Make the constants of the closed loops."""
     law, first, scene = kernels.Law(), layouts[0], built[0].scene
     bodies, actuators = len(first.bodies), built[0].model.nu
@@ -353,7 +353,7 @@ def _law(built: Sequence[BuiltScene], layouts: Sequence[ClosureLayout], loads: A
     return law
 
 
-def _idle_limit(built: BuiltScene) -> int:
+def _idle_limit(built: CompiledScene) -> int:
     """Return the samples without motion after which a closure ends."""
     scene = built.scene
     if scene.duration is not None:
@@ -361,7 +361,7 @@ def _idle_limit(built: BuiltScene) -> int:
     return max(round(scene.settling_time / scene.control_period), 1)
 
 
-def _loop(built: Sequence[BuiltScene], sizes: dict[str, int]) -> Any:
+def _loop(built: Sequence[CompiledScene], sizes: dict[str, int]) -> Any:
     """Make the variables of the closed loops at their start."""
     loop = kernels.Loop()
     _fill(loop, kernels.Loop, sizes, {
@@ -413,7 +413,7 @@ def _fill(struct: Any, kind: Any, sizes: dict[str, int], widths: dict[str, str])
         setattr(struct, name, warp.zeros(shape, dtype=variable.type.dtype))
 
 
-def _stiffness(built: Sequence[BuiltScene], sizes: dict[str, int]) -> Any:
+def _stiffness(built: Sequence[CompiledScene], sizes: dict[str, int]) -> Any:
     """Make the variables of stiffness feedback and switching friction."""
     state, model, worlds = kernels.Stiffness(), built[0].model, len(built)
     discrete = model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE

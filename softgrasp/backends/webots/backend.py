@@ -49,8 +49,8 @@ from softgrasp.errors import (
 from softgrasp.mechanics import Array, transform
 from softgrasp.model import names, object_pose
 from softgrasp.plugin_api import (
-    BuiltScene,
     ClosureState,
+    CompiledScene,
     Progress,
     StiffnessFeedback,
     closure_layout,
@@ -105,7 +105,7 @@ class WorldEngine:
         """Refuse a scene with features that the engine lacks; see ``Engine``."""
         require_supported(resolved.scene)
 
-    def run(self, built: BuiltScene, progress: Progress | None = None) -> ImportedRun:
+    def run(self, built: CompiledScene, progress: Progress | None = None) -> ImportedRun:
         """Run a compiled scene; see ``Engine``. The progress is that at the end."""
         player, scene = self._player, built.scene
         require_supported(scene)
@@ -158,7 +158,7 @@ class Player(NamedTuple):
 
 
 def world_and_job(
-    built: BuiltScene, shortest_step: float, job_file: str, max_faces: int | None = None
+    built: CompiledScene, shortest_step: float, job_file: str, max_faces: int | None = None
 ) -> tuple[WebotsWorld, Job]:
     """Make the Webots world of a scene and the job that its controller reads (JSON).
 
@@ -286,7 +286,11 @@ class ImportedRun:
     """
 
     def __init__(
-        self, built: BuiltScene, engine: EngineRecord, joints: list[str], imported: dict[str, Any]
+        self,
+        built: CompiledScene,
+        engine: EngineRecord,
+        joints: list[str],
+        imported: dict[str, Any],
     ) -> None:
         """Convert the records that the controller wrote.
 

@@ -23,8 +23,8 @@ from softgrasp.errors import BuildError
 from softgrasp.model import names
 from softgrasp.plugin_api import (
     LARGEST_SPEED,
-    BuiltScene,
     ClosureLayout,
+    CompiledScene,
     closure_layout,
     gravity_steps,
     laws,
@@ -88,7 +88,7 @@ def in_worlds(target: Path) -> bool:
 # Job files
 
 
-def closure_job(built: BuiltScene, world: WebotsWorld) -> Job:
+def closure_job(built: CompiledScene, world: WebotsWorld) -> Job:
     """Make the controller's job for a closure and the hold test or lift that follows.
 
     Args:
@@ -187,7 +187,7 @@ def _joint(law: JointLaw) -> Job:
     }
 
 
-def _actuators(built: BuiltScene, layout: ClosureLayout, world: WebotsWorld) -> Job:
+def _actuators(built: CompiledScene, layout: ClosureLayout, world: WebotsWorld) -> Job:
     law_of = {law.name: index for index, law in enumerate(world.laws)}
     largest = float(np.finfo(float).max)  # JSON has no infinity
     return {
@@ -201,13 +201,13 @@ def _actuators(built: BuiltScene, layout: ClosureLayout, world: WebotsWorld) -> 
     }
 
 
-def _joint_names(built: BuiltScene, layout: ClosureLayout) -> list[str]:
+def _joint_names(built: CompiledScene, layout: ClosureLayout) -> list[str]:
     """Return the joint of each actuator, empty without one, (nd,)."""
     joints = [actuator.joint or "" for actuator in built.scene.actuators]
     return joints + [""] * (len(layout.stops) - len(joints))
 
 
-def _phases(built: BuiltScene) -> list[Job]:
+def _phases(built: CompiledScene) -> list[Job]:
     scene = built.scene
     total = planned_samples(scene)
     settle = max(round(scene.settling_time / scene.control_period), 1)

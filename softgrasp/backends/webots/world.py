@@ -42,7 +42,7 @@ from softgrasp.description import (
 from softgrasp.errors import BuildError, either
 from softgrasp.mechanics import Array
 from softgrasp.model import TOUCHING_GROUPS, build_hand_spec, compiled, finger_model, names
-from softgrasp.plugin_api import BuiltScene
+from softgrasp.plugin_api import CompiledScene
 
 HAND_MATERIAL, OBJECT_MATERIAL = "hand", "object"
 MATERIAL, ANYTHING = "hand", "default"
@@ -93,7 +93,7 @@ def require_supported(scene: GraspScene) -> None:
 
 
 def scene_world(
-    built: BuiltScene,
+    built: CompiledScene,
     timestep: float,
     arguments: tuple[str, ...],
     max_faces: int | None = None,
@@ -192,7 +192,7 @@ def _top_level(writer: SolidWriter, body: int, material: str) -> Node:
     return node
 
 
-def _touching(built: BuiltScene) -> set[int]:
+def _touching(built: CompiledScene) -> set[int]:
     """Return the geoms that can collide in the model, and those of bodies with a touch sensor."""
     model = built.model
     sensing = [model.body(name).id for name in built.bodies]
@@ -204,7 +204,7 @@ def _touching(built: BuiltScene) -> set[int]:
     }
 
 
-def _contacts(built: BuiltScene, timestep: float) -> list[Node]:
+def _contacts(built: CompiledScene, timestep: float) -> list[Node]:
     scene, contact, dimension = built.scene, built.contact, built.scene.solver.contact_dimension
     properties = [contact_properties(HAND_MATERIAL, OBJECT_MATERIAL, contact, dimension, timestep)]
     for part, name in zip(scene.surroundings, names.surrounding_bodies(scene), strict=True):
@@ -216,7 +216,7 @@ def _contacts(built: BuiltScene, timestep: float) -> list[Node]:
     return properties
 
 
-def _remarks(built: BuiltScene) -> tuple[str, ...]:
+def _remarks(built: CompiledScene) -> tuple[str, ...]:
     """Describe how the world differs from the scene."""
     scene, contact, remarks = built.scene, built.contact, []
     if contact.switches_friction:

@@ -15,7 +15,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.errors import ResultError, SimulationError
 from softgrasp.evaluation.outcome import Outcome
-from softgrasp.model.scene import BuiltScene
+from softgrasp.model.scene import CompiledScene
 from softgrasp.pipeline import compile_scene
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sweeps.planner import plan_grasps
@@ -52,7 +52,7 @@ def held_scene(**fields: object) -> sg.GraspScene:
     return quick_scene("four_finger", "sphere", success=success, **fields)
 
 
-def finished(built: BuiltScene) -> ClosureRun:
+def finished(built: CompiledScene) -> ClosureRun:
     run = ClosureRun(built)
     run.run()
     return run

@@ -15,7 +15,7 @@ from softgrasp.backends.webots.backend import ImportedRun, world_and_job
 from softgrasp.backends.webots.project import write_project
 from softgrasp.errors import BuildError
 from softgrasp.evaluation.result_builder import result_of
-from softgrasp.model.scene import BuiltScene
+from softgrasp.model.scene import CompiledScene
 from softgrasp.pipeline import compile_scene
 from softgrasp.sim.run_record import EngineRecord
 from tests.sim.engines import require_engine
@@ -37,7 +37,7 @@ sys.exit(player.main(sys.argv[1:]))
 """A touch sensor that tells the whole force and its own weight, as that of Webots does."""
 
 
-def played(built: BuiltScene, directory: Path, program: str) -> sg.GraspResult:
+def played(built: CompiledScene, directory: Path, program: str) -> sg.GraspResult:
     world, job = world_and_job(built, 1e-3, "job.json")
     project = write_project(directory / "worlds" / "job.wbt", world, job)
     done = subprocess.run(
@@ -53,7 +53,7 @@ def played(built: BuiltScene, directory: Path, program: str) -> sg.GraspResult:
 
 
 @pytest.fixture(scope="module")
-def built() -> BuiltScene:
+def built() -> CompiledScene:
     require_engine("ode")
     return compile_scene(
         sg.GraspScene(
@@ -68,7 +68,7 @@ def built() -> BuiltScene:
 
 
 @pytest.fixture(scope="module")
-def whole(built: BuiltScene, tmp_path_factory: pytest.TempPathFactory) -> sg.GraspResult:
+def whole(built: CompiledScene, tmp_path_factory: pytest.TempPathFactory) -> sg.GraspResult:
     """The scene with sensors of whole forces."""
     return played(built, tmp_path_factory.mktemp("whole"), LIKE_WEBOTS)
 
@@ -82,7 +82,7 @@ def test_a_sensor_that_feels_its_weight_reports_no_touch_by_itself(whole: sg.Gra
 
 
 def test_whole_forces_stop_the_hand_where_normal_ones_do(
-    built: BuiltScene, whole: sg.GraspResult
+    built: CompiledScene, whole: sg.GraspResult
 ) -> None:
     exact = sg.simulate(built.scene, backend="ode")
     gap = np.degrees(np.abs(whole.joint_position[-1] - exact.joint_position[-1]))
@@ -94,7 +94,7 @@ def test_whole_forces_stop_the_hand_where_normal_ones_do(
         assert force == pytest.approx(np.hypot(normal, friction), rel=0.05, abs=1e-3)
 
 
-def test_time_steps_that_controllers_cannot_ask_for_are_refused(built: BuiltScene) -> None:
+def test_time_steps_that_controllers_cannot_ask_for_are_refused(built: CompiledScene) -> None:
     scene = built.scene.replace(timestep=1.5e-3, control_period=1.5e-3)
     with pytest.raises(BuildError) as caught:
         world_and_job(compile_scene(scene), 1e-3, "job.json")

@@ -16,7 +16,7 @@ from softgrasp.backends.webots.world import WebotsWorld, finger_world, scene_wor
 from softgrasp.continuum.settling import from_webots
 from softgrasp.errors import BuildError
 from softgrasp.io.hand import load_finger
-from softgrasp.model.scene import BuiltScene
+from softgrasp.model.scene import CompiledScene
 from softgrasp.pipeline import compile_scene
 from tests.backends.webots.readback import ReadWorld
 
@@ -75,7 +75,7 @@ COUPLED = "dlr_hit_ii_coupled"
 OTHERS = sorted({*assets.names("hands"), *SCENES} - {*QUICK, COUPLED})
 
 
-def built_scene(name: str) -> BuiltScene:
+def built_scene(name: str) -> CompiledScene:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # objects that start elsewhere are told by other tests
         if name in SCENES:
@@ -84,7 +84,7 @@ def built_scene(name: str) -> BuiltScene:
         return compile_scene(sg.GraspScene(hand=sg.load_hand(name), object=ball))
 
 
-def message(name: str) -> tuple[BuiltScene, WebotsWorld, ReadWorld]:
+def message(name: str) -> tuple[CompiledScene, WebotsWorld, ReadWorld]:
     built = built_scene(name)
     world = scene_world(built, STEP, ("job.json",))
     return built, world, ReadWorld(world_text(world.nodes))
@@ -93,18 +93,18 @@ def message(name: str) -> tuple[BuiltScene, WebotsWorld, ReadWorld]:
 @pytest.fixture(
     scope="module", params=[*QUICK, *(pytest.param(n, marks=pytest.mark.slow) for n in OTHERS)]
 )
-def case(request: pytest.FixtureRequest) -> tuple[BuiltScene, WebotsWorld, ReadWorld]:
+def case(request: pytest.FixtureRequest) -> tuple[CompiledScene, WebotsWorld, ReadWorld]:
     return message(request.param)
 
 
-def at_start(built: BuiltScene) -> mujoco.MjData:
+def at_start(built: CompiledScene) -> mujoco.MjData:
     data = mujoco.MjData(built.model)
     mujoco.mj_resetDataKeyframe(built.model, data, 0)
     mujoco.mj_forward(built.model, data)
     return data
 
 
-Case = tuple[BuiltScene, WebotsWorld, ReadWorld]
+Case = tuple[CompiledScene, WebotsWorld, ReadWorld]
 
 
 def test_the_text_has_no_problem(case: Case) -> None:
