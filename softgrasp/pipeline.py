@@ -63,6 +63,9 @@ def simulate(
     """
     _require_rate(quality_rate)
     engine = engine_named(backend) if isinstance(backend, str) else backend
+    described = scene.described if isinstance(scene, ResolvedScene) else scene
+    what = f"{described.hand.name} on {', '.join(described.object_names)}"
+    logger.info("Simulating %s with %s.", what, engine.name)
     begin = time.perf_counter()
     with _collected_warnings() as messages:
         resolved = resolve(scene)
@@ -74,7 +77,11 @@ def simulate(
     result = result_of(run, messages, taken, build_time, quality_rate=quality_rate)
     if not (run.finished or run.diverged or run.refusal):
         raise Interrupted(result)
-    _log(result)
+    logger.info(
+        "%s: %s after %.3f s of the run, which took %.2f s; time step %g ms, %d contact events.",
+        what, result.outcome.name, result.simulated_time, result.wall_time,
+        1e3 * result.contact_model.timestep_s, len(result.events),
+    )  # fmt: skip
     return result
 
 
@@ -83,16 +90,6 @@ def _require_rate(quality_rate: float | None) -> None:
         raise DescriptionError(
             f"expected a rate of at least 0, found {quality_rate:g}", field="quality_rate"
         )
-
-
-def _log(result: GraspResult) -> None:
-    scene = result.scene
-    logger.info(
-        "%s on %s in %s: %s after %.3f s of the run, which took %.2f s; time step %g ms, %d contact"
-        " events.", scene.hand.name, ", ".join(scene.object_names), result.backend["name"],
-        result.outcome.name, result.simulated_time, result.wall_time,
-        1e3 * result.contact_model.timestep_s, len(result.events),
-    )  # fmt: skip
 
 
 @contextmanager

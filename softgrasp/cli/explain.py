@@ -9,7 +9,7 @@ import typer
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import require_scene
-from softgrasp.cli.options import Json, SceneOptions, with_scene_options
+from softgrasp.cli.options import Json, Out, SceneOptions, with_scene_options
 from softgrasp.io.files import RESULT_FILE
 
 if TYPE_CHECKING:
@@ -36,19 +36,24 @@ def explain(
         str | None,
         typer.Option(metavar="TEXT", help="Only fields whose path contains it: contact, closure."),
     ] = None,
+    out: Out = None,
     json: Json = False,
 ) -> None:
-    """Print every value of a grasp and who states it; write and simulate nothing.
+    """Print every value of a grasp and who states it, before it is simulated.
 
     Values are those that ``softgrasp grasp`` takes for the same words: said, of the file of the
     hand or the object, of the material, computed, or default. Of a result they are those of its
-    run. Where a grasp has to be found for the object, its trials are simulated once and kept.
+    run. Where a grasp has to be found for the object, its trials are simulated once and kept. With
+    --out the values are written to resolved.json there.
     """
     resolved = _resolved(first, second, options)
     values = [one for one in resolved.values if field is None or field in one.field]
+    entries = [one.model_dump(mode="json", exclude_defaults=True) for one in values]
+    document = {"timestep_s": resolved.timestep, "values": entries}
+    if out is not None:
+        terminal.save_json(document, out / "resolved.json")
     if json:
-        entries = [one.model_dump(mode="json", exclude_defaults=True) for one in values]
-        terminal.put_json({"timestep_s": resolved.timestep, "values": entries})
+        terminal.put_json(document)
         return
     terminal.put_table(HEADS, [one.row for one in values if one.is_set])
 

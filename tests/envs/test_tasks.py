@@ -21,7 +21,7 @@ from softgrasp.envs import policies  # noqa: E402
 from softgrasp.envs.task_env import TaskEnv, TaskVectorEnv  # noqa: E402
 from softgrasp.envs.task_model import object_of  # noqa: E402
 from softgrasp.envs.tasks import MAX_SLIP, TASKS  # noqa: E402
-from softgrasp.model.scene import build  # noqa: E402
+from softgrasp.pipeline import compile_scene  # noqa: E402
 
 SCORES = json.loads(
     (Path(__file__).resolve().parents[2] / "docs" / "data" / "learning.json").read_text("utf-8")
@@ -91,7 +91,7 @@ def test_a_drawn_object_is_that_of_a_scene_compiled_with_it(shape: str) -> None:
     env.reset(seed=0, options={"shape": shape, "size": 0.021, "density": 800.0, "friction": 1.0})
     described = object_of(shape, 0.021, 800.0)
     hand = sg.load_scene("four_finger_sphere").hand
-    compiled = build(
+    compiled = compile_scene(
         sg.GraspScene(hand=hand, object=described, object_position=(0.0, 0.0, -0.105))
     ).model
     model = env.simulation.models[0]

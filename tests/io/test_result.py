@@ -38,7 +38,7 @@ def test_the_document_has_the_names_of_the_contract(result: sg.GraspResult, tmp_
         "schema_version", "softgrasp_version", "backend", "scene", "status", "message", "held",
         "outcome", "success_criterion", "simulated_time_s", "wall_time_s", "contacts",
         "events", "objects", "object", "joints", "contact_model", "hold", "phases", "quality",
-        "warnings", "trajectory_sha256", "peak_forces",
+        "warnings", "trajectory_sha256", "peak_forces", "resolved",
     } == set(document)  # fmt: skip
     assert document["status"] == "CLOSED"
     assert set(document["contacts"][0]) == {

@@ -51,7 +51,8 @@ def finger_of(*rows: dict[str, Any], name: str = "F1", **changes: Any) -> sg.des
 
 
 def model_of(hand: sg.Hand, **changes: Any) -> mujoco.MjModel:
-    return sg.compile_model(sg.GraspScene(hand=hand, object=ball(), **changes))
+    scene = sg.GraspScene(hand=hand, object=ball(), adapt_grasp=False, **changes)
+    return sg.compile_model(scene)
 
 
 def posed(model: mujoco.MjModel, hand: sg.Hand, joints: np.ndarray) -> mujoco.MjData:

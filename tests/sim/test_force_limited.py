@@ -28,6 +28,7 @@ def squeezed(hand: str, obj: str, force: float = 5.0, **changes: Any) -> sg.Gras
     scene = sg.GraspScene(
         hand=sg.load_hand(hand),
         object=sg.load_object(obj),
+        grasp="power",
         closure=sg.description.ForceLimitedClosure(force=force, **changes),
         success=sg.SuccessCriterion(),
     )
