@@ -183,7 +183,11 @@ def test_a_larger_ball_is_farther_from_the_palm(hand: Hand) -> None:
     assert heights[2] - heights[0] > 0.01
 
 
-@pytest.mark.parametrize("described", [BALL, BOX, LARGE], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "described",
+    [BALL, BOX, pytest.param(LARGE, marks=pytest.mark.slow)],
+    ids=lambda one: one.name,
+)
 @pytest.mark.parametrize("grasp", ["power", "precision"])
 def test_no_object_starts_inside_the_hand(
     hand: Hand, described: sg.GraspObject, grasp: str
