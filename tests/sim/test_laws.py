@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 
 from softgrasp.envs.core import ObjectPose
 from softgrasp.envs.episode import Episode
-from softgrasp.envs.task_env import TaskEnv
-from softgrasp.envs.task_simulation import PERIOD
 from softgrasp.sim.laws import (
     ESTABLISHED,
     LOST,
@@ -336,6 +334,10 @@ def test_the_plan_of_an_action_is_that_of_the_law(
 
 
 def test_targets_of_a_learning_task_move_by_the_law() -> None:
+    pytest.importorskip("gymnasium")
+    from softgrasp.envs.task_env import TaskEnv
+    from softgrasp.envs.task_simulation import PERIOD
+
     simulation, random = TaskEnv("CloseAndHold").simulation, np.random.default_rng(0)
     low, high = simulation.built.lower.tolist(), simulation.built.upper.tolist()
     for speed in (0.1, 10.0, -10.0):
