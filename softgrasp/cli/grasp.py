@@ -383,7 +383,7 @@ def rerun(
     writer = str(read_document(directory / RESULT_FILE).get("softgrasp_version"))
     with terminal.progress_bar() as update:
         after = simulate(
-            before.scene,
+            before.resolved or before.scene,
             before.backend["name"],
             progress=lambda now: update(
                 f"simulating {now:.3f} s", min(now / (before.simulated_time or 1.0), 1.0)

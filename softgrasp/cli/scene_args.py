@@ -114,7 +114,9 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
         hand = _with_finger(load_hand(first) if hand is None else hand, options)
         if Path(second).is_dir():
             terminal.note(f"{second}: the object is read from {object_file(Path(second))}")
-        scene = GraspScene(hand=hand, object=obj)
+        from softgrasp.model.object import with_default_grasp
+
+        scene = with_default_grasp(GraspScene(hand=hand, object=obj))
     else:
         scene = load_scene(first)
         scene = scene.replace(hand=_with_finger(scene.hand, options))

@@ -413,7 +413,9 @@ def require_engines(backends: Iterable[str], subject: GraspScene | FingerRelease
     """
     engines = [engine_named(name) for name in backends]
     if isinstance(subject, GraspScene):
-        resolved = resolve(subject)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # every run gives them
+            resolved = resolve(subject)
         for engine in engines:
             engine.require_supported(resolved)
     for engine in engines:

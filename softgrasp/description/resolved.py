@@ -56,14 +56,14 @@ class ResolvedValue(Description):
     """Path in the scene, such as ``closure.samples``; contacts by what touches: ``contact of ball``
     (with the hand and other objects), ``contact of ball and table``."""
     value: Any = None
-    """As plain data; None for no such thing."""
+    """As plain data; None where the field is not set."""
     source: Source
     reason: str = ""
     """Why it is this value, where it was computed."""
 
     @property
     def is_set(self) -> bool:
-        """Whether there is such a thing: neither none nor an empty text or list."""
+        """Whether the field is set: neither none nor an empty text or list."""
         return self.value not in (None, "", [])
 
     @property

@@ -12,7 +12,14 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import (
+    Field,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from softgrasp.description.actuation import Actuator
 from softgrasp.description.arm import AnyArm, HandCarrier
@@ -139,6 +146,18 @@ class GraspScene(Description):
     """Seed of all random numbers, such as the noise of sensors."""
     source: str = ""
     """What the scene shows or reproduces."""
+
+    @model_serializer(mode="wrap")
+    def _keep_open(
+        self, serialize: SerializerFunctionWrapHandler, info: SerializationInfo
+    ) -> dict[str, Any]:
+        """Write whether the grasp is open, as JSON does not tell stated fields from others."""
+        tree: dict[str, Any] = serialize(self)
+        if info.mode == "json" and self.adapts_grasp:
+            tree |= {"adapt_grasp": True}
+            if "grasp" not in self.model_fields_set:
+                tree.pop("grasp", None)
+        return tree
 
     @field_validator("gravity", mode="before")
     @classmethod

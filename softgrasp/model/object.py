@@ -9,6 +9,7 @@ import mujoco
 from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import GraspObject, Mount
+from softgrasp.description.scene import GraspScene
 from softgrasp.model.names import OBJECT, object_joints
 from softgrasp.model.shapes import add_shape, mass_properties, set_inertia
 
@@ -84,6 +85,14 @@ def default_grasp(hand: Hand, described: GraspObject) -> Literal["power", "preci
     """Return ``precision`` where the object is within the payload of that grasp, else ``power``."""
     payload = hand.grasps.precision.payload
     return "precision" if payload is not None and object_mass(described) <= payload else "power"
+
+
+def with_default_grasp(scene: GraspScene) -> GraspScene:
+    """Return the scene with the kind of grasp for its object, where nobody states one."""
+    if not scene.adapts_grasp or "grasp" in scene.model_fields_set:
+        return scene
+    kind = default_grasp(scene.hand, scene.object)
+    return scene if kind == scene.grasp else scene.choose(grasp=kind)
 
 
 def mean_density(described: GraspObject) -> float:

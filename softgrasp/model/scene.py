@@ -141,7 +141,7 @@ class Assembled:
             timestep: Time step of the model [s].
             fresh: Whether it is compiled from its spec, whatever was compiled before.
         """
-        self.scene, self.timestep, self.fresh = scene, timestep, fresh
+        self.scene, self.timestep = scene, timestep
         self.key = None if fresh else template_key(scene, timestep)
         self.template = None if fresh else TEMPLATES.kept.get(self.key)
         self.alone: ObjectAlone | None = None
@@ -178,7 +178,7 @@ class Assembled:
 
 
 def assemble(scene: GraspScene, timestep: float) -> Assembled:
-    """Compile a scene without contacts; ``build`` uses it where it is asked for the same next."""
+    """Compile a scene without contacts; ``build`` of the same scene next uses it."""
     LAST.assembled = Assembled(scene, timestep)
     return LAST.assembled
 

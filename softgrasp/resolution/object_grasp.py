@@ -19,10 +19,12 @@ import numpy as np
 from softgrasp.description.actuation import Rates
 from softgrasp.description.geometry import Compound, Mesh, ObjectShape
 from softgrasp.description.hand import GraspPreset, Hand
-from softgrasp.description.resolved import Origin
+from softgrasp.description.resolved import Origin, ResolvedScene
 from softgrasp.description.scene import GraspScene, Solver
 from softgrasp.description.task import PreshapePhase, SuccessCriterion
-from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.errors import BuildError, DescriptionError, SoftgraspWarning
+from softgrasp.evaluation.outcome import GraspStatus
+from softgrasp.evaluation.result_builder import result_of
 from softgrasp.io.files import report_progress
 from softgrasp.io.grasp_presets import corners, inside, link_surfaces, on_faces
 from softgrasp.io.mesh import load_mesh
@@ -37,9 +39,12 @@ from softgrasp.mechanics.transforms import (
 from softgrasp.model.arm import finger_base, toward_grasp
 from softgrasp.model.hand import palm_points
 from softgrasp.model.object import object_mass
+from softgrasp.model.scene import build
 from softgrasp.model.shapes import convex_parts, mass_properties
+from softgrasp.model.timestep import resolved_timestep
 from softgrasp.resolution.choice_cache import keep_choice, read_choice
-from softgrasp.resolution.trial import displacement_in_trial
+from softgrasp.resolution.start import with_clear_start
+from softgrasp.sim.grasp_run import ClosureRun
 
 if TYPE_CHECKING:
     from softgrasp.grasp_synthesis.hand_model import ClosingHand
@@ -64,6 +69,15 @@ EARLY = 6
 """Number of computed grasps of one kind that are tried before those of the other kind."""
 MAX_DROP = SuccessCriterion().max_drop
 """Displacement up to which a grasp holds in a hold test of full length [m]."""
+ROTATION_ARM = 5e-3
+"""Displacement that counts as much as a rotation of the object by 1 rad [m]."""
+MIN_CONTACTS = 2
+"""Smallest number of bodies of the hand in contact at the end."""
+ONE_FINGER = 1e-3
+"""Displacement that counts as much as contacts of one finger only [m]."""
+LOST = 0.015
+"""Displacement in the palm above which an object counts as lost [m]."""
+FAILED = (GraspStatus.EJECTED, GraspStatus.NO_CONTACT, GraspStatus.DIVERGED)
 Kind = Literal["power", "precision"]
 
 
@@ -138,6 +152,7 @@ def _reduced(scene: GraspScene) -> GraspScene:
     test = SuccessCriterion(ramp_time=RAMP_TIME, hold_time=HOLD_TIME)
     return scene.replace(
         name="",
+        grasp=scene.grasp,
         adapt_grasp=scene.adapts_grasp,
         object=scene.object.replace(elasticity=None),
         object_mount="free",
@@ -207,6 +222,38 @@ def _trial(trial: GraspScene, *, short: bool) -> tuple[float, bool]:
     whole = SuccessCriterion(gravity=success.gravity)
     displacement = displacement_in_trial(trial.replace(success=whole))
     return displacement, displacement <= MAX_DROP
+
+
+def displacement_in_trial(scene: GraspScene) -> float:
+    """Simulate a grasp and its hold test; return how far the object moves in the palm [m].
+
+    A rotation counts as a displacement on ``ROTATION_ARM``, and contacts of one finger of several
+    add ``ONE_FINGER``: another grasp is then preferred. Infinite where the object is not in the
+    hand at the end, or where the start is not clear.
+
+    Args:
+        scene: A scene with a hold test, a closure and a grasp that are not searched any more.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            timestep = resolved_timestep(scene)
+            resolved = ResolvedScene(scene, with_clear_start(scene, timestep, {}), timestep)
+            run = ClosureRun(build(resolved))
+        except BuildError:
+            return math.inf
+        run.run()
+        result = result_of(run, [], 0.0)
+    touching = [contact for contact in result.contacts if contact.in_contact]
+    if result.status in FAILED or result.hold is None or len(touching) < MIN_CONTACTS:
+        return math.inf
+    displacement = max(result.hold.drop_m, ROTATION_ARM * result.hold.rotation_rad)
+    if displacement > LOST:
+        return math.inf
+    known = {finger.name for finger in scene.hand.fingers}
+    known |= {finger.name for finger in scene.hand.soft_fingers}
+    fingers = known & {contact.finger for contact in touching}
+    return displacement + (ONE_FINGER if len(fingers) < min(2, len(known)) else 0.0)
 
 
 def _kinds(scene: GraspScene) -> list[Kind]:

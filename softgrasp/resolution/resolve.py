@@ -11,7 +11,7 @@ import warnings
 from softgrasp.description.resolved import Origin, ResolvedScene
 from softgrasp.description.scene import GraspScene
 from softgrasp.model.arm import with_carried_pose
-from softgrasp.model.object import default_grasp
+from softgrasp.model.object import with_default_grasp
 from softgrasp.model.timestep import resolved_timestep
 from softgrasp.resolution.closure import with_sufficient_closure
 from softgrasp.resolution.start import with_clear_start
@@ -52,7 +52,10 @@ def resolve(scene: GraspScene | ResolvedScene) -> ResolvedScene:
 
 def _resolved(described: GraspScene) -> ResolvedScene:
     origins: Origins = {}
-    kind = _with_kind_of_grasp(described, origins)
+    kind = with_default_grasp(described)
+    if kind.grasp == "precision" and "grasp" not in described.model_fields_set:
+        reason = "the object is within the payload of the precision grasp"
+        origins["grasp"] = Origin("computed", reason)
     scene = with_carried_pose(kind)
     if scene is not kind:
         origins["hand_pose"] = Origin("computed", f"at rest on the {scene.arm.kind} carrier")  # type: ignore[union-attr]
@@ -66,14 +69,3 @@ def _resolved(described: GraspScene) -> ResolvedScene:
         origins["timestep"] = Origin("computed", "the longest that contacts and springs allow")
     scene = with_clear_start(scene, timestep, origins)
     return ResolvedScene(described, scene, timestep, origins)
-
-
-def _with_kind_of_grasp(scene: GraspScene, origins: Origins) -> GraspScene:
-    """Choose precision for an object within the payload of that grasp, where no kind is stated."""
-    if not scene.adapts_grasp or "grasp" in scene.model_fields_set:
-        return scene
-    if default_grasp(scene.hand, scene.object) == scene.grasp:
-        return scene
-    reason = "the object is within the payload of the precision grasp"
-    origins["grasp"] = Origin("computed", reason)
-    return scene.choose(grasp="precision")

@@ -46,6 +46,7 @@ from softgrasp.io.load import changed_input, current_hashes, input_hashes, load_
 from softgrasp.io.object import objects_in
 from softgrasp.io.yaml_files import YamlFile
 from softgrasp.model.grasp_geometry import geom_vertices
+from softgrasp.model.object import with_default_grasp
 from softgrasp.model.shapes import width
 from softgrasp.pipeline import compile_scene, simulate
 from softgrasp.rendering.keyframes import Playback
@@ -301,7 +302,7 @@ def _empty_row(hand: HandSource, one: ObjectSource) -> Row:
 def _fill(row: Row, source: HandSource, one: ObjectSource, images: Path | None) -> None:
     """Fill a row by a simulation."""
     hand, described = _hand(source.file), _object(one)
-    scene = GraspScene(hand=hand, object=described, success=SuccessCriterion())
+    scene = with_default_grasp(GraspScene(hand=hand, object=described, success=SuccessCriterion()))
     size = width(described.shape)
     opening = hand_opening(scene)
     fits = opening is None or size <= opening

@@ -138,23 +138,36 @@ def inputs_of(plan: SweepPlan, values: Mapping[str, Any], row: int) -> dict[str,
 def with_one_grasp(plan: SweepPlan) -> SweepPlan:
     """Choose the grasp of all rows once, where no axis changes the trial of a grasp.
 
-    The heaviest object decides, so that rows differ in nothing but their axes.
+    The heaviest object decides, so that rows differ in nothing but their axes. Else the plan states
+    whether rows adapt it: a plan in JSON has lost what was stated.
     """
-    paths = [axis.path for axis in plan.axes]
-    if not plan.scene.adapts_grasp or not all(p.startswith(OUTSIDE_THE_TRIAL) for p in paths):
+    scene, paths = plan.scene, [axis.path for axis in plan.axes]
+    if scene.adapts_grasp and any("grasp" in path for path in paths):
+        return plan.choose(scene=scene.choose(adapt_grasp=False))
+    if not (scene.adapts_grasp or scene.preset.per_object):
         return plan
+    chosen = _chosen(plan) if all(path.startswith(OUTSIDE_THE_TRIAL) for path in paths) else None
+    if chosen is not None:
+        one = scene.choose(hand=chosen.hand, grasp=chosen.grasp, adapt_grasp=False)
+        return plan.choose(scene=one)
+    if not scene.adapts_grasp:
+        return plan
+    kind = scene.grasp if "grasp" in scene.model_fields_set else "power"  # chosen in every row
+    return plan.choose(scene=scene.choose(grasp=kind, adapt_grasp=True))
+
+
+def _chosen(plan: SweepPlan) -> GraspScene | None:
+    """Resolve the row with the heaviest object; None where it cannot start, as its row reports."""
     scene, weights = plan.scene, ("object.density", "object.mass")
     try:
-        for path in (path for path in paths if path in weights):
+        for path in (axis.path for axis in plan.axes if axis.path in weights):
             heaviest = max(values[path] for values in combinations(plan))
             scene = _with_value(scene, path, heaviest)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # every row gives them
-            chosen = resolve(scene).scene
-    except SoftgraspError:  # reported in its row, where the axes do not mend it
-        return plan
-    one = plan.scene.choose(hand=chosen.hand, grasp=chosen.grasp, adapt_grasp=False)
-    return plan.choose(scene=one)
+            return resolve(scene).scene
+    except SoftgraspError:
+        return None
 
 
 def scene_of_row(plan: SweepPlan, row: int) -> GraspScene:

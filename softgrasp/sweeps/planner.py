@@ -35,6 +35,7 @@ from softgrasp.mechanics.transforms import (
     transform,
 )
 from softgrasp.model.arm import toward_grasp
+from softgrasp.model.object import with_default_grasp
 from softgrasp.model.placement import object_pose, on_its_table
 from softgrasp.model.retreat import HandRetreat
 from softgrasp.sweeps.imported_grasps import (
@@ -189,6 +190,8 @@ def plan_grasps(
     require_pandas()
     largest_is_best(plan)
     require_scored(plan)
+    # postures belong to one kind of grasp, and are not replaced by a search for another
+    plan = plan.choose(scene=with_default_grasp(plan.scene).choose(adapt_grasp=False))
     candidates = candidates_of(plan, None if out is None else Path(out))
     swept = sweep_plan_of(plan, candidates)
     if out is not None:

@@ -174,7 +174,8 @@ class SweepStore:
             if rows:
                 self._refuse_other_versions()
             require_inputs(self.directory, self._inputs)
-            if plan_in(self.directory) != self.plan:
+            as_read = SweepPlan.model_validate_json(self.plan.model_dump_json())
+            if plan_in(self.directory) != as_read:
                 raise ResultError(
                     f"{self.directory}: expected the results of this plan, found those of another "
                     "one; choose another directory"

@@ -445,10 +445,10 @@ def test_the_command_of_compliant_synergies_in_the_manual_holds_the_ball(run: Ru
     assert {"thumb", "index", "middle"} <= set(touching)
 
 
-def planned(hand: str, axis: str) -> SweepPlan:
+def planned(hand: str, axis: str, grasp: str | None = None) -> SweepPlan:
     """Return the plan of a sweep of a hand and a sphere, whose rows have one grasp if they may."""
     fields = {"method": "grid", "samples": None, "repeats": 1, "seed": 0, "quality": False}
-    words = SceneOptions(hold=True)
+    words = SceneOptions(hold=True, grasp=grasp)
     return with_one_grasp(plan_of(hand, "sphere", words, None, [axis], **fields))
 
 
@@ -461,7 +461,8 @@ def test_a_sweep_that_varies_the_grasp_adapts_none() -> None:
 
 def test_a_sweep_of_the_object_adapts_the_grasp_in_every_row() -> None:
     plan = planned("four_finger", "object.radius=0.02,0.03")
-    assert plan.scene == scene_of("four_finger", "sphere", SceneOptions(hold=True))
+    words = scene_of("four_finger", "sphere", SceneOptions(hold=True))
+    assert plan.scene == words.choose(grasp="power", adapt_grasp=True)  # states that it is open
     assert all(scene_of_row(plan, row).adapts_grasp for row in range(2))
 
 
@@ -480,7 +481,22 @@ def test_the_same_words_have_the_same_grasp_in_python_and_in_every_verb(tmp_path
     scene = planned(str(file), "contact.damping=300,310").scene
     assert (scene.preset, scene.grasp, scene.adapt_grasp) == (chosen.preset, chosen.grasp, False)
     assert not scene.preset.per_object  # no row searches again
+    stated = planned(str(file), "contact.damping=300,310", grasp="power").scene
+    assert (stated.preset.per_object, stated.grasp) == (False, "power")
     heavy = alone.replace(object=alone.object.weighing(density=2000))
     varied = planned(str(file), "object.density=100:2000:3").scene
     assert varied.preset == sg.resolve(heavy).scene.preset
     assert varied.object == alone.object
+
+
+@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
+def test_an_open_grasp_stays_open_in_json() -> None:
+    """Workers of a cluster read the plan as JSON: their rows have to be those of local ones."""
+    for axis in ("object.radius=0.02,0.03", "contact.damping=300,310", "grasp=power,precision"):
+        plan = planned("soft_gripper", axis)
+        read = SweepPlan.model_validate_json(plan.model_dump_json())
+        assert read == plan
+        for row in range(2):
+            here, there = scene_of_row(plan, row), scene_of_row(read, row)
+            assert (there, there.adapts_grasp) == (here, here.adapts_grasp)
+            assert sg.resolve(there).scene == sg.resolve(here).scene

@@ -17,8 +17,12 @@ from softgrasp.mechanics.transforms import rotation_from_euler
 from softgrasp.model.contact_pairs import object_pairs, penetration
 from softgrasp.pipeline import compile_scene
 from softgrasp.resolution import object_grasp
-from softgrasp.resolution.object_grasp import MAX_DROP, _reduced, with_object_grasp
-from softgrasp.resolution.trial import displacement_in_trial
+from softgrasp.resolution.object_grasp import (
+    MAX_DROP,
+    _reduced,
+    displacement_in_trial,
+    with_object_grasp,
+)
 
 HEAD = (
     '<mujoco><compiler angle="radian"/><option gravity="0 0 -9.81"/><default><geom density="400"/>'

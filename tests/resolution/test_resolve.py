@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import mujoco
+import mujoco.rollout
 import pytest
 
 import softgrasp as sg
@@ -115,6 +116,9 @@ def test_compiling_neither_searches_nor_steps(monkeypatch: pytest.MonkeyPatch) -
 
     for name in ("mj_step", "mj_step1", "mj_step2"):
         monkeypatch.setattr(mujoco, name, refused)
+    monkeypatch.setattr(mujoco.rollout.Rollout, "rollout", refused)
+    with pytest.raises(AssertionError, match="a step of physics"):
+        sg.simulate(resolved)  # the engine cannot step unseen
     assert build(resolved).model.nq > 0
 
 
