@@ -29,7 +29,7 @@ from softgrasp.sim.engine import Workspace
 from softgrasp.sim.engines import Engine, MujocoEngine, engine_named
 from softgrasp.sim.grasp_run import Progress
 
-AnyScene = GraspScene | ResolvedScene
+AnyScene = GraspScene | ResolvedScene | CompiledScene
 logger = logging.getLogger(__name__)
 
 
@@ -46,7 +46,7 @@ def simulate(
     """Simulate a grasp.
 
     Args:
-        scene: The scene.
+        scene: The scene, described, resolved or compiled.
         backend: Name of the engine, or an engine.
         progress: Called with the simulated time [s] from time to time.
         quality_rate: Rate at which contacts are sampled for the quality of the grasp [1/s]; 0 for
@@ -63,17 +63,16 @@ def simulate(
     """
     _require_rate(quality_rate)
     engine = engine_named(backend) if isinstance(backend, str) else backend
-    described = scene.described if isinstance(scene, ResolvedScene) else scene
-    what = f"{described.hand.name} on {', '.join(described.object_names)}"
+    named = scene if isinstance(scene, GraspScene) else scene.scene
+    what = f"{named.hand.name} on {', '.join(named.object_names)}"
     logger.info("Simulating %s with %s.", what, engine.name)
     begin = time.perf_counter()
     with _collected_warnings() as messages:
-        resolved = resolve(scene)
-        built = build(resolved)
+        built = compile_scene(scene)
         build_time = time.perf_counter() - begin
         run = engine.run(built, progress)
     taken = time.perf_counter() - begin
-    messages[:0] = resolved.warnings
+    messages[:0] = built.resolved.warnings
     result = result_of(run, messages, taken, build_time, quality_rate=quality_rate)
     if not (run.finished or run.diverged or run.refusal):
         raise Interrupted(result)
@@ -141,25 +140,26 @@ class SceneRunner:
             For every scene, in their order, the same result bit for bit as from ``simulate``, or
             the error that prevented it.
         """
-        for scene in scenes:
-            if isinstance(scene, Exception):
-                yield SimulatedScene(scene)
-                continue
-            begin = time.perf_counter()
+        begin = time.perf_counter()
+        for scene in scenes:  # which may be compiled only here
+            prepared = time.perf_counter() - begin
             try:
+                if isinstance(scene, Exception):
+                    raise scene
                 result = simulate(scene, self._engine, quality_rate=self._quality_rate)
             except Exception as error:  # noqa: BLE001 - one bad grasp does not end the others
                 yield SimulatedScene(error, time.perf_counter() - begin)
             else:
-                yield SimulatedScene(result, result.build_time)
+                yield SimulatedScene(result, prepared + result.build_time)
+            begin = time.perf_counter()
 
 
 # Models without a run
 
 
 def compile_scene(scene: AnyScene) -> CompiledScene:
-    """Resolve and compile a scene; errors as ``compile_model``."""
-    return build(resolve(scene))
+    """Resolve and compile a scene, as far as it is not; errors as ``compile_model``."""
+    return scene if isinstance(scene, CompiledScene) else build(resolve(scene))
 
 
 def compile_model(scene: AnyScene) -> mujoco.MjModel:

@@ -41,6 +41,7 @@ NAMES = {
     # Sweeping: rows of a sweep plan
     "sweeps.dataset": ("ExtraOutputs",),
     "sweeps.executors": ("Chunk", "Rows"),
+    "sweeps.families": ("PlanFamilies",),
     # Command line: options, output, errors
     "cli.names": ("require_shipped",),
     "cli.options": ("=options",),

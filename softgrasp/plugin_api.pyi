@@ -77,5 +77,6 @@ from softgrasp.sim.stiffness_feedback import StiffnessFeedback as StiffnessFeedb
 from softgrasp.sweeps.dataset import ExtraOutputs as ExtraOutputs
 from softgrasp.sweeps.executors import Chunk as Chunk
 from softgrasp.sweeps.executors import Rows as Rows
+from softgrasp.sweeps.families import PlanFamilies as PlanFamilies
 
 NAMES: dict[str, tuple[str, ...]]

@@ -24,41 +24,42 @@ RATE_FACTOR = 1.13
 
 
 def direct_solref(
-    stiffness: float, damping: float, inverse_mass: ArrayLike, impedance: float
+    stiffness: ArrayLike, damping: ArrayLike, inverse_mass: ArrayLike, impedance: float
 ) -> Array:
-    """Compute ``solref`` (n, 2) in MuJoCo's direct format for contacts of K [N/m] and D [N·s/m].
+    """Compute ``solref`` (…, 2) in MuJoCo's direct format for contacts of K [N/m] and D [N·s/m].
 
     MuJoCo's contact force is f = (a_ref − a)/R with a_ref = −k·δ/d − b·v and R = A·(1 − d)/d. At
     rest a = 0, so f/δ = K requires k = K·(1 − d)·A, and likewise b.
 
     Args:
-        stiffness: K, normal force over penetration at rest [N/m].
-        damping: D, normal force over approach speed [N·s/m].
-        inverse_mass: A of each pair, shape (n,) [1/kg].
+        stiffness: K, normal force over penetration at rest, (…) [N/m].
+        damping: D, normal force over approach speed, (…) [N·s/m].
+        inverse_mass: A of each pair, (…) [1/kg].
         impedance: Constant constraint impedance d, 0 < d < 1 [–].
 
     Returns:
         Rows (−k, −b).
     """
-    inverse_mass = np.asarray(inverse_mass, dtype=float)
-    return -np.stack([stiffness * inverse_mass, damping * inverse_mass], -1) * (1.0 - impedance)
+    per_mass = [np.multiply(gain, inverse_mass) for gain in (stiffness, damping)]
+    return np.asarray(-np.stack(per_mass, -1) * (1.0 - impedance))
 
 
-def explicit_damping(stiffness: float, damping: float, timestep: float) -> float:
+def explicit_damping(stiffness: ArrayLike, damping: ArrayLike, timestep: float) -> Array:
     """Compute the damping to set so that contacts of an implicit step are damped by D [N·s/m].
 
     The ``discrete`` integrator takes the force at the end of the step, K·(δ − h·v) − D·v, and so
     damps like D + h·K. What it adds is subtracted; half of D stays in any case.
 
     Args:
-        stiffness: K [N/m].
-        damping: D [N·s/m].
+        stiffness: K, (…) [N/m].
+        damping: D, (…) [N·s/m].
         timestep: h [s].
     """
-    return max(damping - timestep * stiffness, 0.5 * damping)
+    damping, added = np.asarray(damping), np.multiply(timestep, stiffness)
+    return np.asarray(np.maximum(damping - added, 0.5 * damping))
 
 
-def friction_rate(stiffness: float, damping: float, timestep: float) -> float:
+def friction_rate(stiffness: ArrayLike, damping: ArrayLike, timestep: float) -> Array:
     """Compute the rate b at which a sticking contact loses slip speed, a_t = −b·v [1/s].
 
     MuJoCo solves normal force and friction as one convex problem, in which a contact that slides
@@ -67,11 +68,11 @@ def friction_rate(stiffness: float, damping: float, timestep: float) -> float:
     distances are nearest to Coulomb's (decision 0006).
 
     Args:
-        stiffness: K [N/m].
-        damping: D [N·s/m].
+        stiffness: K, (…) [N/m].
+        damping: D, (…) [N·s/m].
         timestep: h [s].
     """
-    return RATE_FACTOR * math.sqrt(stiffness / (damping * timestep))
+    return np.asarray(RATE_FACTOR * np.sqrt(np.divide(stiffness, np.multiply(damping, timestep))))
 
 
 def implicit_inertia(timestep: float, stiffness: ArrayLike, damping: ArrayLike) -> Array:
@@ -93,15 +94,17 @@ Pressure = Literal["hertz", "uniform"]
 _TORSION_FACTORS: dict[Pressure, float] = {"hertz": 3.0 * math.pi / 16.0, "uniform": 2.0 / 3.0}
 
 
-def torsional_coefficient(friction: float, radius: float, pressure: Pressure = "hertz") -> float:
+def torsional_coefficient(
+    friction: ArrayLike, radius: float, pressure: Pressure = "hertz"
+) -> Array:
     """Compute the moment limit of a patch over its normal force, k·µ·a [m].
 
     Args:
-        friction: µ of the surfaces [–].
+        friction: µ of the surfaces, (…) [–].
         radius: Patch radius a [m].
         pressure: Pressure distribution.
     """
-    return _TORSION_FACTORS[pressure] * friction * radius
+    return np.asarray(np.multiply(_TORSION_FACTORS[pressure], friction) * radius)
 
 
 def hertz_patch_radius(force: float, curvature_radius: float, modulus: float) -> float:

@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import mujoco
+from numpy.typing import ArrayLike
 
 from softgrasp.description.contact import Contact
 from softgrasp.description.scene import GraspScene
@@ -135,12 +136,12 @@ def pair_parameters(
         return
     normal, rates = [], []
     for step, masses in zip(steps, inverse, strict=True):
-        damping = contact.damping
+        damping: ArrayLike = contact.damping
         if model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE:
             damping = explicit_damping(contact.stiffness, damping, step)
         normal.append(direct_solref(contact.stiffness, damping, masses, impedance).tolist())
         rate = solver.friction_rate or friction_rate(contact.stiffness, contact.damping, step)
-        rates.append([0.0, -rate * impedance])
+        rates.append([0.0, float(-rate * impedance)])
     solimp = [impedance, impedance, 0.001, 0.5, 2.0]
     for index, (pair, mobility) in enumerate(zip(pairs, inverse[0], strict=True)):
         if mobility >= RIGID:
@@ -188,7 +189,7 @@ def torsion_of(contact: Contact) -> float:
     if contact.model != "soft-finger":
         return contact.torsional_friction
     patch = contact.patch
-    return torsional_coefficient(contact.static_friction, patch.radius, patch.pressure)
+    return float(torsional_coefficient(contact.static_friction, patch.radius, patch.pressure))
 
 
 def penetration(model: mujoco.MjModel, data: mujoco.MjData, pair: Pair) -> float:

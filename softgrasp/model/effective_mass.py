@@ -91,7 +91,8 @@ def _inverse_masses(
     weights = np.asarray(model.body_invweight0[:, 0][bodies].sum(axis=1))
     if model.opt.integrator != mujoco.mjtIntegrator.mjINT_DISCRETE:
         return np.tile(weights, (len(steps), 1))
-    return np.asarray(weights * _implicit_ratios(model, geoms, postures, steps))
+    touches = first_touches(model, geoms, postures)
+    return np.asarray(weights * touch_rows(model, geoms, postures, touches).ratios(steps))
 
 
 def closing_postures(model: mujoco.MjModel, scene: GraspScene, start: Array) -> Array:
@@ -123,35 +124,81 @@ def _closing_joints(hand: Hand, motion: ClosingMotion) -> tuple[Array, dict[str,
     return targets, {name: [posture[name] for posture in postures] for name in postures[0]}
 
 
-def _implicit_ratios(
-    model: mujoco.MjModel,
-    geoms: list[tuple[int, int]],
-    postures: Array,
-    steps: tuple[float, ...],
-) -> Array:
-    """Compute inverse effective masses with over without the implicit inertia, (ns, np) [–]."""
+class TouchRows(NamedTuple):
+    """What the effective mass of pairs depends on, in the posture in which each first touches."""
+
+    squares: Array
+    """J², the squared row of the Jacobian, (…, np, nv)."""
+    inertia: Array
+    """Diagonal of M, (…, np, nv) [kg·m² or kg]."""
+    stiffness: Array
+    """Of the joints, which an implicit step adds, (…, np, nv)."""
+    damping: Array
+    """The same, (…, np, nv)."""
+
+    def ratios(self, steps: Sequence[float]) -> Array:
+        """Compute inverse masses with over without the implicit inertia, (ns, …, np) [–].
+
+        Args:
+            steps: Time steps, (ns,) [s].
+        """
+        bare = (self.squares / self.inertia).sum(axis=-1)
+        ratios = []
+        for step in steps:
+            added = implicit_inertia(step, self.stiffness, self.damping)
+            implicit = (self.squares / (self.inertia + added)).sum(axis=-1)
+            ratios.append(np.divide(implicit, bare, out=np.ones_like(bare), where=bare > 0.0))
+        return np.stack(ratios)
+
+
+def first_touches(
+    model: mujoco.MjModel, geoms: Sequence[tuple[int, int]], postures: Array
+) -> list[Touch]:
+    """Return where pairs of geoms first touch, or come closest.
+
+    Args:
+        model: The compiled scene.
+        geoms: Indices of two geoms each, (np, 2).
+        postures: Rows of ``qpos`` from open to closed, (n, nq).
+    """
     data = scratch_data(model)
-    touches: list[Touch | None] = [None] * len(geoms)
+    touches: dict[int, Touch] = {}
     for index, posture in enumerate(postures):
         data.qpos[:] = posture
         mujoco.mj_kinematics(model, data)
         for pair_index, pair in enumerate(geoms):
-            best = touches[pair_index]
+            best = touches.get(pair_index)
             if best is None or best.distance > 0.0:
                 touches[pair_index] = _nearer(best, _touch(model, data, pair, index))
-    ratios = np.ones((len(steps), len(geoms)))
-    for index in sorted({touch.posture for touch in touches if touch is not None}):
+    return list(touches.values())
+
+
+def touch_rows(
+    model: mujoco.MjModel,
+    geoms: Sequence[tuple[int, int]],
+    postures: Array,
+    touches: Sequence[Touch],
+) -> TouchRows:
+    """Evaluate pairs of geoms in the postures in which they first touch.
+
+    Args:
+        model: The compiled scene.
+        geoms: Indices of two geoms each, (np, 2).
+        postures: Rows of ``qpos`` from open to closed, (n, nq).
+        touches: Where they touch, (np,).
+    """
+    data = scratch_data(model)
+    rows = TouchRows(*(np.zeros((len(geoms), model.nv)) for _ in TouchRows._fields))
+    for index in sorted({touch.posture for touch in touches}):
         data.qpos[:] = postures[index]
         mujoco.mj_forward(model, data)
-        inertia, springs = _inertia_diagonal(model, data), _implicit_springs(model, data)
-        extra = np.stack([implicit_inertia(step, *springs) for step in steps])
+        diagonals = (_inertia_diagonal(model, data), *_implicit_springs(model, data))
         for pair_index, touch in enumerate(touches):
-            if touch is not None and touch.posture == index:
+            if touch.posture == index:
                 squares = _row(model, data, geoms[pair_index], touch) ** 2
-                bare = float((squares / inertia).sum())
-                implicit = (squares / (inertia + extra)).sum(axis=1)
-                ratios[:, pair_index] = implicit / bare if bare > 0.0 else 1.0
-    return ratios
+                for array, row in zip(rows, (squares, *diagonals), strict=True):
+                    array[pair_index] = row
+    return rows
 
 
 def _touch(

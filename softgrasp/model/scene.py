@@ -156,8 +156,8 @@ class Assembled:
         else:
             self.bodies, self.model = list(self.template.bodies), self.template.bare
             self.alone.put_into(self.model, self.template.data)
-        self.start = _position(self.model, scene, start_targets(scene))
-        self.home = _position(self.model, scene, home_targets(scene))
+        self.start = position_at(self.model, scene, start_targets(scene))
+        self.home = position_at(self.model, scene, home_targets(scene))
         reused = None if self.template is None else self.template.data
         self.data = _state_at(self.model, self.start, reused)
         """State at the start."""
@@ -219,14 +219,15 @@ def _built(resolved: ResolvedScene, assembled: Assembled) -> CompiledScene:
         warn_of_damping(scene.hand, timestep)
     itself = template.self_pairs if template else _self_pairs(bare, assembled.data, scene)
     itself.warn()
-    fine_steps = fine_timesteps(scene, timestep, _mobility(bare, bodies))
+    mobility = largest_mobility(bare, bodies) + float(bare.body(names.OBJECT).invweight0[0])
+    fine_steps = fine_timesteps(scene, timestep, mobility)
     contacts = _contacts(bare, itself.pairs, scene, assembled.home, fine_steps)
     floor_height = _floor_height(scene, bare)
     if template is not None and template.has(contacts.parameters) and assembled.alone is not None:
         model = template.model_of(
             assembled.alone, contacts.parameters, assembled.start, floor_height
         )
-        make_spec: Callable[[], mujoco.MjSpec] = cache(partial(_fresh_spec, resolved))
+        make_spec: Callable[[], mujoco.MjSpec] = cache(partial(fresh_spec, resolved))
     elif spec is None:
         return _built(resolved, Assembled(scene, timestep, fresh=True))
     else:
@@ -277,10 +278,9 @@ def _template(
     return Template(bare, states[0], copy(model), bodies, itself, limits, pairs, states[1])
 
 
-def _mobility(bare: mujoco.MjModel, bodies: list[str]) -> float:
-    """Return the largest inverse mass of a body of the hand and the object [1/kg]."""
-    weights = [float(bare.body(body).invweight0[0]) for body in bodies]
-    return max(weights, default=0.0) + float(bare.body(names.OBJECT).invweight0[0])
+def largest_mobility(model: mujoco.MjModel, bodies: list[str]) -> float:
+    """Return the largest inverse mass of some bodies [1/kg]."""
+    return max((float(model.body(body).invweight0[0]) for body in bodies), default=0.0)
 
 
 def _fine_steps(
@@ -298,7 +298,7 @@ def _same(spec: mujoco.MjSpec) -> mujoco.MjSpec:
     return spec
 
 
-def _fresh_spec(resolved: ResolvedScene) -> mujoco.MjSpec:
+def fresh_spec(resolved: ResolvedScene) -> mujoco.MjSpec:
     """Return the spec of a scene that was built already, whose warnings are known."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -467,7 +467,7 @@ def home_targets(scene: GraspScene) -> list[float]:
     return [*scene.closing_start, *(0.0 for _ in names.carrier_joints(scene))]
 
 
-def _position(bare: mujoco.MjModel, scene: GraspScene, targets: list[float]) -> Array:
+def position_at(bare: mujoco.MjModel, scene: GraspScene, targets: list[float]) -> Array:
     """Compute ``qpos`` with the joints at their targets and objects at the start."""
     position = np.array(bare.qpos0)
     if isinstance(scene.arm, HandCarrier):

@@ -88,6 +88,22 @@ def fine_timesteps(scene: GraspScene, timestep: float, mobility: float) -> tuple
         timestep: Its time step [s].
         mobility: Largest inverse mass of a pair of hand and object [1/kg].
     """
+    resolving = resolving_step(mobility, scene.requested_contact.damping)
+    return fine_steps_of(scene, timestep, resolving)
+
+
+def resolving_step(mobility: float, damping: float) -> float:
+    """Return the time step that resolves an impact, within limits [s].
+
+    Args:
+        mobility: Inverse mass of the pair [1/kg].
+        damping: D [N·s/m].
+    """
+    return min(max(RESOLVED / (mobility * damping), FINEST_STEP), FINE_STEP)
+
+
+def fine_steps_of(scene: GraspScene, timestep: float, resolving: float) -> tuple[float, ...]:
+    """Return ``fine_timesteps`` from the step that resolves impacts [s]."""
     special = scene.object.elasticity is not None or isinstance(scene.arm, HandCarrier)
     special |= any(not contact.converted for contact in scene.requested_contacts)
     count = scene.solver.refinement
@@ -95,25 +111,34 @@ def fine_timesteps(scene: GraspScene, timestep: float, mobility: float) -> tuple
         return ()
     if count is not None:
         return (timestep / count,) if count > 1 else ()
-    resolving = RESOLVED / (mobility * scene.requested_contact.damping)
-    longest = (min(max(resolving, FINEST_STEP), FINE_STEP), FINE_STEP)
     chosen = (
         next((s for s in STEPS if s <= limit * (1 + ROUNDING) and _divides(s, timestep)), timestep)
-        for limit in longest
+        for limit in (resolving, FINE_STEP)
     )
     return tuple(sorted({step for step in chosen if step < timestep}))
 
 
+def fitting_steps(scene: GraspScene, limits: Array) -> Array:
+    """Return the largest of ``STEPS`` that a scene allows below limits of its contact, (n,) [s].
+
+    It is NaN where there is none.
+    """
+    longest = math.inf
+    if scene.hand.soft_fingers:
+        longest = SOFT_STEP
+    if isinstance(scene.arm, HandCarrier):
+        longest = min(longest, carrier_model(scene.arm).max_timestep())
+    longest = min(longest, *_resting_limits(scene))
+    steps = np.array([s for s in STEPS[::-1] if _divides(s, scene.control_period)])
+    index = np.searchsorted(steps, np.minimum(limits, longest), side="right")
+    return np.asarray(np.concatenate([[np.nan], steps])[index])
+
+
 def _chosen(scene: GraspScene, limit: float) -> float:
     """Choose the largest of ``STEPS`` that the scene allows."""
-    if scene.hand.soft_fingers:
-        limit = min(limit, SOFT_STEP)
-    if isinstance(scene.arm, HandCarrier):
-        limit = min(limit, carrier_model(scene.arm).max_timestep())
-    limit = min(limit, *_resting_limits(scene))
-    for step in STEPS:
-        if step <= limit and _divides(step, scene.control_period):
-            return step
+    step = float(fitting_steps(scene, np.array([limit]))[0])
+    if not math.isnan(step):
+        return step
     contact = _strictest(scene.requested_contacts)
     if not contact.converted:
         raise BuildError(

@@ -41,8 +41,8 @@ from softgrasp.evaluation.result import GraspResult
 from softgrasp.pipeline import SceneRunner, SimulatedScene, simulate
 from softgrasp.sim.grasp_run import max_rows
 from softgrasp.sweeps.dataset import ExtraOutputs
+from softgrasp.sweeps.families import PlanFamilies
 from softgrasp.sweeps.parameters import (
-    combinations,
     inputs_of,
     scene_of,
     scene_of_row,
@@ -92,7 +92,8 @@ class Rows:
             extra: What to write besides rows; None for nothing.
         """
         self._plan, self._extra = plan, extra
-        self._combinations = combinations(plan)
+        self._families = PlanFamilies(plan)
+        self._combinations = self._families.combinations
         self._runner = SceneRunner(quality_rate=0.0 if plan.quality else None)
 
     def inputs(self, row: int) -> Row:
@@ -102,7 +103,7 @@ class Rows:
     def compute(self, rows: Sequence[int]) -> list[Row]:
         """Simulate some grasps; one that cannot be simulated becomes a row with an error."""
         computed, results = [], {}
-        scenes = [self.scene(row) for row in rows]
+        scenes = (self._families.compiled(row) or self.scene(row) for row in rows)
         for row, item in zip(rows, self._runner.simulate(scenes), strict=True):
             computed.append(self.inputs(row) | _outcome(item))
             if isinstance(item.result, GraspResult) and self._extra is not None:

@@ -32,6 +32,7 @@ from softgrasp.plugin_api import (
     Chunk,
     CompiledScene,
     ExtraOutputs,
+    PlanFamilies,
     Rows,
     closing_obstacle,
     compile_scene,
@@ -79,7 +80,7 @@ class WarpRows:
             raise DescriptionError(
                 "the executor warp writes no trajectories and datasets; use local", field="executor"
             )
-        self._rows = Rows(plan)
+        self._rows, self._families = Rows(plan), PlanFamilies(plan, exact=False)
         self.checks: list[RowCheck] = []
         """Rows that were repeated in MuJoCo."""
         self.repeated: list[int] = []
@@ -149,14 +150,15 @@ class WarpRows:
 
     def _built(self, row: int) -> CompiledScene | None:
         """Build the scene of a row; None where MuJoCo has to compute it, or say what is wrong."""
-        scene = self._rows.scene(row)
-        if isinstance(scene, Exception):
+        built = self._families.compiled(row)
+        scene = self._rows.scene(row) if built is None else built.scene
+        if isinstance(scene, Exception) or (built and built.resolved.warnings):
             return None
         try:
             require_supported(scene)
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # a warning has to be counted in its row
-                built = compile_scene(scene)
+                built = compile_scene(scene if built is None else built)
             require_supported_model(built)
         except (SoftgraspError, Warning):  # the row that MuJoCo computes has the reason
             return None

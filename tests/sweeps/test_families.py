@@ -1,0 +1,79 @@
+"""Rows of a sweep that share a model are the grasps of their scenes, bit for bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import softgrasp as sg
+from softgrasp.description.sweep import Axis
+from softgrasp.model.family import Family
+from softgrasp.sweeps import families
+from softgrasp.sweeps.executors import Rows
+from softgrasp.sweeps.families import PlanFamilies
+from softgrasp.sweeps.parameters import scene_of_row
+from softgrasp.sweeps.table import row_of
+from tests.sweeps.plans import plan
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Family]:
+    """Families that were made."""
+    kept: list[Family] = []
+
+    def recorded(*arguments: Any, **options: Any) -> Family:
+        kept.append(Family(*arguments, **options))
+        return kept[-1]
+
+    monkeypatch.setattr(families, "Family", recorded)
+    return kept
+
+
+def test_rows_are_the_results_of_their_scenes(made: list[Family]) -> None:
+    swept = plan(repeats=2)
+    rows = Rows(swept).compute(range(swept.size))
+    assert [family.size for family in made] == [6]
+    for row in rows:
+        result = sg.simulate(scene_of_row(swept, row["row"]), quality_rate=None)
+        expected = row_of(result)
+        differing = [
+            name
+            for name, value in expected.items()
+            if "wall" not in name and row[name] != value and value == value
+        ]
+        assert not differing
+
+
+def test_other_axes_are_compiled_once_a_value(made: list[Family]) -> None:
+    radius = Axis(path="object.radius", values=(0.01, 0.012, 0.013))
+    swept = plan(axes=(*plan().axes, radius))
+    shared = PlanFamilies(swept)
+    compiled = [shared.compiled(row) for row in range(swept.size)]
+    assert [family.size for family in made] == [6, 6, 6]
+    for row, one in enumerate(compiled):
+        assert one is not None
+        expected = sg.resolve(scene_of_row(swept, row))
+        assert one.scene == expected.scene
+        assert one.resolved.values == expected.values
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"noise": {"position": 1e-3}},
+        {"axes": (Axis(path="object.radius", values=(0.01, 0.012)),)},
+        {"axes": (Axis(path="object.density", values=(500.0,)),)},
+    ],
+)
+def test_rows_without_a_family_are_built_alone(changes: dict[str, Any], made: list[Family]) -> None:
+    swept = plan(**changes)
+    assert [PlanFamilies(swept).compiled(row) for row in range(swept.size)] == [None] * swept.size
+    assert not made
+
+
+def test_row_with_an_invalid_value_reports_it_alone() -> None:
+    swept = plan(axes=(Axis(path="contact.stiffness", values=(1e4, -1.0, 2e4)),))
+    rows = Rows(swept).compute(range(swept.size))
+    assert [row["error"] == "" for row in rows] == [True, False, True]
+    assert "stiffness" in rows[1]["error"]
