@@ -33,8 +33,8 @@ NAMES = {
     "sim.grasp_run": (
         *("ClosureRun", "LARGEST_SPEED", "MAX_ROWS", "Progress", "max_rows", "planned_samples"),
     ),
-    "sim.hold_test": ("palm_body",),
-    "sim.motion_plan": ("gravity_steps", "lift_path"),
+    "sim.hold_test": ("gravity_steps", "palm_body"),
+    "sim.motion_plan": ("lift_path",),
     "sim.step_refinement": ("StepRefinement", "lagging_as_described"),
     "sim.stepper": ("MujocoStepper", "Stepper", "TargetBacktracking"),
     "sim.stiffness_feedback": ("=stiffness_feedback", "StiffnessFeedback"),

@@ -65,8 +65,8 @@ from softgrasp.sim.grasp_run import MAX_ROWS as MAX_ROWS
 from softgrasp.sim.grasp_run import Progress as Progress
 from softgrasp.sim.grasp_run import max_rows as max_rows
 from softgrasp.sim.grasp_run import planned_samples as planned_samples
+from softgrasp.sim.hold_test import gravity_steps as gravity_steps
 from softgrasp.sim.hold_test import palm_body as palm_body
-from softgrasp.sim.motion_plan import gravity_steps as gravity_steps
 from softgrasp.sim.motion_plan import lift_path as lift_path
 from softgrasp.sim.step_refinement import StepRefinement as StepRefinement
 from softgrasp.sim.step_refinement import lagging_as_described as lagging_as_described

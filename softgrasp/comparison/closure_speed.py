@@ -25,7 +25,7 @@ from softgrasp.model.scene import CompiledScene
 from softgrasp.pipeline import compile_scene
 from softgrasp.sim.engine import caught_warnings
 from softgrasp.sim.grasp_run import ClosureRun
-from softgrasp.sim.motion_plan import gravity_steps
+from softgrasp.sim.hold_test import gravity_steps
 
 Runner = Callable[[], tuple[float, Array]]
 """Runs a closure once and returns its CPU time [s] and the final positions, (nq,)."""

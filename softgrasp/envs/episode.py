@@ -25,9 +25,10 @@ from softgrasp.evaluation.outcome import EJECTION_DISTANCE, RESTING_SPEED, Outco
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.scene import CompiledScene, start_targets
+from softgrasp.sim.hold_test import gravity_steps
 from softgrasp.sim.laws import DebouncedFlags, debounce
 from softgrasp.sim.load_balance import EARTH, NO_LOAD
-from softgrasp.sim.motion_plan import gravity_steps, lift_path
+from softgrasp.sim.motion_plan import lift_path
 from softgrasp.sim.stepper import planned_targets
 
 WHOLE = 1e-6

@@ -31,9 +31,9 @@ from softgrasp.errors import (
 from softgrasp.io.scene import load_scene
 from softgrasp.model import names
 from softgrasp.rendering.camera import Camera, geom_corner_points
-from softgrasp.rendering.keyframes import best_camera
 from softgrasp.rendering.overlay import Renderer
 from softgrasp.rendering.renderer import open_renderer
+from softgrasp.rendering.viewpoint import best_camera
 
 try:
     import gymnasium

@@ -29,15 +29,10 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.deformable import node_bodies
 from softgrasp.rendering.camera import Camera
-from softgrasp.rendering.keyframes import (
-    CAMERA_ROWS,
-    Playback,
-    best_camera,
-    has_phases,
-    video_parts,
-)
+from softgrasp.rendering.keyframes import Playback, has_phases, video_parts
 from softgrasp.rendering.overlay import Ball, Image, Mark, Renderer, Rgba, stamp
 from softgrasp.rendering.renderer import open_renderer
+from softgrasp.rendering.viewpoint import CAMERA_ROWS, best_camera
 
 Progress = Callable[[float], None]
 """Called with the completed fraction, 0 to 1."""

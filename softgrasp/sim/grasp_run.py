@@ -31,14 +31,13 @@ from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, cont
 from softgrasp.sim.control_state import ClosureState, Peaks, Recording, closure_layout
 from softgrasp.sim.engine import Workspace, caught_warnings, has_diverged
 from softgrasp.sim.friction import SlipFriction
-from softgrasp.sim.hold_test import DisturbanceTests
+from softgrasp.sim.hold_test import DisturbanceTests, gravity_steps
 from softgrasp.sim.laws import GRIP_INTERVAL
 from softgrasp.sim.load_balance import WINDOW, LoadRecord, LoadSampler
 from softgrasp.sim.motion_plan import (
     MountTrajectory,
     PhaseRows,
     finger_path,
-    gravity_steps,
     lift_path,
 )
 from softgrasp.sim.run_record import ContactEvent, EngineRecord, EventLog, PullRecord, PushRecord

@@ -1,8 +1,8 @@
-"""Hold test of a closed hand: pushes in several directions, and pull-out tests.
+"""Hold test of a closed hand: load of gravity, pushes in several directions, and pull-out tests.
 
-A push accelerates the object in one direction until it is lost, a pull grows until all contacts
-slip. ``DisturbanceTests`` runs them, every time from the same closed state; ``hold_result``
-evaluates them.
+``gravity_steps`` is the ramp of gravity, which ``grasp_run`` applies. A push accelerates the object
+in one direction until it is lost, a pull grows until all contacts slip. ``DisturbanceTests`` runs
+them, every time from the same closed state; ``hold_result`` evaluates them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,15 @@ from softgrasp.model import names
 from softgrasp.model.deformable import node_bodies, rigid_track
 from softgrasp.sim.contacts import ContactPoint, ContactReader, GraspContactReader
 from softgrasp.sim.load_balance import EARTH, object_mass
-from softgrasp.sim.motion_plan import PhaseRows, load_fractions
+from softgrasp.sim.motion_plan import PhaseRows
 from softgrasp.sim.run_record import FinishedRun, PullRecord, PushRecord
 from softgrasp.sim.stepper import MujocoStepper, Plans
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
 
+LONGEST = 0.01
+"""Longest time of constant gravity in a ramp [s]; a batch steps that long without Python."""
+STEPS_PER_DECAY = 2
+"""A load step is at most the remaining load divided by this."""
 CHECK_PERIOD = 0.05
 """Time between two checks whether a push has moved the object out of the hand [s]."""
 SLIP_SPEED = 2e-3
@@ -38,6 +42,46 @@ SLIP_TIME = 0.01
 """Time for which all contacts have to slip [s]."""
 MAX_FORCE_TIME = 20.0
 """Longest time of a pull that has to reach a minimum force [s]."""
+
+
+def gravity_steps(
+    criterion: SuccessCriterion, before: Array, period: float
+) -> Iterator[tuple[int, Array]]:
+    """Yield gravity from its value before the test to the full load.
+
+    It follows a straight ramp in steps that shrink to one sample towards its end. An elastic
+    grasp overshoots a step by as much again, and half of the remaining load cannot overshoot the
+    full load.
+
+    Args:
+        criterion: The hold test.
+        before: Gravity before it [m/s²], (3,).
+        period: Control period [s].
+
+    Yields:
+        Control samples, and gravity during them [m/s²]; the time under full load is the last.
+    """
+    full = before if criterion.gravity is None else np.array(criterion.gravity)
+    rise = full - before
+    for samples, fraction in load_fractions(criterion.ramp_time, period):
+        yield samples, before + fraction * rise
+    yield round(criterion.hold_time / period), full
+
+
+def load_fractions(ramp_time: float, period: float) -> Iterator[tuple[int, float]]:
+    """Yield the steps of a ramp: control samples, and the fraction of the load during them.
+
+    Args:
+        ramp_time: Time of the ramp [s].
+        period: Control period [s].
+    """
+    ramp = max(round(ramp_time / period), 1)
+    longest = max(round(LONGEST / period), 1)
+    done = 0
+    while done < ramp:
+        samples = min(longest, max((ramp - done) // STEPS_PER_DECAY, 1))
+        done += samples
+        yield samples, done / ramp
 
 
 class RunningGrasp(FinishedRun, Protocol):

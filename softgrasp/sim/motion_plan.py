@@ -1,12 +1,11 @@
-"""Motion planning of a run: targets of the wrist or arm, of fingers before the closure, and loads.
+"""Motion planning of a run: targets of the wrist or arm, and of fingers before the closure.
 
 ``MountTrajectory`` turns the phases of a sequence into targets of the wrist or arm, ``lift_path``
-those of a lift; ``gravity_steps`` is the load ramp of a hold test.
+those of a lift.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -21,17 +20,11 @@ from softgrasp.description.task import (
     Phase,
     PreshapePhase,
     ShakePhase,
-    SuccessCriterion,
 )
 from softgrasp.mechanics.trajectory import eased, moved, shaken, straight_path, unit
 from softgrasp.mechanics.transforms import Array, minimum_jerk
 from softgrasp.model.arm import arm_base, carrier_start, carrier_targets, home_pose, start_pose
 from softgrasp.model.scene import start_targets
-
-LONGEST = 0.01
-"""Longest time of constant gravity in a ramp [s]; a batch steps that long without Python."""
-STEPS_PER_DECAY = 2
-"""A load step is at most the remaining load divided by this."""
 
 
 class PhaseRows(NamedTuple):
@@ -134,43 +127,3 @@ def lift_path(scene: GraspScene, lift: Lift, samples: int) -> Array:
     up = arm_base(scene.arm, scene.hand_pose)[:3, :3].T @ [0.0, 0.0, lift.height]
     start = start_targets(scene)[len(scene.actuators) :]
     return straight_path(scene.arm.chain, start, up, fractions)
-
-
-def gravity_steps(
-    criterion: SuccessCriterion, before: Array, period: float
-) -> Iterator[tuple[int, Array]]:
-    """Yield gravity from its value before the test to the full load.
-
-    It follows a straight ramp in steps that shrink to one sample towards its end. An elastic
-    grasp overshoots a step by as much again, and half of the remaining load cannot overshoot the
-    full load.
-
-    Args:
-        criterion: The hold test.
-        before: Gravity before it [m/s²], (3,).
-        period: Control period [s].
-
-    Yields:
-        Control samples, and gravity during them [m/s²]; the time under full load is the last.
-    """
-    full = before if criterion.gravity is None else np.array(criterion.gravity)
-    rise = full - before
-    for samples, fraction in load_fractions(criterion.ramp_time, period):
-        yield samples, before + fraction * rise
-    yield round(criterion.hold_time / period), full
-
-
-def load_fractions(ramp_time: float, period: float) -> Iterator[tuple[int, float]]:
-    """Yield the steps of a ramp: control samples, and the fraction of the load during them.
-
-    Args:
-        ramp_time: Time of the ramp [s].
-        period: Control period [s].
-    """
-    ramp = max(round(ramp_time / period), 1)
-    longest = max(round(LONGEST / period), 1)
-    done = 0
-    while done < ramp:
-        samples = min(longest, max((ramp - done) // STEPS_PER_DECAY, 1))
-        done += samples
-        yield samples, done / ramp

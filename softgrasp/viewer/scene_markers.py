@@ -37,9 +37,10 @@ from softgrasp.rendering.camera import (
     geom_corner_points,
     solid_geoms,
 )
-from softgrasp.rendering.keyframes import Playback, best_camera
+from softgrasp.rendering.keyframes import Playback
 from softgrasp.rendering.overlay import Arrow, Ball, Rgba
 from softgrasp.rendering.shading import Skin, skins_of
+from softgrasp.rendering.viewpoint import best_camera
 
 if TYPE_CHECKING:
     import viser

@@ -9,7 +9,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.pipeline import compile_scene
-from softgrasp.sim.motion_plan import gravity_steps
+from softgrasp.sim.hold_test import gravity_steps
 from tests.support.scenes import ball, pinch, plate
 
 DENSITIES = (160.0, 700.0, 2300.0, 7860.0, 19250.0)

@@ -18,7 +18,7 @@ from softgrasp.mechanics.trajectory import moved, shaken
 from softgrasp.model.arm import carrier_start, carrier_targets, home_pose
 from softgrasp.model.names import WRIST_JOINTS
 from softgrasp.pipeline import compile_scene
-from softgrasp.sim.motion_plan import gravity_steps
+from softgrasp.sim.hold_test import gravity_steps
 from tests.support.scenes import pinch
 
 BEFORE = np.array([0.1, 0.0, -1.0])
