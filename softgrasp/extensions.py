@@ -95,7 +95,6 @@ def load(reference: Reference) -> Any:
 
 ENGINES = Extensions(
     "engines",
-    reference="softgrasp.backends.reference.backend:ReferenceEngine",
     ode="softgrasp.backends.webots.backend:ode_engine",
     webots="softgrasp.backends.webots.backend:webots_engine",
     warp="softgrasp.backends.warp.backend:WarpEngine",

@@ -15,6 +15,8 @@ from softgrasp import plugin_api
 
 PACKAGE = Path(softgrasp.__file__).resolve().parent
 SATELLITES = ("backends", "continuum_control", "hydraulics", "twin")
+FOLDERS = [*(PACKAGE / one for one in SATELLITES), Path(__file__).parent / "reference_engine"]
+"""The engine of the tests stands for those of other distributions."""
 OPEN = ("assets", "errors", "units")
 """Modules of the core all of whose names are public."""
 
@@ -55,11 +57,12 @@ def private_imports(source: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("satellite", SATELLITES)
-def test_satellites_import_public_names_only(satellite: str) -> None:
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_satellites_import_public_names_only(folder: Path) -> None:
     private = {
-        path.relative_to(PACKAGE).as_posix(): private_imports(path.read_text("utf-8"))
-        for path in sorted((PACKAGE / satellite).rglob("*.py"))
+        path.relative_to(folder).as_posix(): private_imports(path.read_text("utf-8"))
+        for path in sorted(folder.rglob("*.py"))
+        if not path.name.startswith("test_")
     }
     assert {name: lines for name, lines in private.items() if lines} == {}
 

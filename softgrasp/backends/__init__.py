@@ -1,1 +1,1 @@
-"""Other physics engines that run the same scene: Webots, ODE and a reference engine."""
+"""Other physics engines that run the same scene: Webots, ODE and MuJoCo Warp."""

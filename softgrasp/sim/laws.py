@@ -2,11 +2,11 @@
 
 Source: Mostashiri, Dhupia, Verl, Xu (paper 004), section 2.2.3 and Table 2. The functions are pure,
 work on plain lists and know no physics engine. There is one implementation of each law: runs in
-MuJoCo and in the reference engine, environments and the controller inside Webots call these
-functions. ``stepper.planned_targets``, ``blocks`` and the kernels of MuJoCo Warp repeat some of
-them for many samples or worlds at once and are tested equal to them. This file is copied into the
-directory of the Webots controller, so it imports the standard library only and runs with Python
-3.7, which may be the interpreter that Webots finds.
+MuJoCo, environments and the controller inside Webots call these functions.
+``stepper.planned_targets``, ``blocks`` and the kernels of MuJoCo Warp repeat some of them for many
+samples or worlds at once and are tested equal to them. This file is copied into the directory of
+the Webots controller, so it imports the standard library only and runs with Python 3.7, which may
+be the interpreter that Webots finds.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def refused(run: Run, directory: Path, *words: str, code: int = 2) -> str:
         ),
         (
             "four_finger sphere --backend odd",
-            "no backend 'odd'; did you mean 'ode'? known: mujoco, ode, reference, warp, webots",
+            "no backend 'odd'; did you mean 'ode'? known: mujoco, ode, warp, webots",
         ),
         (
             "four_finger sphere --closure magnet",

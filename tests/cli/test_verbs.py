@@ -159,7 +159,7 @@ def test_list_sizes_and_masses(run: Run) -> None:
 def test_list_backends_and_closures(run: Run) -> None:
     backends = run("list", "backends", "--json").json
     assert backends[0] == {"name": "mujoco", "version": mujoco.__version__}
-    assert [row["name"] for row in backends] == ["mujoco", "reference", "ode", "webots", "warp"]
+    assert [row["name"] for row in backends] == ["mujoco", "ode", "webots", "warp"]
     names = [row["name"] for row in run("list", "closures", "--json").json]
     assert names == [
         "position-increment", "synergy-increment", "force-limited", "underactuated",

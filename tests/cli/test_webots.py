@@ -129,7 +129,7 @@ def test_without_webots_it_reports_how_to_get_it(run: Run, monkeypatch: pytest.M
 
 def test_engines_are_listed_with_what_is_there(run: Run) -> None:
     rows = {row["name"]: row["version"] for row in run("list", "backends", "--json").json}
-    assert list(rows) == ["mujoco", "reference", "ode", "webots", "warp"]
+    assert list(rows) == ["mujoco", "ode", "webots", "warp"]
     assert all(rows.values())
 
 

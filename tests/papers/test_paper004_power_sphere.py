@@ -13,7 +13,7 @@ D·δ̇, smooth stick-slip) has ``REFERENCE_DX``.
 Different from the paper: the fingertips of F2 and F4 come behind those of F1 and F3 and the palm
 (there they come before); the plateau of q4 and q10 in Fig 8 is a short loss of way; the rotation is
 between 37 and 40 degrees at every density, without a trend (37.8 and 37.9 for the lightest and the
-densest by ``--backend reference``); the depth of the first dip (-3.9 -4.1 -4.9 -4.8 -3.8 mm) is
+densest by the reference integrator); the depth of the first dip (-3.9 -4.1 -4.9 -4.8 -3.8 mm) is
 largest for a middle density. The integration above has -3.84 mm for gold.
 """
 

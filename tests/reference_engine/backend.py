@@ -9,10 +9,6 @@ from functools import cached_property
 
 import scipy
 
-from softgrasp.backends.reference.dynamics import ContactDynamics
-from softgrasp.backends.reference.pairs import GeomPairs, pairs_of_scene
-from softgrasp.backends.reference.settings import ReferenceSettings
-from softgrasp.backends.reference.stepper import ReferenceStepper, TouchReader
 from softgrasp.description import HandCarrier
 from softgrasp.errors import BuildError
 from softgrasp.model import names
@@ -28,6 +24,10 @@ from softgrasp.plugin_api import (
 )
 from softgrasp.resolution import ResolvedScene
 from softgrasp.sim import ContactPoint, ContactReader, EngineRecord, Recording
+from tests.reference_engine.dynamics import ContactDynamics
+from tests.reference_engine.pairs import GeomPairs, pairs_of_scene
+from tests.reference_engine.settings import ReferenceSettings
+from tests.reference_engine.stepper import ReferenceStepper, TouchReader
 
 NAME = "reference"
 

@@ -17,17 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import DOP853, RK23, RK45, OdeSolver, Radau
 
-from softgrasp.backends.reference.collision import Points, crossed
-from softgrasp.backends.reference.contact_law import (
+from softgrasp.errors import SimulationError
+from softgrasp.mechanics import Array
+from tests.reference_engine.collision import Points, crossed
+from tests.reference_engine.contact_law import (
     Forces,
     Material,
     contact_forces,
     contact_slopes,
 )
-from softgrasp.backends.reference.pairs import GeomPairs
-from softgrasp.backends.reference.settings import ReferenceSettings
-from softgrasp.errors import SimulationError
-from softgrasp.mechanics import Array
+from tests.reference_engine.pairs import GeomPairs
+from tests.reference_engine.settings import ReferenceSettings
 
 METHODS: dict[str, type[OdeSolver]] = {"Radau": Radau, "RK23": RK23, "RK45": RK45, "DOP853": DOP853}
 LIMIT_RATE = 1e3

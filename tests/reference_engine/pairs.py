@@ -13,7 +13,10 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.backends.reference.collision import (
+from softgrasp.description import Contact
+from softgrasp.errors import BuildError
+from softgrasp.plugin_api import CompiledScene, torsion_of, with_objects, with_surroundings
+from tests.reference_engine.collision import (
     KERNELS,
     PLANE,
     SPHERE,
@@ -23,10 +26,7 @@ from softgrasp.backends.reference.collision import (
     Points,
     segment_segment,
 )
-from softgrasp.backends.reference.contact_law import Material
-from softgrasp.description import Contact
-from softgrasp.errors import BuildError
-from softgrasp.plugin_api import CompiledScene, torsion_of, with_objects, with_surroundings
+from tests.reference_engine.contact_law import Material
 
 FRICTIONLESS, WITHOUT_SPIN, ROLLING = 1, 3, 6
 """Contact dimensions."""

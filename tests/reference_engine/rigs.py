@@ -9,10 +9,10 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from softgrasp.backends.reference.contact_law import Material
-from softgrasp.backends.reference.dynamics import ContactDynamics
-from softgrasp.backends.reference.pairs import GeomPairs
-from softgrasp.backends.reference.settings import ReferenceSettings
+from tests.reference_engine.contact_law import Material
+from tests.reference_engine.dynamics import ContactDynamics
+from tests.reference_engine.pairs import GeomPairs
+from tests.reference_engine.settings import ReferenceSettings
 
 GRAVITY = 9.81
 

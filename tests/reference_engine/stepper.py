@@ -10,7 +10,6 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from softgrasp.backends.reference.dynamics import ContactDynamics
 from softgrasp.mechanics import Array
 from softgrasp.model import names
 from softgrasp.plugin_api import (
@@ -22,6 +21,7 @@ from softgrasp.plugin_api import (
     Vec3,
 )
 from softgrasp.sim import ContactPoint, ContactReader, OtherPoint, Recording
+from tests.reference_engine.dynamics import ContactDynamics
 
 PLAN_SAMPLES = 16
 """Control samples between two checks for Ctrl-C: about a third of a second of computing."""
@@ -59,7 +59,7 @@ class TouchReader(ContactReader):
 
     def read(
         self,
-        data: mujoco.MjData,  # noqa: ARG002 - the dynamics have the contacts
+        data: mujoco.MjData,
         bodies: Container[str] | None = None,
     ) -> list[ContactPoint]:
         """Read the contacts with objects; see ``ContactReader.read``.
@@ -84,7 +84,7 @@ class TouchReader(ContactReader):
             if self._is_object[row.second] and (bodies is None or self._bodies[row.first] in bodies)
         ]
 
-    def others(self, data: mujoco.MjData) -> list[OtherPoint]:  # noqa: ARG002 - as above
+    def others(self, data: mujoco.MjData) -> list[OtherPoint]:
         """Read contacts with surroundings and between objects; see ``ContactReader.others``."""
         points = []
         for row in self._rows():
@@ -110,7 +110,7 @@ class TouchReader(ContactReader):
 
     def forces_on(
         self,
-        data: mujoco.MjData,  # noqa: ARG002 - as above
+        data: mujoco.MjData,
         body: str,
     ) -> dict[str, Array]:
         """Sum the contact forces of other bodies on one; see ``ContactReader.forces_on``."""

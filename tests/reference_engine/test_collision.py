@@ -6,8 +6,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from softgrasp.backends.reference.collision import KERNELS, SPHERE, Geoms
-from tests.backends.reference.rigs import FLOOR, free, law, rig
+from tests.reference_engine.collision import KERNELS, SPHERE, Geoms
+from tests.reference_engine.rigs import FLOOR, free, law, rig
 
 SHAPES = {
     "sphere": 'type="sphere" size="0.02"',

@@ -8,11 +8,10 @@ import mujoco
 import numpy as np
 import pytest
 
-from softgrasp.backends.reference.contact_law import coefficient
-from softgrasp.backends.reference.dynamics import ContactDynamics
-from softgrasp.backends.reference.pairs import GeomPairs
-from softgrasp.backends.reference.settings import ReferenceSettings
-from tests.backends.reference.rigs import (
+from tests.reference_engine.contact_law import coefficient
+from tests.reference_engine.dynamics import ContactDynamics
+from tests.reference_engine.pairs import GeomPairs
+from tests.reference_engine.rigs import (
     FLOOR,
     GRAVITY,
     Bounce,
@@ -22,6 +21,7 @@ from tests.backends.reference.rigs import (
     momentum,
     rig,
 )
+from tests.reference_engine.settings import ReferenceSettings
 
 EXACT = {
     "method": "DOP853",

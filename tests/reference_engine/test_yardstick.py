@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from tests.reference_engine.backend import ReferenceEngine
 
 
-def closed(scene: sg.GraspScene, backend: str = "mujoco") -> tuple[float, float]:
+def closed(scene: sg.GraspScene, backend: str | ReferenceEngine = "mujoco") -> tuple[float, float]:
     """Return the sum of normal forces [N] and the displacement [m] at the end of the closure."""
     result = sg.simulate(scene, backend=backend)
     assert result.status is sg.GraspStatus.CLOSED
@@ -27,7 +28,7 @@ def test_default_contacts_are_near_the_reference(shape: str) -> None:
     scene = sg.GraspScene(
         hand=sg.load_hand("four_finger"), object=sg.load_object(shape), grasp="precision"
     )
-    force, distance = closed(scene, "reference")
+    force, distance = closed(scene, ReferenceEngine())
     for step, tolerance in ((1e-4, 0.01), (1e-3, 0.055)):
         sum_of_forces, moved = closed(scene.replace(timestep=step))
         assert sum_of_forces == pytest.approx(force, rel=tolerance)

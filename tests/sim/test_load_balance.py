@@ -31,6 +31,7 @@ from softgrasp.sim.load_balance import (
 )
 from softgrasp.sim.motion_plan import MountTrajectory
 from softgrasp.sweeps.table import row_of
+from tests.reference_engine.backend import ReferenceEngine
 from tests.sim.engines import require_engine
 from tests.support.pads import on_a_stand, pads
 from tests.support.scenes import ball, pinch
@@ -205,7 +206,7 @@ def test_reading_the_forces_changes_no_bit(window: int, monkeypatch: pytest.Monk
 
 def test_the_reference_engine_agrees() -> None:
     scene = pads(2, contact=sg.Contact(static_friction=0.02), success=TEST, **on_a_stand())
-    ours, theirs = sg.simulate(scene), sg.simulate(scene, "reference")
+    ours, theirs = sg.simulate(scene), sg.simulate(scene, ReferenceEngine())
     assert theirs.outcome is ours.outcome is Outcome.SUPPORTED
     assert fractions(last(theirs)) == pytest.approx(fractions(last(ours)), abs=1e-3)
 
@@ -318,9 +319,9 @@ def test_only_what_is_named_is_removed() -> None:
         scene.replace(success=TEST.replace(removes=("stan",)))
 
 
-@pytest.mark.parametrize("backend", ["reference", "ode"])
-def test_other_engines_refuse_to_remove(backend: str) -> None:
-    if backend == "ode":
+@pytest.mark.parametrize("backend", [ReferenceEngine(), "ode"], ids=["reference", "ode"])
+def test_other_engines_refuse_to_remove(backend: ReferenceEngine | str) -> None:
+    if isinstance(backend, str):
         require_engine(backend)
     scene = pads(2, success=TEST.replace(removes=("all",)), **on_a_stand())
     with pytest.raises(sg.BuildError, match="success"):

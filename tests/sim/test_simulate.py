@@ -532,5 +532,5 @@ def test_an_unknown_backend_is_named_with_what_exists() -> None:
     with pytest.raises(sg.BackendUnavailable) as refused:
         sg.simulate(pinch(), backend="mujuco")
     assert str(refused.value) == (
-        "no backend 'mujuco'; did you mean 'mujoco'? known: mujoco, ode, reference, warp, webots"
+        "no backend 'mujuco'; did you mean 'mujoco'? known: mujoco, ode, warp, webots"
     )
