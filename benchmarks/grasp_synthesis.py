@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from measured import machine
+from measured import library_version, machine, source_version
 
 import softgrasp as sg
 from softgrasp import assets
 from softgrasp.comparison.dexgraspbench import MASS, benchmark_grasps, benchmark_means
 from softgrasp.description import Compound, Mesh
 from softgrasp.io.object import object_file
-from softgrasp.sweeps.hand_benchmark import library_version, source_version
 from softgrasp.sweeps.synthesis import placed_postures
 
 PAGE = Path(__file__).parents[1] / "docs" / "synthesis_benchmark.md"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
@@ -12,6 +14,8 @@ from typing import NamedTuple
 
 import mujoco
 import numpy as np
+
+import softgrasp as sg
 
 IMPORTED = ("softgrasp", "numpy", "scipy", "matplotlib", "pandas")
 """Packages whose imports are a large part of a start, or of a page."""
@@ -41,6 +45,28 @@ def machine() -> str:
         f"MuJoCo {mujoco.__version__}, numpy {np.__version__}, {sys.platform}"
         + (f"; without bytecode, so slow to import: {', '.join(slow)}" if slow else "")
     )
+
+
+def library_version() -> str:
+    """Version of softgrasp with its git commit."""
+    ran = _git(Path(sg.__file__).parent, "rev-parse", "--short", "HEAD")
+    return f"{sg.__version__}, git {ran}" if ran else sg.__version__
+
+
+def source_version(file: Path) -> str:
+    """Git commit of a file, or a hash."""
+    commit = _git(file.parent, "log", "-1", "--format=%h", "--", file.name)
+    return (
+        f"git {commit}"
+        if commit
+        else f"sha256 {hashlib.sha256(file.read_bytes()).hexdigest()[:10]}"
+    )
+
+
+def _git(directory: Path, *words: str) -> str:
+    """Output of git in a directory; empty where it fails."""
+    command = ["git", "-C", str(directory), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def has_bytecode(package: str) -> bool:

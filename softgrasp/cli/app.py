@@ -100,7 +100,7 @@ VERBS = {
     ),
     "bench": Verb(
         "softgrasp.cli.bench:bench",
-        "Measure the closed loop, starts, or which objects hands hold.",
+        "Measure the closed loop, or starts.",
         "softgrasp bench closure",
     ),
     "doctor": Verb(

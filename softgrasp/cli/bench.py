@@ -1,4 +1,4 @@
-"""``softgrasp bench``: speed of the closed loop, CPU time of start-up, held rates of hands."""
+"""``softgrasp bench``: speed of the closed loop, CPU time of start-up."""
 
 from __future__ import annotations
 
@@ -15,23 +15,13 @@ import typer
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import require_known
-from softgrasp.cli.options import (
-    PROBLEMS,
-    WRONG_INPUT,
-    Force,
-    Json,
-    NoReport,
-    Out,
-    Resume,
-    Workers,
-)
-from softgrasp.errors import BackendUnavailable, DescriptionError, SimulationError
+from softgrasp.cli.options import PROBLEMS, WRONG_INPUT, Json, Out
+from softgrasp.errors import BackendUnavailable, SimulationError
 
 SCENE = "demo"
 """Scene of the closed loop."""
 ROUNDS = {"closure": 25, "startup": 5}
 """Benchmarks of time, and the default number of repetitions."""
-HANDS = "hands"
 STOP_AT_PHYSICS = """
 import os, sys
 from softgrasp.cli import main
@@ -78,65 +68,23 @@ STARTS = (
 
 def bench(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Benchmark: closure, startup or hands.")
+        str, typer.Argument(metavar="NAME", help="Benchmark: closure or startup.")
     ] = "closure",
     *,
     rounds: Annotated[
         int | None, typer.Option(min=1, help="Repetitions; else 25 of closure, 5 of startup.")
     ] = None,
-    hands: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--hands",
-            metavar="PATH",
-            help="hands: file of a hand, or directory with hands in URDF or MJCF; repeatable.",
-        ),
-    ] = None,
-    objects: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--objects",
-            metavar="DIR",
-            help="hands: directory of objects, such as that of the YCB set; repeatable.",
-        ),
-    ] = None,
-    only: Annotated[
-        str | None,
-        typer.Option(metavar="NAME,…", help="hands: only these hands and objects, by name."),
-    ] = None,
-    shipped: Annotated[
-        bool, typer.Option("--shipped/--no-shipped", help="hands: the hands of the library, too.")
-    ] = True,
-    workers: Workers = None,
-    resume: Resume = False,
-    force: Force = False,
-    no_report: NoReport = False,
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Measure the closed loop, the start-up, or which objects hands hold.
+    """Measure the closed loop or the start-up.
 
     closure: raw is the same compiled model with the same recorded controls and number of steps, in
     one call; plain is the closed loop. Only the closure is measured, without the hold test.
     startup: CPU time of a new process, median of its repetitions; exits with 1 where a start takes
     longer than its budget.
-    hands: one grasp with a hold test for every hand and object: the hands of the library, of an
-    installed robosuite and of --hands; ten primitives, four shipped objects and those of --objects.
     """
-    require_known("benchmark", name, [*ROUNDS, HANDS])
-    if name == HANDS:
-        from softgrasp.cli.hand_benchmark import HandBenchmark, benchmark_hands
-
-        job = HandBenchmark(
-            hands=tuple(hands or ()), objects=tuple(objects or ()), only=only, shipped=shipped,
-            workers=workers, resume=resume, force=force, report=not no_report, out=out, json=json,
-        )  # fmt: skip
-        benchmark_hands(job)
-        return
-    if hands or objects or only:
-        raise DescriptionError(
-            f"--hands, --objects, --only: expected the benchmark hands, found {name}"
-        )
+    require_known("benchmark", name, [*ROUNDS])
     measure = {"closure": _measure_closure, "startup": _measure_startup}[name]
     document, show = measure(rounds or ROUNDS[name])
     document = {"benchmark": name} | document

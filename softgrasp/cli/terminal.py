@@ -32,7 +32,7 @@ from softgrasp.io.files import (
 
 OUTPUTS = (
     *("*.json", "*.jsonl", "*.npz", "*.csv", "*.parquet", "*.html", "*.png", "*.mp4", "*.lock"),
-    *("finger.yaml", "arm.yaml", "camera.yaml", "pressure_fit.yaml", "fit.yaml", "hands.md"),
+    *("finger.yaml", "arm.yaml", "camera.yaml", "pressure_fit.yaml", "fit.yaml"),
 )
 """Patterns of the files that runs write into their directory."""
 MAX_NAMED = 3

@@ -344,7 +344,7 @@ def test_a_directory_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
         ("grasp four_finger sphere --position 1 2", "Option '--position' requires 3 arguments."),
         ("demo sof", "no demonstration 'sof'; did you mean 'soft'? known: hydraulic, main, soft, "
          "twin"),
-        ("bench sweep", "no benchmark 'sweep'; known: closure, hands, startup"),
+        ("bench sweep", "no benchmark 'sweep'; known: closure, startup"),
         ("gras", "No such command 'gras'. Did you mean 'grasp'?"),
         ("sweep four_finger sphere --vary contact.frictoin=0.1,0.2 --out s", "contact.frictoin: "
          "no such field; did you mean 'static_friction'? known: critical_velocity, damping, "

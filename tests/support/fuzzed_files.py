@@ -270,15 +270,6 @@ def _read_evaluations(path: Path) -> object:
     return _journal(path.parent).known(REQUESTED)
 
 
-def _read_benchmark(path: Path) -> object:
-    from softgrasp.io.json_lines import JsonLines
-    from softgrasp.sweeps.hand_benchmark import _stored_row
-
-    journal = JsonLines(path)
-    journal.drop_cut_line()
-    return {(row["hand"], row["object"]): row for row in journal.checked(_stored_row, repair=True)}
-
-
 def _read_world(path: Path) -> object:
     from softgrasp.backends.wbt import problems, read_world
 
@@ -345,7 +336,6 @@ def kinds() -> dict[str, Kind]:
         "journal": Kind(_sweep, _read_sweep),
         "sweep_plan": Kind(_sweep_plan, _read_sweep),
         "evaluations": Kind(_evaluations, _read_evaluations),
-        "hand_benchmark": Kind(written("rows.jsonl", BENCHMARK), _read_benchmark),
         "world": Kind(_world, _read_world),
         "twin": Kind(shipped("assets/twins", "three_fingers.yaml"), twin.load_twin),
         "register_map": Kind(
@@ -371,10 +361,6 @@ def kinds() -> dict[str, Kind]:
     }
 
 
-BENCHMARK = "".join(
-    json.dumps({"hand": hand, "object": "sphere", "outcome": "held", "seconds": 1.5}) + "\n"
-    for hand in ("four_finger", "allegro_right")
-)
 POSES = "time_s,x_mm,y_mm,z_mm,qw,qx,qy,qz\n0.0,0.1,0.2,0.3,1,0,0,0\n0.1,0.1,0.2,0.3,1,0,0,0\n"
 
 
