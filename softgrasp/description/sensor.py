@@ -19,21 +19,24 @@ Taxels = Annotated[int, Field(strict=True, ge=1, le=64)]
 
 
 class SensorErrors(Description):
-    """Measurement errors, applied to the ideal values in this order.
+    """Measurement errors, applied to the ideal values in this order, as an amplifier has them.
 
-    Bias and noise are added, the sum is clipped at ``range``, rounded to ``resolution`` and delayed
-    by ``delay``. All are in the unit of the measured quantity, N or N·m.
+    Bias, drift and noise are added, the sum is delayed by ``delay``, clipped at ``range`` and
+    rounded to ``resolution``; a tared sensor subtracts its reading at the start last. All are in
+    the unit of the measured quantity, N or N·m.
     """
 
     bias: Number = 0.0
     """Constant offset of every channel."""
+    drift: Number = 0.0
+    """Change of that offset with time [1/s]."""
     noise: NonNegative = 0.0
     """Standard deviation of white noise on every channel; each sensor has its own random stream,
     derived from the scene's seed."""
     range: Positive | None = None
-    """Channels are clipped at ± this value; no clipping by default."""
+    """Channels are clipped at ± this value, before taring; no clipping by default."""
     resolution: NonNegative = 0.0
-    """Channels are rounded to multiples of it; no rounding at zero."""
+    """Channels are rounded to multiples of it within the range; no rounding at zero."""
     delay: NonNegative = 0.0
     """Age of the readings [s]: they are those of the newest control sample that is at least this
     old, so it is rounded up to whole samples."""
@@ -78,7 +81,9 @@ class ForceTorqueSensor(Sensor):
     pose: Pose = Pose()
     """Frame of the sensor in the frame of the body."""
     tare: bool = False
-    """Whether the reading at the start is subtracted, as a real sensor is zeroed before a grasp."""
+    """Whether the reading at the start, without its noise, is subtracted, as a real sensor is
+    zeroed with the mean of many readings: the bias is removed, the range stays that of the load
+    with the weight."""
     torque_errors: SensorErrors = SensorErrors()
     """Errors of the torques [N·m]; the errors of the sensor itself are those of the forces [N]. Its
     ``delay`` is not used."""
@@ -99,8 +104,9 @@ class JointTorqueSensor(Sensor):
     """Torques transmitted to rigid joints [N·m]; forces of prismatic joints [N].
 
     The torque of a joint is the sum of what its servo, motor or tendons and its springs exert on
-    it, whatever the closure: at rest it balances Jᵀf of the contacts. Damping of the joint and the
-    reaction of its limits are not measured.
+    it, whatever the closure: at rest it balances Jᵀf of the contacts and the weight of what the
+    joint carries. Weights count although the model compensates them in the servos. Damping of the
+    joint and the reaction of its limits are not measured.
     """
 
     type: Literal["joint_torque"] = "joint_torque"

@@ -594,7 +594,7 @@ def _location_text(sensor: AnySensor) -> str:
 def _errors(sensor: SensorErrors) -> str:
     parts = [
         f"{name} {value:g}"
-        for name in ("bias", "noise", "range", "resolution")
+        for name in ("bias", "drift", "noise", "range", "resolution")
         if (value := getattr(sensor, name))
     ]
     parts += [f"delay {1e3 * sensor.delay:g} ms"] if sensor.delay else []

@@ -1,13 +1,14 @@
 """Sensors of a run: taxels, force-torque and joint-torque sensors, with measurement errors.
 
-True values are read from the engine; bias, noise, saturation, quantisation and delay are added. A
-sample belongs to the control sample at which it is read, like the contact forces: its forces are
-those of the physics step before it.
+True values, in the frame of the sensor, go through the chain of an amplifier (``Errors``): bias,
+drift and noise, delay, range, resolution, tare. A sample belongs to the control sample at which it
+is read, like the contact forces: its forces are those of the physics step before it.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 import zlib
 from typing import Any, NamedTuple, Protocol
 
@@ -24,13 +25,15 @@ from softgrasp.description.sensor import (
     SensorErrors,
     TactileSensor,
 )
-from softgrasp.errors import BuildError
+from softgrasp.errors import BuildError, SoftgraspWarning
 from softgrasp.mechanics.taxels import TaxelGrid, distribute, taxel_grid
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.scene import CompiledScene
 from softgrasp.model.shapes import TOUCHING_GROUPS
 
+ROUNDING = 1e-12
+"""Relative tolerance within which a range is a multiple of a resolution."""
 WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
 _BOX = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
@@ -62,12 +65,14 @@ class Sensing:
             for channel in channels_of(sensor, scene.hand)
         ]
         self._truths = [truth_of(built, sensor) for sensor in scene.sensors]
+        self._skins = [truth for truth in self._truths if isinstance(truth, Touches)]
         self._errors = Errors(scene.sensors, built)
         self._zero = np.zeros(len(self.names))
-        self._tared = np.concatenate([_tared(built, sensor) for sensor in scene.sensors])
         self._true: list[Array] = []
         self._readings: list[Array] = []
         self._touching = _touch_sums(built)
+        if scene.closure.sense == "sensor":
+            _warn_of_bodies_without_skin(built)
 
     def start(self, data: mujoco.MjData) -> None:
         """Record the sample at the start, before any physics step.
@@ -79,7 +84,9 @@ class Sensing:
         first = mujoco.MjData(self._model)
         first.qpos[:], first.qvel[:], first.ctrl[:] = data.qpos, data.qvel, data.ctrl
         mujoco.mj_forward(self._model, first)
-        self._zero = np.where(self._tared, self._read(first), 0.0)
+        truth = self._read(first)
+        self._errors.tare(truth)
+        self._zero = np.where(self._errors.tared, truth, 0.0)
         self._take(first)
 
     def sample(self, row: int, data: mujoco.MjData) -> None:
@@ -95,7 +102,10 @@ class Sensing:
             self._take(data)
 
     def felt(self) -> list[float]:
-        """Return the sum of the taxels of each body at the last sample, (nb,) [N]."""
+        """Return the sum of the taxels of each body at the last sample, (nb,) [N].
+
+        What the hand presses on itself is subtracted, as a controller does that knows its posture.
+        """
         felt: list[float] = (self._touching @ self._readings[-1]).tolist()
         return felt
 
@@ -111,35 +121,51 @@ class Sensing:
         """Return the sensor arrays of a result for its first rows."""
         return {
             "sensor_names": np.array(self.names),
-            "sensor_values": np.array(self._readings[:rows]),
-            "sensor_truth": np.array(self._true[:rows]),
+            "sensor_values": np.array(self._readings[:rows])[:, : len(self.names)],
+            "sensor_truth": np.array(self._true[:rows])[:, : len(self.names)],
         }
 
     def _read(self, data: mujoco.MjData) -> Array:
-        return np.concatenate([truth.read(data) for truth in self._truths])
+        """Return all channels, then the force of the hand on itself for each skin."""
+        channels = [truth.read(data) for truth in self._truths]
+        return np.concatenate([*channels, [skin.force_of_hand(data) for skin in self._skins]])
 
     def _take(self, data: mujoco.MjData) -> None:
-        truth = self._read(data) - self._zero
-        self._true.append(truth)
-        self._readings.append(self._errors.measured(truth))
-
-
-def _tared(built: CompiledScene, sensor: AnySensor) -> Array:
-    tared = isinstance(sensor, ForceTorqueSensor) and sensor.tare
-    return np.full(len(channels_of(sensor, built.scene.hand)), tared)
+        truth = self._read(data)
+        self._true.append(truth - self._zero)
+        self._readings.append(self._errors.measured(truth, data.time))
 
 
 def _touch_sums(built: CompiledScene) -> Array:
-    """Make the matrix that sums the taxels of each body, (nb, ns)."""
+    """Make the matrix that sums what others press on the taxels of each body, (nb, ns)."""
+    sensors, hand = built.scene.sensors, built.scene.hand
+    skins = [sensor for sensor in sensors if isinstance(sensor, TactileSensor)]
     rows = [
         [
-            float(isinstance(sensor, TactileSensor) and sensor.body == body)
-            for sensor in built.scene.sensors
-            for _ in channels_of(sensor, built.scene.hand)
+            *(
+                float(isinstance(sensor, TactileSensor) and sensor.body == body)
+                for sensor in sensors
+                for _ in channels_of(sensor, hand)
+            ),
+            *(-float(skin.body == body) for skin in skins),
         ]
         for body in built.bodies
     ]
     return np.array(rows)
+
+
+def _warn_of_bodies_without_skin(built: CompiledScene) -> None:
+    """Name the bodies whose contact would stop a joint and that feel nothing."""
+    skins = {s.body for s in built.scene.sensors if isinstance(s, TactileSensor)}
+    stopping = {body for actuator in built.scene.actuators for body in actuator.stops}
+    numb = [body for body in built.bodies if body in stopping - skins]
+    if numb:
+        warnings.warn(
+            f"closure.sense: {', '.join(numb)} detect no contact, as they have no tactile sensor; "
+            "add one to each (sensors), or use sense: force",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
 
 
 class Sensed(Protocol):
@@ -179,7 +205,11 @@ def truth_of(built: CompiledScene, sensor: AnySensor) -> Truth:
             return Wrench(tuple(int(part.adr[0]) for part in parts))
         case JointTorqueSensor():
             joints = channels_of(sensor, built.scene.hand)
-            return JointTorques(np.array([int(model.joint(joint).dofadr[0]) for joint in joints]))
+            located = [model.joint(joint) for joint in joints]
+            compensated = [not model.jnt_actgravcomp[joint.id] for joint in located]
+            return JointTorques(
+                np.array([int(joint.dofadr[0]) for joint in located]), np.array(compensated, float)
+            )
 
 
 class Wrench(NamedTuple):
@@ -199,10 +229,13 @@ class JointTorques(NamedTuple):
 
     dofs: NDArray[np.int64]
     """Degrees of freedom of the joints, (n,)."""
+    compensated: Array
+    """1 where the compensation of weights is not a part of the actuator's force, (n,)."""
 
     def read(self, data: mujoco.MjData) -> Array:
         """Return torques or forces, (n,) [N·m or N]."""
-        return np.asarray(data.qfrc_actuator[self.dofs] + data.qfrc_spring[self.dofs])
+        weights = self.compensated * data.qfrc_gravcomp[self.dofs]
+        return np.asarray(data.qfrc_actuator[self.dofs] + data.qfrc_spring[self.dofs] + weights)
 
 
 class Touches(NamedTuple):
@@ -211,6 +244,8 @@ class Touches(NamedTuple):
     model: mujoco.MjModel
     body: int
     geoms: frozenset[int]
+    hand: frozenset[int]
+    """Geoms of the hand."""
     grid: TaxelGrid
 
     @classmethod
@@ -231,26 +266,43 @@ class Touches(NamedTuple):
             )
         corners = np.concatenate([_corners(model, int(geom)) for geom in body_geoms])
         grid = taxel_grid(corners, sensor.rows, sensor.columns)
-        return cls(model, body, frozenset(body_geoms.tolist()), grid)
+        bodies = [model.body(name).id for name in built.bodies]
+        hand = np.flatnonzero(np.isin(model.geom_bodyid, bodies))
+        return cls(model, body, frozenset(body_geoms.tolist()), frozenset(hand.tolist()), grid)
 
     def read(self, data: mujoco.MjData) -> Array:
         """Return forces of the taxels, row by row, (rows · columns,) [N]."""
-        if not data.ncon:
-            return np.zeros(self.grid.rows * self.grid.columns)
-        touching = [
-            index
-            for index, (first, second) in enumerate(data.contact.geom.tolist())
-            if first in self.geoms or second in self.geoms
-        ]
+        touching = self._touching(data)
         if not touching:
             return np.zeros(self.grid.rows * self.grid.columns)
-        force, pressing = np.zeros(6), []
-        for index in touching:
-            mujoco.mj_contactForce(self.model, data, index, force)
-            pressing.append(float(force[0]))
+        pressing = self._forces(data, touching)
         frame = data.xmat[self.body].reshape(3, 3)
         points = (data.contact.pos[touching] - data.xpos[self.body]) @ frame
         return distribute(self.grid, points, np.array(pressing)).ravel()
+
+    def force_of_hand(self, data: mujoco.MjData) -> float:
+        """Return the sum of the normal forces of other bodies of the hand [N]."""
+        pairs = data.contact.geom.tolist() if data.ncon else []
+        return math.fsum(
+            self._forces(data, [k for k in self._touching(data) if self.hand.issuperset(pairs[k])])
+        )
+
+    def _touching(self, data: mujoco.MjData) -> list[int]:
+        """Return the indices of the contacts of the body."""
+        pairs = data.contact.geom.tolist() if data.ncon else []
+        return [
+            index
+            for index, (first, second) in enumerate(pairs)
+            if first in self.geoms or second in self.geoms
+        ]
+
+    def _forces(self, data: mujoco.MjData, contacts: list[int]) -> list[float]:
+        """Return normal forces of contacts by their indices [N]."""
+        force, normal = np.zeros(6), []
+        for index in contacts:
+            mujoco.mj_contactForce(self.model, data, index, force)
+            normal.append(float(force[0]))
+        return normal
 
 
 def _corners(model: mujoco.MjModel, geom: int) -> Array:
@@ -266,13 +318,16 @@ class SavedErrors(NamedTuple):
     """State of delayed and noisy sensor channels."""
 
     history: list[Array]
-    """Delayed values, the last sample last."""
+    """Values before the delay, the last sample last."""
     streams: list[Any]
     """States of the sensors' random generators."""
 
 
 class Errors:
-    """Bias, noise, saturation, quantisation and delay of all channels, sample by sample."""
+    """Chain of errors of all channels, sample by sample, in the order of ``SensorErrors``.
+
+    After the channels come those of ``Sensing`` that only have the delay of their skin.
+    """
 
     def __init__(self, sensors: tuple[AnySensor, ...], built: CompiledScene) -> None:
         """Start without samples.
@@ -282,40 +337,54 @@ class Errors:
             built: Their scene, for its hand, seed and control period.
         """
         hand, period = built.scene.hand, built.scene.control_period
+        skins = [SensorErrors(delay=s.delay) for s in sensors if isinstance(s, TactileSensor)]
         each = [_of_channels(s, len(channels_of(s, hand))) for s in sensors]
-        flat = [errors for errors_of_sensor in each for errors in errors_of_sensor]
+        flat = [*(errors for of_sensor in each for errors in of_sensor), *skins]
         self._bias = np.array([errors.bias for errors in flat])
+        self._drift = np.array([errors.drift for errors in flat])
         self._noise = np.array([errors.noise for errors in flat])
-        self._range = np.array([errors.range or math.inf for errors in flat])
         self._step = np.array([errors.resolution for errors in flat])
-        ages = [
-            samples_of_delay(sensor.delay, period)
-            for sensor, errors_of_sensor in zip(sensors, each, strict=True)
-            for _ in errors_of_sensor
-        ]
-        self._age = np.array(ages, dtype=int)
-        self._streams = [
-            (_stream(built.scene.seed, s.name), len(errors_of_sensor))
-            for s, errors_of_sensor in zip(sensors, each, strict=True)
-        ]
+        limits = np.array([errors.range or math.inf for errors in flat])
+        steps = np.where(self._step > 0.0, self._step, 1.0)
+        levels = np.floor(limits / steps * (1.0 + ROUNDING)) * steps
+        self._limit = np.where((self._step > 0.0) & np.isfinite(limits), levels, limits)
+        """Largest reading: the last multiple of the resolution within the range."""
+        counts = [len(of_sensor) for of_sensor in each]
+        delays = [s.delay for s, n in zip(sensors, counts, strict=True) for _ in range(n)]
+        delays += [skin.delay for skin in skins]
+        self._age = np.array([samples_of_delay(delay, period) for delay in delays], dtype=int)
+        tares = [isinstance(s, ForceTorqueSensor) and s.tare for s in sensors]
+        self.tared = np.array([*np.repeat(tares, counts), *[False] * len(skins)], dtype=bool)
+        """Mask of the channels that are tared, (ns,)."""
+        self._zero = np.zeros(len(flat))
+        seed = built.scene.seed
+        self._streams = [(_stream(seed, s.name), n) for s, n in zip(sensors, counts, strict=True)]
+        self._clean = np.zeros(len(skins))
         self._noisy = bool(self._noise.any())
         self._history: list[Array] = []
         self._channels = np.arange(len(flat))
 
-    def measured(self, truth: Array) -> Array:
-        """Return the readings of a sample with known true values, (ns,)."""
-        value = truth + self._bias
+    def tare(self, truth: Array) -> None:
+        """Subtract the readings of a state from now on, without their noise, where tared."""
+        self._zero = np.where(self.tared, self._converted(truth + self._bias), 0.0)
+
+    def measured(self, truth: Array, time: float) -> Array:
+        """Return the readings of a sample with known true values at a time [s], (ns,)."""
+        value = truth + self._bias + self._drift * time
         if self._noisy:
-            noise = np.concatenate([rng.standard_normal(n) for rng, n in self._streams])
-            value += self._noise * noise
-        value = np.clip(value, -self._range, self._range)
-        steps = np.where(self._step > 0.0, self._step, 1.0)
-        value = np.where(self._step > 0.0, np.round(value / steps) * steps, value)
+            noise = [rng.standard_normal(count) for rng, count in self._streams]
+            value += self._noise * np.concatenate([*noise, self._clean])
         self._history.append(value)
         del self._history[: -(int(self._age.max(initial=0)) + 1)]
         last = len(self._history) - 1
-        recent = np.array(self._history)
-        return np.asarray(recent[np.maximum(last - self._age, 0), self._channels])
+        recent = np.array(self._history)[np.maximum(last - self._age, 0), self._channels]
+        return np.asarray(self._converted(recent) - self._zero)
+
+    def _converted(self, value: Array) -> Array:
+        """Return values clipped at the range and rounded to the resolution."""
+        steps = np.where(self._step > 0.0, self._step, 1.0)
+        rounded = np.where(self._step > 0.0, np.round(value / steps) * steps, value)
+        return np.asarray(np.clip(rounded, -self._limit, self._limit))
 
     def saved(self) -> SavedErrors:
         """Return the present state of the channels."""

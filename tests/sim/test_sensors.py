@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 from scipy.stats import chi2
@@ -339,3 +341,109 @@ def test_every_direction_has_the_same_noise_and_delay_whatever_came_before() -> 
     # the delayed samples at the beginning are those of the closed state
     np.testing.assert_array_equal(forth["+x"][:5], forth["+y"][:5])
     assert np.abs(forth["+x"][50:] - forth["+y"][50:]).max() > 0.05
+
+
+def amplifier(truth: np.ndarray, sensor: sg.description.ForceTorqueSensor) -> np.ndarray:
+    """The chain of a real amplifier, written down once more: loads of a sensor without noise."""
+    times = np.arange(len(truth)) * 1e-3
+    analog = truth + sensor.bias + sensor.drift * times[:, None]
+    late = math.ceil(sensor.delay / 1e-3 - 1e-9)
+    analog = np.concatenate([np.repeat(analog[:1], late, axis=0), analog])[: len(truth)]
+
+    def converted(value: np.ndarray) -> np.ndarray:
+        value = np.clip(value, -(sensor.range or math.inf), sensor.range or math.inf)
+        if not sensor.resolution:
+            return value
+        levels = np.round(value / sensor.resolution)
+        highest = np.floor((sensor.range or math.inf) / sensor.resolution)
+        return np.clip(levels, -highest, highest) * sensor.resolution
+
+    zero = converted(truth[0] + sensor.bias) if sensor.tare else np.zeros(truth.shape[1])
+    return converted(analog) - zero
+
+
+CHAINS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "bias, tared": {"bias": 0.4, "tare": True},
+    "drift": {"drift": 0.5, "tare": True},
+    "range below the weight, tared": {"range": 1.0, "tare": True},
+    "range that is no multiple": {"range": 3.0, "resolution": 0.4},
+    "all": {
+        "bias": -0.7,
+        "drift": 1.93,
+        "delay": 0.0042,
+        "range": 5.0,
+        "resolution": 0.3,
+        "tare": True,
+    },
+}
+
+
+def test_readings_go_through_the_chain_of_an_amplifier() -> None:
+    sensors = [
+        sg.description.ForceTorqueSensor(name=f"s{index}", **fields)
+        for index, fields in enumerate(CHAINS.values())
+    ]
+    raw = sg.description.ForceTorqueSensor(name="raw")
+    scene = pinch(
+        sensors=(raw, *sensors), gravity=True, object_mount="fixed", duration=0.4, success=None
+    )
+    result = sg.simulate(scene)
+    truth = result.sensors["raw"].truth[:, :3]
+    assert np.ptp(truth[:, 2]) > 1.0  # the load changes
+    for sensor in sensors:
+        expected = amplifier(truth, sensor)
+        np.testing.assert_allclose(
+            result.sensors[sensor.name].values[:, :3], expected, atol=1e-12, err_msg=sensor.name
+        )
+    narrow = result.sensors["s4"].values
+    assert np.abs(narrow[:, :3]).max() == pytest.approx(2.8)  # never beyond its range
+
+
+def test_noise_comes_before_the_range_and_does_not_move_the_zero() -> None:
+    sensor = sg.description.ForceTorqueSensor(name="w", tare=True, bias=0.3, noise=0.2)
+    reading = sg.simulate(pinch(sensors=(sensor,), duration=0.3)).sensors["w"]
+    error = reading.values[:, :3] - reading.truth[:, :3]
+    assert np.abs(error.mean(axis=0)).max() < 4.0 * 0.2 / math.sqrt(len(error))
+    clipped = sensor.replace(tare=False, range=0.3)
+    values = sg.simulate(pinch(sensors=(clipped,), duration=0.3)).sensors["w"].values
+    assert np.abs(values[:, :3]).max() == pytest.approx(0.3)
+
+
+def test_a_joint_carries_the_weight_of_its_links() -> None:
+    sideways = (G, 0.0, 0.0)
+    sensor = sg.description.JointTorqueSensor(name="joints")
+    scene = pinch(sensors=(sensor,), gravity=sideways, object_mount="fixed", duration=0.1)
+    result, model = sg.simulate(scene), sg.compile_model(scene)
+    data = mujoco.MjData(model)
+    data.qpos[:] = model.key_qpos[0]
+    mujoco.mj_forward(model, data)
+    weights = np.zeros(model.nv)
+    for body in range(1, model.nbody):
+        jacobian = np.zeros((3, model.nv))
+        mujoco.mj_jacBodyCom(model, data, jacobian, None, body)
+        weights += model.body_mass[body] * np.array(sideways) @ jacobian
+    reading = result.sensors["joints"]
+    dofs = [int(model.joint(name).dofadr[0]) for name in reading.channels]
+    assert np.abs(weights[dofs]).max() > 1e-3
+    np.testing.assert_allclose(reading.values[0], -weights[dofs], atol=1e-9)
+
+
+def test_a_hand_that_touches_itself_feels_no_object() -> None:
+    tips = tuple(
+        sg.description.TactileSensor(name=f"skin_{tip}", body=tip, delay=0.002) for tip in TIPS
+    )
+    far = {"object_position": (0.0, 0.0, -0.3), "object_mount": "fixed", "duration": 1.5}
+    scene = pinch(sensors=tips, **far)
+    empty = sg.simulate(scene.replace(closure=sg.PositionIncrementClosure(sense="sensor")))
+    assert not empty.in_contact.any()
+    felt = np.concatenate([reading.truth for reading in empty.sensors.values()], axis=1)
+    assert felt.max() > 0.1  # the tips meet
+
+
+def test_bodies_without_a_skin_are_named() -> None:
+    closure = sg.PositionIncrementClosure(sense="sensor")
+    result = sg.simulate(pinch(sensors=skins()[:1], closure=closure, duration=0.02))
+    (message,) = (text for text in result.warnings if "closure.sense" in text)
+    assert TIPS[0] not in message
+    assert all(tip in message for tip in TIPS[1:])
