@@ -33,7 +33,7 @@ NAMES = {
     "description.contact": ("Contact",),
     "description.geometry": ("Cuboid", "Cylinder", "Mesh", "Pose", "Sphere"),
     "description.hand": ("Hand",),
-    "description.object": ("GraspObject", "Table"),
+    "description.object": ("GraspObject", "Table", "Wall"),
     "description.scene": ("GraspScene",),
     "description.soft_finger": ("SoftFinger",),
     "description.task": ("SuccessCriterion",),

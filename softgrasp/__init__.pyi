@@ -37,6 +37,7 @@ from softgrasp.description.geometry import Sphere as Sphere
 from softgrasp.description.hand import Hand as Hand
 from softgrasp.description.object import GraspObject as GraspObject
 from softgrasp.description.object import Table as Table
+from softgrasp.description.object import Wall as Wall
 from softgrasp.description.scene import GraspScene as GraspScene
 from softgrasp.description.soft_finger import SoftFinger as SoftFinger
 from softgrasp.description.task import SuccessCriterion as SuccessCriterion

@@ -129,6 +129,11 @@ class MovePhase(_Phase):
         return True
 
 
+SHAKE_PEAKS = (2.3167, 1.2225, 1.1122)
+"""Largest acceleration of a shake of one, two, or more cycles over that of a sine of its amplitude
+and frequency, because it grows and fades (``mechanics.trajectory.shaken``) [–]."""
+
+
 class ShakePhase(_Phase):
     """Sine oscillation along a direction, about an axis, or both, with a smooth envelope.
 
@@ -174,9 +179,15 @@ class ShakePhase(_Phase):
         return self.cycles / self.frequency
 
     @property
+    def peak_rate(self) -> float:
+        """Largest acceleration over the amplitude, (2πf)² times ``SHAKE_PEAKS`` [1/s²]."""
+        factor = SHAKE_PEAKS[min(self.cycles, len(SHAKE_PEAKS)) - 1]
+        return factor * (2.0 * math.pi * self.frequency) ** 2
+
+    @property
     def peak_acceleration(self) -> float:
-        """Largest acceleration of the wrist along the direction, A·(2πf)² [m/s²]."""
-        return self.reach * (2.0 * math.pi * self.frequency) ** 2
+        """Largest acceleration of the wrist along the direction [m/s²]."""
+        return self.reach * self.peak_rate
 
     @property
     def moves_wrist(self) -> bool:

@@ -186,7 +186,7 @@ def _acceleration(scene: GraspScene, phase: Phase | Lift) -> float:
             return MIN_JERK * (float(np.linalg.norm(phase.displacement)) + arc) / phase.time**2
         case ShakePhase():
             arm = float(np.linalg.norm(center - (phase.about or center)))
-            return phase.peak_acceleration + phase.angle * arm * (math.tau * phase.frequency) ** 2
+            return phase.peak_acceleration + phase.angle * arm * phase.peak_rate
         case _:
             return 0.0
 

@@ -33,7 +33,7 @@ from softgrasp.io.mesh_repair import Hull, hull_of
 from softgrasp.mechanics import geometry
 from softgrasp.mechanics.geometry import ball_points
 from softgrasp.mechanics.hand_kinematics import Link, chain_links
-from softgrasp.mechanics.transforms import Array, transform
+from softgrasp.mechanics.transforms import Array, euler_from_rotation, transform
 
 if TYPE_CHECKING:
     from softgrasp.grasp_synthesis import SynthesizedGrasp
@@ -227,5 +227,5 @@ def _euler(grasp: SynthesizedGrasp) -> tuple[float, float, float]:
     rotation, _ = Rotation.align_vectors(
         np.array([grasp.object_axis.axis]), np.array([[0.0, 0.0, 1.0]])
     )
-    about_z, about_y, about_x = np.round(rotation.as_euler("ZYX"), 6).tolist()
+    about_x, about_y, about_z = np.round(euler_from_rotation(rotation), 6).tolist()
     return (about_x, about_y, about_z)

@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 from softgrasp.description.finger import Finger
 from softgrasp.errors import BuildError
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
-from softgrasp.mechanics.transforms import Array, minimum_jerk
+from softgrasp.mechanics.transforms import Array, euler_from_rotation, minimum_jerk
 
 # Profiles in time.
 
@@ -103,7 +103,8 @@ def shaken(cycles: int, samples: int) -> Array:
 
     Its envelope rises over the first cycle and falls over the last one (over half a cycle each
     where there is only one) with a minimum-jerk profile, so displacement, speed and acceleration
-    are zero at both ends.
+    are zero at both ends. It is scaled to reach the amplitude with one or two cycles as well; its
+    largest acceleration is ``description.task.SHAKE_PEAKS`` times that of a sine.
 
     Args:
         cycles: Number of sine cycles.
@@ -115,7 +116,9 @@ def shaken(cycles: int, samples: int) -> Array:
     phase = cycles * np.arange(1, samples + 1) / samples
     fade = min(1.0, 0.5 * cycles)
     envelope = minimum_jerk(np.minimum(np.minimum(phase, cycles - phase) / fade, 1.0))
-    return np.asarray(envelope * np.sin(2.0 * np.pi * phase))
+    wave = envelope * np.sin(2.0 * np.pi * phase)
+    peak = float(np.abs(wave).max(initial=0.0))
+    return np.asarray(wave / peak if peak > 0.0 else wave)
 
 
 # Poses of a hand.
@@ -169,7 +172,7 @@ def wrist_values(
         BuildError: The angle about y is so large that the other two axes coincide.
     """
     rotations = Rotation.from_matrix(poses[:, :3, :3] @ home[:3, :3].T)
-    angles = rotations.as_euler("ZYX")
+    angles = euler_from_rotation(rotations)[:, ::-1]
     steepest = float(np.abs(angles[:, 1]).max(initial=0.0))
     if steepest > MAX_MIDDLE_ANGLE:
         limit = f"{np.degrees(MAX_MIDDLE_ANGLE):.0f}°"

@@ -71,10 +71,14 @@ def euler_from_quaternions(quaternions: ArrayLike) -> Array:
     """
     quaternions = np.asarray(quaternions, dtype=float)
     rotations = Rotation.from_quat(quaternions.reshape(-1, 4), scalar_first=True)
+    return euler_from_rotation(rotations).reshape(*quaternions.shape[:-1], 3)
+
+
+def euler_from_rotation(rotation: Rotation) -> Array:
+    """Return angles about x, y, z of intrinsic z-y-x, (3,) or (n, 3) [rad], as above."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Gimbal lock")
-        flat = rotations.as_euler("ZYX")
-    return np.asarray(flat[:, ::-1].reshape(*quaternions.shape[:-1], 3))
+        warnings.filterwarnings("ignore", "Gimbal lock")  # which SciPy reports
+        return np.asarray(rotation.as_euler("ZYX")[..., ::-1])
 
 
 def relative_quaternions(quaternions: ArrayLike, reference: ArrayLike) -> Array:

@@ -26,7 +26,7 @@ from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.io.input_limits import recorded_inputs
 from softgrasp.io.load import described_files, load_hand, load_object
 from softgrasp.io.scene import load_scene
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics.transforms import Array, euler_from_rotation
 from softgrasp.model.placement import lowest_of_object, object_pose
 from softgrasp.resolution.resolve import resolve
 from softgrasp.sweeps.table import NOISE_COLUMNS
@@ -314,8 +314,7 @@ def _displaced(scene: GraspScene, noise: StartNoise) -> GraspScene:
         position[2] = pose.position[2]  # it stands on the table
     rotation = Rotation.from_rotvec(noise.rotation)
     orientation = Rotation.from_quat(pose.quaternion, scalar_first=True)
-    about_z, about_y, about_x = (rotation * orientation).as_euler("ZYX").tolist()
-    euler = (about_x, about_y, about_z)
+    euler = tuple(euler_from_rotation(rotation * orientation).tolist())
     moved = scene.replace(object_position=tuple(position.tolist()), object_euler=euler)
     if scene.table is None or scene.table.height is None:
         return moved

@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 import softgrasp as sg
 from softgrasp.io.arm import load_arm
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
+from softgrasp.description.task import ShakePhase
 from softgrasp.mechanics.trajectory import (
     Quintic,
     eased,
@@ -103,13 +104,20 @@ def test_shakes_begin_and_end_at_rest_at_the_same_position(
     samples = cycles * samples_a_cycle
     wave = np.concatenate([[0.0], shaken(cycles, samples)])
     assert wave[-1] == pytest.approx(0.0, abs=1e-15)
-    assert np.abs(wave).max() <= 1.0
-    if cycles > 2:  # the cycles in the middle have the whole amplitude
-        assert np.abs(wave).max() > 0.99
+    assert np.abs(wave).max() == pytest.approx(1.0, abs=1e-15)
     # it swells as t³·t: the first samples are far below a sine's that begins at once
     at_once = np.abs(np.sin(2.0 * np.pi / samples_a_cycle))
     assert abs(wave[1]) < 1e-2 * at_once
     assert abs(wave[-2]) < 1e-2 * at_once
+
+
+@pytest.mark.parametrize("cycles", [1, 2, 3, 8])
+def test_the_largest_acceleration_of_a_shake_is_the_stated_one(cycles: int) -> None:
+    step, frequency = 1e-5, 2.0
+    wave = 0.03 * shaken(cycles, round(cycles / frequency / step))
+    acceleration = np.abs(np.diff(np.concatenate([[0.0, 0.0], wave, [0.0, 0.0]]), 2)) / step**2
+    shake = ShakePhase(amplitude=0.03, frequency=frequency, cycles=cycles)
+    assert acceleration.max() == pytest.approx(shake.peak_acceleration, rel=1e-3)
 
 
 @given(vectors, vectors, vectors)
