@@ -35,7 +35,7 @@ WorldSetAutoDisableSteps: pi | WorldSetAutoDisableLinearThreshold: pr
 WorldSetAutoDisableAngularThreshold: pr
 BodyCreate:p p | BodySetMass: pp | BodySetPosition: prrr | BodySetRotation: pp
 BodyGetPosition:v p | BodyGetRotation:v p | BodyGetLinearVel:v p | BodyGetAngularVel:v p
-BodySetLinearVel: prrr | BodySetAngularVel: prrr | BodyAddForce: prrr | BodyAddTorque: prrr
+BodySetLinearVel: prrr | BodySetAngularVel: prrr | BodyAddForce: prrr
 BodyEnable: p | BodyIsEnabled:i p
 JointCreateHinge:p pp | JointCreateSlider:p pp | JointCreateAMotor:p pp | JointCreateLMotor:p pp
 JointCreateContact:p ppp | JointAttach: ppp | JointSetFeedback: pp

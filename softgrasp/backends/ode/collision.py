@@ -109,10 +109,6 @@ class Contacts:
             self._forces = self._summed()
         return self._forces.get((id(solid), other)) or ContactForce()
 
-    def touches(self, solid: Solid) -> bool:
-        """Whether a Solid was in contact in the last step."""
-        return any(solid is pair.first or solid is pair.second for pair, _, _ in self._live)
-
     def _near(self, _: Any, first: int, second: int) -> None:
         if self._problem is not None:
             return

@@ -111,7 +111,7 @@ class Joint(ABC):
                 self._push(motor.force)
         elif motor is not None:
             velocity = motor.target_velocity(self.position, self.time_step)
-            self._power(max(self._friction, motor.available), velocity)
+            self._power(max(self._friction, motor.limit), velocity)
         elif self._friction != 0.0:
             self._power(self._friction, 0.0)
         if self._spring is not None:
@@ -179,7 +179,6 @@ class Motor:
             raise SimulationError(f"motor {self.name}: coupled motors are not supported in ODE")
         self.target = position
         self.velocity = self.largest_velocity
-        self.available = self.limit
         self.force: float | None = None
         """Commanded force [N] or torque [N·m]; None under velocity or position control."""
         self.current = self._integral = self._error = 0.0
@@ -197,12 +196,8 @@ class Motor:
         self.velocity = min(max(velocity, -limit), limit)
 
     def set_force(self, force: float) -> None:
-        """Set a force [N] or torque [N·m], at most the available one."""
-        self.force = min(max(force, -self.available), self.available)
-
-    def set_available(self, force: float) -> None:
-        """Set the available force or torque, at most the motor's limit."""
-        self.available = min(force, self.limit)
+        """Set a force [N] or torque [N·m], at most the largest of the motor."""
+        self.force = min(max(force, -self.limit), self.limit)
 
     @property
     def holds_position(self) -> bool:
@@ -216,7 +211,7 @@ class Motor:
             position: Position of the joint [rad or m].
             time_step: Time step [s].
         """
-        if self.available == 0.0:
+        if self.limit == 0.0:
             self.current = 0.0
             return 0.0
         target_velocity = self.velocity

@@ -147,12 +147,6 @@ class OdeWorld:
             self.wake(solid)
             self._ode.BodyAddForce(solid.body.handle, *force)
 
-    def add_torque(self, solid: Solid, torque: Array) -> None:
-        """Apply a torque (3,) in the next step [N·m], in the world."""
-        if solid.body is not None:
-            self.wake(solid)
-            self._ode.BodyAddTorque(solid.body.handle, *torque)
-
     def wake(self, solid: Solid) -> None:
         """Enable a body that ODE has disabled because it was at rest."""
         if solid.body is not None:

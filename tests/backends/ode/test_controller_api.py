@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from softgrasp.backends.ode.controller_api import Robot, Session, Supervisor, install
+from softgrasp.backends.ode.controller_api import Session, Supervisor, install
 from softgrasp.backends.ode.world import OdeWorld
 from softgrasp.backends.wbt.parser import parse_world
 from softgrasp.errors import SimulationError
@@ -61,22 +61,21 @@ def session(kind: str = "force-3d", table: str = "", text: str = TEXT) -> Sessio
     return made
 
 
+def ball_velocity(made: Session) -> list[float]:
+    ball = next(solid for solid in made.world.solids if solid.name == "ball")
+    return made.world.velocity(ball)[0].tolist()
+
+
 def test_a_controller_finds_the_module_and_its_devices(capsys) -> None:
     session()
     from controller import Motor, PositionSensor, TouchSensor
-    from controller import Robot as Imported
+    from controller import Supervisor as Imported
 
     robot = Imported()
-    assert Imported is Robot
-    assert [robot.getName(), robot.getCustomData()] == ["hand", "seven"]
-    assert robot.getBasicTimeStep() == 2.0
-    assert robot.getSupervisor()
-    assert robot.getNumberOfDevices() == 3
+    assert Imported is Supervisor
     kinds = {"motor": Motor, "angle": PositionSensor, "pad": TouchSensor}
     for name, kind in kinds.items():
-        device = robot.getDevice(name)
-        assert isinstance(device, kind)
-        assert device.getName() == name
+        assert isinstance(robot.getDevice(name), kind)
     assert robot.getDevice("finger") is None
     text = capsys.readouterr().err
     assert text == "getDevice: no device 'finger'; known: motor, angle, pad\n"
@@ -85,7 +84,7 @@ def test_a_controller_finds_the_module_and_its_devices(capsys) -> None:
 
 def test_steps_are_multiples_of_the_basic_one() -> None:
     session()
-    robot = Robot()
+    robot = Supervisor()
     assert [robot.step(2), robot.step(8), robot.step(0), robot.step(2.0)] == [0] * 4
     assert robot.getTime() == pytest.approx(0.012)
     with pytest.raises(SimulationError) as caught:
@@ -93,30 +92,27 @@ def test_steps_are_multiples_of_the_basic_one() -> None:
     assert str(caught.value) == "step(5): expected a multiple of basicTimeStep, 2 ms"
 
 
-def test_sensors_read_nan_until_their_first_period_is_over() -> None:
+def test_sensors_read_nan_until_the_first_step() -> None:
     session()
-    robot = Robot()
+    robot = Supervisor()
     angle = robot.getDevice("angle")
-    angle.enable(4)
-    assert angle.getSamplingPeriod() == 4
+    robot.step(2)
+    assert math.isnan(angle.getValue())
+    angle.enable(2)
     robot.getDevice("motor").setTorque(0.1)
-    seen = [angle.getValue()]
-    for _ in range(5):
-        robot.step(2)
-        seen.append(angle.getValue())
-    assert [math.isnan(value) for value in seen] == [True, True, False, False, False, False]
-    assert seen[2] == seen[3] < seen[4] == seen[5]
-    angle.disable()
-    robot.step(20)
-    assert angle.getValue() == seen[5]
+    assert math.isnan(angle.getValue())
+    robot.step(2)
+    assert angle.getValue() > 0.0
+    with pytest.raises(SimulationError) as caught:
+        angle.enable(4)
+    assert str(caught.value) == "enable(4): expected basicTimeStep, 2 ms"
 
 
-def test_motors_are_commanded_and_report_their_commands(capsys, digits: float) -> None:
+def test_motors_are_commanded(capsys, digits: float) -> None:
     session(text=TEXT.replace("WorldInfo {", "WorldInfo { gravity 0"))
-    robot = Robot()
+    robot = Supervisor()
     motor, angle = robot.getDevice("motor"), robot.getDevice("angle")
     angle.enable(2)
-    assert [motor.getMaxTorque(), motor.getMaxVelocity(), motor.getTargetPosition()] == [2, 3, 0]
     motor.setPosition(0.2)
     robot.step(2000)
     assert angle.getValue() == pytest.approx(0.2, abs=1e-6 + digits)
@@ -127,17 +123,15 @@ def test_motors_are_commanded_and_report_their_commands(capsys, digits: float) -
     motor.setTorque(3.0)
     text = capsys.readouterr().err
     assert text == "motor motor: the requested torque 3 exceeds the available 2\n"
-    motor.setAvailableTorque(1.0)
     motor.setTorque(0.05)
     robot.step(20_000)
     assert angle.getValue() == pytest.approx(0.1, abs=1e-4 + 10 * digits)
-    assert motor.getAvailableTorque() == 1.0
 
 
 def test_a_force_sensor_reads_the_weight_on_it_in_its_local_axes() -> None:
     """The hand is turned by 90° about y and the pad by 180°: its +x points up."""
     made = session()
-    robot = Robot()
+    robot = Supervisor()
     pad = robot.getDevice("pad")
     pad.enable(2)
     assert all(map(math.isnan, pad.getValues()))
@@ -150,40 +144,28 @@ def test_a_force_sensor_reads_the_weight_on_it_in_its_local_axes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "table", "expected"),
+    ("kind", "table", "sentence"),
     [
-        ("bumper", "", 1.0),
-        ("force", "", 1.962),
-        ("force", "0 0 0, 4 400 0", 196.2),
-        ("force", "0 0 0, 1 7 0", 7.0),
+        ("bumper", "", "TouchSensor pad: expected the type force-3d, found bumper"),
+        ("force-3d", "0 0 0, 1 7 0", "TouchSensor pad: lookupTable is not supported in ODE"),
     ],
 )
-def test_one_number_of_other_touch_sensors(kind: str, table: str, expected: float) -> None:
-    session(kind, table)
-    robot = Robot()
-    pad = robot.getDevice("pad")
-    pad.enable(2)
-    robot.step(2000)
-    assert pad.getValue() == pytest.approx(expected, rel=1e-4)
+def test_other_touch_sensors_are_refused(kind: str, table: str, sentence: str) -> None:
+    with pytest.raises(SimulationError) as caught:
+        session(kind, table)
+    assert str(caught.value) == sentence
 
 
 def test_a_supervisor_sees_where_nodes_are() -> None:
     session()
     robot = Supervisor()
-    hand, ball = robot.getSelf(), robot.getFromDef("BALL")
-    assert [hand.getDef(), hand.getTypeName(), ball.getTypeName()] == ["HAND", "Robot", "Solid"]
+    hand, ball = robot.getFromDef("HAND"), robot.getFromDef("BALL")
     assert robot.getFromDef("NOTHING") is None
     assert hand.getPosition() == [0.0, 0.0, 1.0]
     rotated = [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0]
     assert hand.getOrientation() == pytest.approx(rotated, abs=1e-12)
-    assert robot.getFromDef("LINK").getCenterOfMass() == pytest.approx([-0.05, 0.0, 0.0])
     robot.step(2000)
     assert ball.getPosition() == pytest.approx([0.0, 0.0, 1.13], abs=1e-3)
-    assert ball.getField("translation").getSFVec3f() == ball.getPosition()
-    link = robot.getFromDef("LINK")
-    assert link.getField("translation").getSFVec3f() == pytest.approx([0, 0, 0], abs=1e-6)
-    assert abs(link.getField("rotation").getSFRotation()[3]) < 1e-6
-    assert link.getField("nothing") is None
     with pytest.raises(SimulationError) as caught:
         robot.getFromDef("INFO").getPosition()
     assert str(caught.value) == (
@@ -192,22 +174,15 @@ def test_a_supervisor_sees_where_nodes_are() -> None:
 
 
 def test_a_supervisor_changes_gravity_and_pushes() -> None:
-    session()
+    made = session()
     robot = Supervisor()
-    children = robot.getRoot().getField("children")
-    assert children.getCount() == 4
-    gravity = children.getMFNode(0).getField("gravity")
-    assert gravity.getSFFloat() == 9.81
+    gravity = robot.getFromDef("INFO").getField("gravity")
     gravity.setSFFloat(0.0)
     ball = robot.getFromDef("BALL")
     ball.addForce([0.0, 0.0, 1.0], False)
     robot.step(10)
-    assert ball.getVelocity() == pytest.approx([0, 0, 0.01, 0, 0, 0], rel=1e-6, abs=1e-12)
-    ball.setVelocity([0.0] * 6)
-    ball.addTorque([0.0, 0.0, 1e-3], True)
-    robot.step(2)
-    assert ball.getVelocity() == pytest.approx([0, 0, 0, 0, 0, 0.02], rel=1e-6, abs=1e-12)
-    assert gravity.getSFFloat() == 0.0
+    assert ball_velocity(made) == pytest.approx([0, 0, 0.01], rel=1e-6, abs=1e-12)
+    assert ball.getField("nothing") is None
     with pytest.raises(SimulationError) as caught:
         ball.getField("translationStep").setSFFloat(1.0)
     assert str(caught.value) == (
@@ -217,12 +192,12 @@ def test_a_supervisor_changes_gravity_and_pushes() -> None:
 
 def test_a_relative_force_is_in_the_axes_of_the_node() -> None:
     text = TEXT.replace("DEF BALL Solid {", "DEF BALL Solid { rotation 0 1 0 1.5707963267948966")
-    session(text=text.replace("WorldInfo {", "WorldInfo { gravity 0"))
+    made = session(text=text.replace("WorldInfo {", "WorldInfo { gravity 0"))
     robot = Supervisor()
     ball = robot.getFromDef("BALL")
     ball.addForce([-1.0, 0.0, 0.0], True)
     robot.step(2)
-    assert ball.getVelocity()[:3] == pytest.approx([0.0, 0.0, 0.01], abs=1e-9)
+    assert ball_velocity(made) == pytest.approx([0.0, 0.0, 0.01], abs=1e-9)
 
 
 def test_the_simulation_ends_with_the_status_of_quit() -> None:

@@ -89,9 +89,6 @@ def test_a_force_acts_at_the_centre_of_mass_for_one_step(digits: float) -> None:
     linear, angular = ode.velocity(one)
     assert linear == pytest.approx((0.0, 10.0 / 0.5 * 1e-3, 0.0), rel=1e3 * digits)
     assert angular.tolist() == [0.0, 0.0, 0.0]
-    ode.add_torque(one, np.array([0.0, 0.0, 0.1]))
-    ode.step()
-    assert ode.velocity(one)[1] == pytest.approx((0.0, 0.0, 0.1), rel=1e3 * digits)
 
 
 def test_what_stands_is_moved_by_nothing() -> None:

@@ -23,14 +23,14 @@ from tests.sim.engines import require_engine
 LIKE_WEBOTS = """
 import sys
 from softgrasp.backends.ode import player, controller_api as sensors
-contact = sensors.TouchSensor._measured
+contact = sensors.TouchSensor.getValues
 
 def with_weight(self):
     weight = 9.81 * self._node.node("physics").fields["mass"]
     x, y, z = contact(self)
     return [x, y, z - weight]
 
-sensors.TouchSensor._measured = with_weight
+sensors.TouchSensor.getValues = with_weight
 del sensors.TouchSensor.getNormalForce, sensors.TouchSensor.getFrictionForce
 sys.exit(player.main(sys.argv[1:]))
 """
