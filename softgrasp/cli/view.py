@@ -49,14 +49,6 @@ def view(
         int,
         typer.Option(min=0, max=65535, metavar="N", help="First port to try; 0 for any free one."),
     ] = 8080,
-    host: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Address to listen on. Any other than this machine's admits everybody who has "
-            "the printed address with its token.",
-        ),
-    ] = LOOPBACK,
     save: Annotated[
         Path | None,
         typer.Option(
@@ -78,7 +70,8 @@ def view(
     """Show a hand, alone or with an object, or a finished run, in the browser.
 
     Sliders move a hand's joints, and a form starts grasps. A run is played with contacts, forces
-    and curves. The page can be reached from this machine only, until Ctrl-C ends it.
+    and curves. The page can be reached from this machine only (from another one by ssh -L), until
+    Ctrl-C ends it.
     """
     if save is not None and save.suffix.lower() not in HTML:
         raise DescriptionError(f"--save: expected a file name ending in .html, found '{save}'")
@@ -110,8 +103,7 @@ def view(
     if native:
         shown.native()
         return
-    address = LOOPBACK if save is not None else host
-    _serve(shown, save, port=0 if save else port, host=address, browser=browser, json=json)
+    _serve(shown, save, port=0 if save else port, browser=browser, json=json)
 
 
 class _ResultShown:
@@ -154,12 +146,10 @@ Shown = _ResultShown | _HandShown
 """A hand or a result that can be shown in a viewer."""
 
 
-def _serve(
-    shown: Shown, save: Path | None, *, port: int, host: str, browser: bool, json: bool
-) -> None:
+def _serve(shown: Shown, save: Path | None, *, port: int, browser: bool, json: bool) -> None:
     from softgrasp.viewer.page import Page
 
-    with Page("softgrasp", port, host) as page:
+    with Page("softgrasp", port) as page:
         content = shown.show_on(page)
         if save is not None:
             file = content.save(save)
@@ -179,7 +169,7 @@ def _print_address(page: Page, *, browser: bool, json: bool) -> None:
     from softgrasp.viewer.native import has_display
 
     if json:
-        terminal.put_json({"url": page.url, "host": page.host, "port": page.port})
+        terminal.put_json({"url": page.url, "host": LOOPBACK, "port": page.port})
     else:
         terminal.put(f"{page.words}; Ctrl-C ends it")
     if not browser:

@@ -127,10 +127,6 @@ def run(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port of the web page; 0: any free one.")
     ] = 8080,
-    host: Annotated[
-        str,
-        typer.Option(help="Address of the web page; one that others reach gets a token."),
-    ] = "127.0.0.1",
     controller: Annotated[
         str, typer.Option(metavar="HOST:PORT", help="Another address of the controller.")
     ] = "",
@@ -161,7 +157,7 @@ def run(
     if duration is not None and not duration <= LONGEST:
         raise DescriptionError(f"--duration: expected at most {LONGEST:g} s, found {duration:g}")
     cycles = None if duration is None else max(1, round(duration * described.rate))
-    close, watching = (None, None) if no_view else _open_viewer(described, port, host)
+    close, watching = (None, None) if no_view else _open_viewer(described, port)
     failure: SafeStopError | None = None
     try:
         files = Path(twin).parent if Path(twin).suffix else None
@@ -224,7 +220,7 @@ def _host_and_port(option: str, text: str, example: int) -> tuple[str, int]:
 
 
 def _open_viewer(
-    twin: Twin, port: int, host: str
+    twin: Twin, port: int
 ) -> tuple[Callable[[], None], Callable[[CommandBox, TwinLoop], RowCallback]]:
     """Open the browser page; return a function to close it, and its viewer."""
     from softgrasp.twin.commands import CommandQueue
@@ -234,7 +230,7 @@ def _open_viewer(
     from softgrasp.twin.viewer import TwinView
     from softgrasp.viewer import Page
 
-    page, key = Page(f"twin '{twin.name}'", port, host), secrets.token_hex(4)
+    page, key = Page(f"twin '{twin.name}'", port), secrets.token_hex(4)
     terminal.note(f"{page.words}; the key for its commands is {key}")
 
     def watching(box: CommandBox, loop: TwinLoop) -> RowCallback:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import html
 import io
-import os
 import re
 import socket
 import time as clock
@@ -18,10 +16,9 @@ import numpy as np
 import viser
 
 from softgrasp._version import __version__
-from softgrasp.description.base import is_loopback
 from softgrasp.errors import BackendUnavailable, SoftgraspError
 from softgrasp.rendering.camera import Camera
-from softgrasp.viewer.server import EVERYWHERE, LOOPBACK, AccessCheck, new_token, protect
+from softgrasp.viewer.server import LOOPBACK, protect
 
 FRAMES = 25.0
 """Frames per second."""
@@ -35,10 +32,6 @@ STYLE = (
 FIRST_PORT = 8080
 NEXT_PORTS = 50
 """Number of consecutive ports that are tried."""
-OTHERS_SEE = (
-    "; everyone on the network with this address and its token can see and use the page, and the "
-    "connection is not encrypted"
-)
 AWAY = 1.35
 """Camera distance in the browser over that of a video, because the window has another aspect."""
 
@@ -52,51 +45,43 @@ class Announcement(NamedTuple):
 
 
 class Page:
-    """A served browser page; a context manager.
+    """A served browser page, which is reached from this machine; a context manager.
 
-    Requests of other web sites are refused; at addresses other than the loopback the token of
-    ``url`` is required (``server.AccessCheck``).
+    Requests of other web sites are refused (``server.refusal_of``).
 
     Args:
         title: Title of the control panel.
         port: First port to try, 0 for any free one.
-        host: Address to listen on.
 
     Raises:
-        SoftgraspError: No port is free, or the address does not belong to this machine.
+        SoftgraspError: No port is free.
     """
 
-    def __init__(self, title: str, port: int = FIRST_PORT, host: str = LOOPBACK) -> None:
-        host = LOOPBACK if host == "localhost" else host  # which may resolve to two addresses
-        self.host, self.requested_port = host, port
-        self.token = None if is_loopback(host) else new_token()
+    def __init__(self, title: str, port: int = FIRST_PORT) -> None:
+        self.requested_port = port
         with quiet():
             self.server = viser.ViserServer(
-                host=host, port=free_port(host, port), label=title, verbose=False
+                host=LOOPBACK, port=free_port(port), label=title, verbose=False
             )
             self.port = self.server.get_port()
-            protect(self.server, AccessCheck(self.token, self.port))
+            protect(self.server)
         self.server.gui.configure_theme(show_logo=False, show_share_button=False)
         self.server.gui.main_panel.dock_right()
 
     @property
     def url(self) -> str:
-        """Address for the browser, with its token if required."""
-        host = socket.gethostname() if self.host in EVERYWHERE else self.host
-        host = f"[{host}]" if ":" in host else host
-        token = "" if self.token is None else f"/?token={self.token}"
-        return f"http://{host}:{self.port}{token}"
+        """Address for the browser."""
+        return f"http://{LOOPBACK}:{self.port}"
 
     @property
     def words(self) -> str:
-        """Sentence with the address, a replaced port, and a warning about network access."""
+        """Sentence with the address and a replaced port."""
         taken = (
             ""
             if self.requested_port in (0, self.port)
             else f"port {self.requested_port} is in use; "
         )
-        seen = "" if self.token is None else OTHERS_SEE
-        return f"{taken}open {self.url} in a browser{seen}"
+        return f"{taken}open {self.url} in a browser"
 
     def close(self) -> None:
         """Stop the server."""
@@ -110,39 +95,24 @@ class Page:
         self.close()
 
 
-def free_port(host: str, first: int) -> int:
-    """Return the first free port of an address; 0 for any free one.
+def free_port(first: int) -> int:
+    """Return the first free port of this machine's loopback; 0 for any free one.
 
     Args:
-        host: Address to listen on.
         first: First port to try, 0 for any free one.
 
     Raises:
-        SoftgraspError: No port is free, or the address does not belong to this machine.
+        SoftgraspError: No port is free.
     """
     for port in range(first, min(first + NEXT_PORTS, 65536)):
-        try:
-            family, kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-            with socket.socket(family, kind) as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind(address)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((LOOPBACK, port))
             return port
-        except OSError as error:
-            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-                raise SoftgraspError(
-                    f"{host}: expected an address of this machine, found: {_reason(error)}; choose "
-                    "another one with --host"
-                ) from None
     raise SoftgraspError(
-        f"expected a free port from {first} on at {host}, found the next {NEXT_PORTS} in use; "
+        f"expected a free port from {first} on at {LOOPBACK}, found the next {NEXT_PORTS} in use; "
         "choose another one with --port"
     )
-
-
-def _reason(error: OSError) -> str:
-    """System text of an OSError; unresolved names have no error number."""
-    number = error.errno or 0
-    return os.strerror(number) if number > 0 else str(error.strerror or error)
 
 
 def set_camera(page: Page, camera: Camera) -> None:

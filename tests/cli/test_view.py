@@ -75,19 +75,6 @@ def test_a_port_in_use_is_passed_over_and_reported(run: Run, stored: Path, taken
 
 
 @pytest.mark.usefixtures("ended")
-def test_where_others_can_see_it_is_reported(run: Run, stored: Path) -> None:
-    ran = run("view", stored, "--host", "0.0.0.0", "--port", "0", "--no-browser")
-    assert ran.code == 0
-    assert "/?token=" in ran.out
-    assert "everyone on the network with this address and its token" in ran.out
-    ran = run("view", stored, "--host", "192.0.2.1")
-    assert ran.code == 2
-    assert ran.err.startswith(
-        "softgrasp: error: 192.0.2.1: expected an address of this machine, found: Cannot assign"
-    )
-
-
-@pytest.mark.usefixtures("ended")
 def test_a_browser_is_opened_where_there_is_a_screen(
     run: Run, stored: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

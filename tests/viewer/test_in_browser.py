@@ -78,17 +78,6 @@ def test_a_saved_result_moves_without_a_server(tab: Tab, tmp_path: Path) -> None
     assert tab.complaints == []
 
 
-def test_only_the_whole_address_gets_through_the_authentication(tab: Tab) -> None:
-    with Page("softgrasp", port=0, host="0.0.0.0") as page:
-        page.server.gui.add_markdown("here it is")
-        bare = f"http://127.0.0.1:{page.port}"
-        tab.open(bare)
-        tab.wait_for("This page requires its token")
-        tab.open(f"{bare}/?token={page.token}")
-        tab.wait_for("here it is")
-        assert "token" not in tab.run("location.href")
-
-
 def test_a_run_is_played(tab: Tab) -> None:
     with Page("softgrasp", port=0) as page:
         view = ResultView(page, sg.simulate(pinch()), "Closed.")
