@@ -2,8 +2,7 @@
 
 An image is drawn in two passes. First, every second pixel in both directions is cast and shaded.
 Pixels between them are interpolated, except where neighbours differ: there each pixel gets a ray of
-its own, and edges get four. Rigid and soft hands, meshes, foam, walls and tables of the shipped
-scenes execute all but nine statements of this renderer.
+its own, and edges get four.
 
 Colour arrays have the channel first, because numpy is slow on short last axes.
 """
@@ -45,11 +44,12 @@ from softgrasp.rendering.rays import (
     window,
 )
 from softgrasp.rendering.shading import (
-    AreaLight,
+    LIGHT_DISTANCE,
+    SLACK_REACHES,
     Colors,
     Ground,
-    Ids,
     Indices,
+    PointLight,
     Skin,
     SkinCaster,
     SmoothMesh,
@@ -59,7 +59,6 @@ from softgrasp.rendering.shading import (
     skins_of,
     sky_of,
     smooth_mesh,
-    visibility,
 )
 
 MAX_THREADS = 4
@@ -69,9 +68,6 @@ COLOR_TOLERANCE = 0.05
 """Colour difference (0 to 1) below which pixels are interpolated."""
 MORE_RAYS = ((-0.35, 0.15), (0.15, 0.35), (0.25, -0.30))
 """Offsets of the additional rays of an edge pixel from its centre [px]."""
-
-SIDES = 8
-_ROUND = [int(getattr(mujoco.mjtGeom, f"mjGEOM_{k}")) for k in ("SPHERE", "CAPSULE", "ELLIPSOID")]
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,7 @@ class Samples(Hits):
 class RayRenderer(Renderer):
     """Renderer of one model that casts rays; needs MuJoCo and numpy only.
 
-    It draws sky, checkered planes, soft shadows of one key light, and antialiased edges. Textures
+    It draws sky, checkered planes, shadows of one key light, and antialiased edges. Textures
     other than checkers on planes are ignored, and translucent geoms are opaque. The model is not
     changed; width and height are in pixels.
     """
@@ -145,16 +141,20 @@ class Frame:
     def __init__(self, scene: RaycastScene, ground: Ground) -> None:
         self._scene, self._ground = scene, ground
         self._height, self._width = ground.geom.shape
-        self._surface = ground.geom[::STEP, ::STEP] * SIDES
-        pixel, seen = self._coarse_bodies()
-        self._surface.reshape(-1)[pixel] = scene.surfaces(seen)
-        self._body = np.zeros(self._surface.shape, dtype=bool)
+        rays = self._rays(*np.indices((self._height, self._width))[:, ::STEP, ::STEP])
+        shape = rays.shape[:2]
+        pixel, seen = self._coarse_bodies(rays)
+        self._body = np.zeros(shape, dtype=bool)
         self._body.reshape(-1)[pixel] = True
-        self._visibility = self._coarse_visibility(pixel, seen)
-        self._color = np.zeros((3, *self._surface.shape), dtype=np.float32)
-        self._color.reshape(3, -1)[:, pixel] = scene.colors(
-            seen, self._visibility.reshape(-1)[pixel]
+        shadowed = self._shadow_cover(shape)
+        self._shadowed = corners(shadowed, np.logical_or)
+        shadowed &= ~self._body
+        self._visibility = np.ones(shape, dtype=np.float32)
+        self._visibility[shadowed] = scene.lit(
+            ground.depth[::STEP, ::STEP][shadowed], rays[shadowed]
         )
+        self._color = np.zeros((3, *shape), dtype=np.float32)
+        self._color.reshape(3, -1)[:, pixel] = scene.colors(seen)
 
     def draw(self) -> Image:
         """Draw the image, shape (height, width, 3)."""
@@ -174,31 +174,29 @@ class Frame:
             image[..., channel] = np.minimum(values, 255.0, out=values)
         return image
 
-    def _coarse_bodies(self) -> tuple[Indices, Samples]:
+    def _rays(self, row: npt.NDArray[np.number], column: npt.NDArray[np.number]) -> Floats:
+        """World rays with unit depth through the centres of pixels, or beside them."""
+        return self._scene.camera.rays(column + 0.5, row + 0.5, self._width, self._height)
+
+    def _coarse_bodies(self, rays: Floats) -> tuple[Indices, Samples]:
         """Flat coarse pixels that show a body, with their samples."""
         boxes = self._scene.boxes.reshape(-1, 3)
         pixels = self._scene.camera.project(boxes, self._width, self._height)[:, :2]
         cells = (pixels.reshape(-1, 8, 2) - 0.5) / STEP + 0.5
-        pixel = np.flatnonzero(cover(cells, self._surface.shape))
-        solid, seen = self._scene.cast(self._ground.coarse_rays.take(pixel, axis=0))
+        pixel = np.flatnonzero(cover(cells, rays.shape[:2]))
+        solid, seen = self._scene.cast(rays.reshape(-1, 3)[pixel])
         return pixel[solid], seen
 
-    def _coarse_visibility(self, pixel: Indices, seen: Samples) -> Colors:
-        """Fraction of the key light that reaches the coarse pixels."""
+    def _shadow_cover(self, shape: tuple[int, int]) -> Bools:
+        """Coarse pixels whose plane shadows may reach (conservative)."""
         scene, ground = self._scene, self._ground
-        size = self._width, self._height
-        shadowed = np.zeros(self._surface.shape, dtype=bool)
-        for geom in ground.planes:
-            plane = scene.frames[0][geom], scene.frames[1][geom][:, 2]
-            shadow = shadow_cover(scene.light, scene.camera, scene.boxes, plane, size, STEP)
-            shadowed |= shadow & (self._surface == geom * SIDES)
-        facing = np.flatnonzero(seen.normal @ scene.light.toward > 0.0)
-        below = np.flatnonzero(shadowed & ~self._body)
-        tested = np.concatenate([pixel[facing], below])
-        depth = np.concatenate([seen.distance[facing], ground.coarse_depth[below]])
-        points = scene.eye + depth[:, None] * ground.coarse_rays.take(tested, axis=0)
-        on_skin = np.concatenate([scene.on_skin(seen)[facing], np.zeros(len(below), dtype=bool)])
-        return visibility(scene.caster, scene.light, self._surface, tested, points, on_skin)
+        shadowed = np.zeros(shape, dtype=bool)
+        for plane in ground.planes:
+            frame = scene.frames[0][plane], scene.frames[1][plane][:, 2]
+            size = self._width, self._height
+            shadow = shadow_cover(scene.light, scene.camera, scene.boxes, frame, size, STEP)
+            shadowed |= shadow & (ground.geom[::STEP, ::STEP] == plane)
+        return shadowed
 
     def _interpolate(self) -> tuple[Colors, Bools]:
         """Interpolate all pixels from the coarse ones; also return where that is not sufficient."""
@@ -213,7 +211,9 @@ class Frame:
         part *= shade + (1.0 - shade) * between(visibility, shade.shape)
         whole, some = corners(body, np.logical_and), corners(body, np.logical_or)
         varied = corners(bodies, np.maximum) - corners(bodies, np.minimum) > COLOR_TOLERANCE
-        needs_rays[fine] = repeated((some & ~whole) | (whole & varied.any(axis=0)), shade.shape)
+        is_edge = (some & ~whole) | (whole & varied.any(axis=0))
+        is_edge |= corners(visibility, np.maximum) != corners(visibility, np.minimum)
+        needs_rays[fine] = repeated(is_edge, shade.shape)
         inside = repeated(whole, shade.shape)
         inside[::STEP, ::STEP] |= body
         for channel, spread in zip(part, between(bodies, shade.shape), strict=True):
@@ -223,40 +223,23 @@ class Frame:
     def _cast_pixels(self, pixel: Indices, offsets: Sequence[tuple[float, float]]) -> Colors:
         """Sum of the colours of rays at offsets in flat pixels (n,), shape (3, n)."""
         row, column = np.divmod(pixel, self._width)
-        x, y = np.array(offsets).T[..., None] + 0.5
-        rays = self._scene.camera.rays(column + x, row + y, self._width, self._height)
-        solid, seen = self._scene.cast(rays.reshape(-1, 3))
-        color = np.tile(self._ground_at(pixel), len(offsets))
-        body = np.tile(pixel, len(offsets))[solid]
-        color[:, solid] = self._scene.colors(
-            seen, self._visibility_at(body, self._scene.surfaces(seen))
-        )
+        x, y = np.array(offsets).T[..., None]
+        rays = self._rays(row + y, column + x).reshape(-1, 3)
+        solid, seen = self._scene.cast(rays)
+        color = self._ground_at(np.tile(pixel, len(offsets)), rays)
+        color[:, solid] = self._scene.colors(seen)
         return np.asarray(color.reshape(3, len(offsets), -1).sum(axis=1))
 
-    def _ground_at(self, pixel: Indices) -> Colors:
-        """Background colours (3, n) of flat pixels, with shadows."""
-        shade = self._ground.shade.reshape(-1)[pixel]
-        visibility = self._visibility_at(pixel, self._ground.geom.reshape(-1)[pixel] * SIDES)
+    def _ground_at(self, pixel: Indices, rays: Floats) -> Colors:
+        """Background colours (3, n) of flat pixels with rays (n, 3), with shadows on planes."""
+        depth, shade = self._ground.depth.reshape(-1)[pixel], self._ground.shade.reshape(-1)[pixel]
+        row, column = np.divmod(pixel, self._width)
+        plane = np.flatnonzero(self._shadowed[row // STEP, column // STEP] & (shade < 1.0))
+        visibility = np.ones(len(pixel), dtype=np.float32)
+        visibility[plane] = self._scene.lit(depth[plane], rays[plane])
         return np.asarray(
             self._ground.color.reshape(3, -1)[:, pixel] * (shade + (1.0 - shade) * visibility)
         )
-
-    def _visibility_at(self, pixel: Indices, surface: Ids) -> Colors:
-        """Fraction of the key light at pixels: mean of adjacent coarse pixels on that surface."""
-        row, column = np.divmod(pixel, self._width)
-        rows, columns = self._surface.shape
-        total = np.zeros(len(pixel), dtype=np.float32)
-        weight = np.zeros(len(pixel), dtype=np.float32)
-        for down in (0, STEP - 1):
-            near_row = np.minimum((row + down) // STEP, rows - 1) * columns
-            for right in (0, STEP - 1):
-                near = near_row + np.minimum((column + right) // STEP, columns - 1)
-                same = self._surface.reshape(-1)[near] == surface
-                # without a neighbour on that surface all neighbours count
-                part = same.astype(np.float32) + np.float32(1e-4)
-                total += part * self._visibility.reshape(-1)[near]
-                weight += part
-        return total / weight
 
     def _edges(self, color: Colors, needs_rays: Bools) -> Indices:
         """Flat pixels in or next to a needs_rays cell that differ from an adjacent pixel.
@@ -307,12 +290,10 @@ class RaycastScene:
         self._skins = SkinCaster(skins, data, self.eye, camera.axes())
         self.boxes = np.concatenate([box_corners(model, data, solid), self._skins.boxes])
         toward_key = -key_direction(model, data, camera)
-        self.light = AreaLight(toward_key, *bounding_ball(model, data))
+        self.light = PointLight(toward_key, *bounding_ball(model, data))
         self.frames = data.geom_xpos, data.geom_xmat.reshape(-1, 3, 3)
         self._geoms = model.ngeom
         self._palette = palette
-        round_skins = np.zeros(len(skins), dtype=bool)
-        self._is_edged = np.concatenate([~np.isin(model.geom_type, _ROUND), round_skins])
         self._is_solid = np.zeros(model.ngeom, dtype=bool)
         self._is_solid[solid] = True
         is_mesh = model.geom_type[solid] == int(mujoco.mjtGeom.mjGEOM_MESH)
@@ -344,26 +325,17 @@ class RaycastScene:
                 seen.normal[chosen] = smooth @ frame.T
         return solid, seen
 
-    def on_skin(self, seen: Samples) -> npt.NDArray[np.bool_]:
-        """Mask of samples on a skin, (n,)."""
-        return np.asarray(seen.geom >= self._geoms)
+    def lit(self, depth: Floats, rays: Floats, on_skin: Bools | None = None) -> Bools:
+        """Whether the key light reaches points at depths (n,) of rays (n, 3); see ``blocked``."""
+        points, slack = self.eye + depth[:, None] * rays, SLACK_REACHES / LIGHT_DISTANCE
+        return ~self.caster.blocked(self.light.position, points, slack, on_skin)
 
-    def surfaces(self, seen: Samples) -> Ids:
-        """Surface numbers (n,): geom times SIDES plus the side of the geom.
-
-        Light is interpolated within one surface only. The side is the signed coordinate axis
-        closest to the normal.
-        """
-        surface = seen.geom * np.int32(SIDES)
-        edged = np.flatnonzero(self._is_edged[seen.geom])
-        normal = seen.normal[edged]
-        axis = np.abs(normal).argmax(axis=1)
-        ahead = np.take_along_axis(normal, axis[:, None], axis=1)[:, 0] > 0.0
-        surface[edged] += 1 + axis.astype(np.int32) + 3 * ahead
-        return np.asarray(surface)
-
-    def colors(self, seen: Samples, visibility: Colors) -> Colors:
-        """Colours (3, n) of samples that receive a fraction (n,) of the key light."""
+    def colors(self, seen: Samples) -> Colors:
+        """Colours (3, n) of samples; those that face away from the light are not lit."""
+        lit = seen.normal @ self.light.toward > 0.0
+        on_skin = seen.geom[lit] >= self._geoms
+        lit[lit] = self.lit(seen.distance[lit], seen.ray[lit], on_skin)
+        visibility = lit.astype(np.float32)
         ray = np.ascontiguousarray(seen.ray.T, dtype=np.float32)
         toward_eye = ray / -np.sqrt(ray[0] ** 2 + ray[1] ** 2 + ray[2] ** 2)
         normal = np.ascontiguousarray(seen.normal.T, dtype=np.float32)

@@ -1,7 +1,7 @@
-"""Shading of the software renderer: light, soft shadows, background, smooth normals, skins.
+"""Shading of the software renderer: light, shadows, background, smooth normals, skins.
 
 - Bodies: hemispheric ambient light, one key light, a headlight and a Blinn-Phong highlight.
-- Shadows: one ray per second coarse pixel to a point of a square area light, then smoothed.
+- Shadows: one ray to a distant point light.
 - Background: sky and planes, computed exactly without rays once per camera.
 - Meshes: normals interpolated over the triangle, as in OpenGL. MuJoCo's rays return the flat
   normal but not the triangle, which is found again by its plane.
@@ -30,7 +30,7 @@ from softgrasp.rendering.camera import (
     geom_colors,
     plane_geoms,
 )
-from softgrasp.rendering.rays import STEP, Bools, Caster, Floats, cover, window
+from softgrasp.rendering.rays import Bools, Floats, cover
 
 Colors = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.intp]
@@ -40,15 +40,8 @@ _FROM_BELOW = AMBIENT * np.array([[0.80], [0.78], [0.76]], dtype=np.float32)
 _KEY = np.array(KEY, dtype=np.float32)[:, None]
 _GLOSS, _GLOSS_EXPONENT = 0.16, 40
 
-Ids = npt.NDArray[np.int32]
-Light = npt.NDArray[np.float32]
-
-TILE = 4
-"""Light points and pixels are matched in 4 x 4 tiles, every second one like on a chessboard."""
 LIGHT_DISTANCE = 100.0
 """Distance of the light, in radii of the bounding sphere of the bodies."""
-LIGHT_TANGENT = 0.03
-"""Half width over distance of the light, which sets the softness of shadows (sun: 0.0047)."""
 SLACK_REACHES = 0.004
 """Blockers closer to a point than this are ignored, in radii of the bounding sphere."""
 
@@ -73,8 +66,8 @@ CHUNK = 600
 
 
 @dataclass(frozen=True)
-class AreaLight:
-    """Distant square area light.
+class PointLight:
+    """Distant point light.
 
     Args:
         toward: Unit vector towards the light, shape (3,).
@@ -86,23 +79,10 @@ class AreaLight:
     center: Floats
     reach: float
 
-    def points(self) -> Floats:
-        """Evenly distributed points of the light [m], shape (TILE, TILE, 3)."""
-        steps = (2.0 * np.arange(TILE) + 1.0) / TILE - 1.0
-        return self._at(steps)
-
-    def corners(self) -> Floats:
-        """Corners of the light [m], shape (4, 3)."""
-        return self._at(np.array([-1.0, 1.0])).reshape(-1, 3)
-
-    def _at(self, steps: Floats) -> Floats:
-        far = LIGHT_DISTANCE * self.reach
-        other = np.eye(3)[np.argmin(np.abs(self.toward))]
-        first = np.cross(self.toward, other)
-        first *= LIGHT_TANGENT * far / np.linalg.norm(first)
-        second = np.cross(self.toward, first)
-        middle = self.center + far * self.toward
-        return np.asarray(middle + steps[:, None, None] * first + steps[:, None] * second)
+    @property
+    def position(self) -> Floats:
+        """Position of the light [m], shape (3,)."""
+        return np.asarray(self.center + LIGHT_DISTANCE * self.reach * self.toward)
 
 
 @dataclass(frozen=True)
@@ -110,20 +90,17 @@ class Ground:
     """Background of one camera: sky and planes in full key light.
 
     Args:
-        coarse_rays: World rays with unit depth through the centres of every STEP-th pixel in both
-            directions, shape (n, 3).
         color: Colours from 0 to 1, shape (3, h, w).
         shade: Fraction of the colour in full shadow, shape (h, w).
         geom: Plane ids, -1 for sky, shape (h, w).
-        coarse_depth: Depths of planes along these rays [m], infinite for sky, shape (n,).
+        depth: Depths of planes [m], infinite for sky, shape (h, w).
         planes: Ids of the planes.
     """
 
-    coarse_rays: Floats
     color: Colors
     shade: Colors
     geom: npt.NDArray[np.int32]
-    coarse_depth: Floats
+    depth: Floats
     planes: tuple[int, ...]
 
 
@@ -274,7 +251,7 @@ def _dots(a: Colors, b: Colors) -> Colors:
 
 
 def shadow_cover(
-    light_source: AreaLight,
+    light_source: PointLight,
     camera: Camera,
     boxes: Floats,
     plane: tuple[Floats, Floats],
@@ -299,77 +276,13 @@ def shadow_cover(
     shape = -(-height // step), -(-width // step)
     if not len(boxes) or normal @ light_source.toward <= 0.0:
         return np.zeros(shape, dtype=bool)
-    paths = boxes[:, :, None] - light_source.corners()
-    rest = (point - boxes) @ normal / (paths @ normal).min(axis=-1)
+    paths = boxes - light_source.position
     # a corner below the plane casts no shadow and is not moved
-    projected = boxes[:, :, None] + np.maximum(rest, 0.0)[..., None, None] * paths
+    rest = np.maximum((point - boxes) @ normal / (paths @ normal), 0.0)
+    projected = boxes + rest[..., None] * paths
     pixels = camera.project(projected.reshape(-1, 3), width, height)[:, :2]
     cells = (pixels - 0.5) / step + 0.5
     return cover(cells.reshape(len(boxes), -1, 2), shape)
-
-
-def visibility(
-    caster: Caster,
-    light_source: AreaLight,
-    surface: Ids,
-    pixel: Indices,
-    points: Floats,
-    on_skin: Bools,
-) -> Light:
-    """Visible fraction of the light at the points of a coarse image.
-
-    Args:
-        caster: The ray caster.
-        light_source: The light.
-        surface: Surface number of each pixel, shape (rows, columns).
-        pixel: Flat pixels that may be in shadow, shape (n,); all others are lit.
-        points: World points of these pixels [m], shape (n, 3).
-        on_skin: Mask of points on a skin, shape (n,).
-
-    Returns:
-        Fractions from 0 to 1, shape (rows, columns), smoothed over TILE x TILE neighbours on the
-        same surface.
-    """
-    seen = np.ones(surface.shape, dtype=np.float32)
-    weight = np.ones(surface.shape, dtype=np.float32)
-    row, column = np.divmod(pixel, surface.shape[1])
-    skipped = (row + column) % 2 == 1
-    # small but positive, so that a surface of skipped pixels only counts as lit
-    weight.reshape(-1)[pixel[skipped]] = 1e-6
-    light_index = np.where(skipped, -1, (row % TILE) * TILE + column % TILE)
-    for index, origin in enumerate(light_source.points().reshape(-1, 3)):
-        chosen = np.flatnonzero(light_index == index)
-        slack = SLACK_REACHES / LIGHT_DISTANCE
-        blocked = caster.blocked(origin, points[chosen], slack, on_skin[chosen])
-        seen.reshape(-1)[pixel[chosen]] = ~blocked
-    dim = window(seen < 1.0, margin=2 * TILE)
-    seen[dim] = _smoothed(seen[dim], weight[dim], surface[dim])
-    return seen
-
-
-def _smoothed(values: Light, weight: Light, surface: Ids) -> Light:
-    """Weighted mean over TILE x TILE neighbours of the same surface, applied twice."""
-    steps = [
-        (_overlap(axis, shift), _overlap(axis, -shift))
-        for axis in (0, 1)
-        for shift in range(-(TILE // 2), TILE - TILE // 2)
-        if shift
-    ]
-    same = [(surface[here] == surface[there]).astype(np.float32) for here, there in steps]
-    total = values * weight
-    for axis in (0, 1, 0, 1):
-        part = slice(axis * len(steps) // 2, (axis + 1) * len(steps) // 2)
-        summed = total.copy(), weight.copy()
-        for (here, there), alike in zip(steps[part], same[part], strict=True):
-            summed[0][here] += total[there] * alike
-            summed[1][here] += weight[there] * alike
-        total, weight = summed
-    return total / weight
-
-
-def _overlap(axis: int, shift: int) -> tuple[slice, ...]:
-    part = slice(max(0, -shift), min(0, -shift) or None)
-    return (part,) if axis == 0 else (slice(None), part)
 
 
 def draw_ground(
@@ -408,10 +321,8 @@ def draw_ground(
         fade = _fade(away / (HORIZON_DISTANCES * camera.distance))[:, None]
         color[seen] = (1.0 - fade) * lit + fade * sky.horizon
         shade[seen] = 1.0 - (1.0 - fade[:, 0]) * (key / (key + rest)).mean()
-    coarse_rays = rays[::STEP, ::STEP].reshape(-1, 3)
-    coarse_depth = nearest[::STEP, ::STEP].reshape(-1)
     channels = np.ascontiguousarray(np.moveaxis(color, -1, 0))
-    return Ground(coarse_rays, channels, shade, geom, coarse_depth, planes)
+    return Ground(channels, shade, geom, nearest, planes)
 
 
 def _intersect_plane(
