@@ -48,11 +48,43 @@ LINEAR, CLOSED = "linear mode", "closed form"
 """Names of reference values without an engine."""
 Times = Mapping[str, Mapping[str, float]]
 """Times by backend and body [s]."""
-NOTHING = "nothing touched"
+NOTHING, MOTION = "nothing touched", "Joint angles after the release"
 RANK = 1e-6
 """Relative singular value below which a body does not move in a direction [–]."""
 MIN_ANGLE = math.radians(2.0)
 """Angle below which friction hardly contributes to a normal force [rad]."""
+
+
+class Quantity(NamedTuple):
+    """A quantity that is compared by one difference an engine."""
+
+    name: str
+    """Identifier, such as ``static_pose``."""
+    words: str
+    unit: str
+    """Unit of the values."""
+    difference_unit: str
+
+    def compared(
+        self,
+        values: Mapping[str, float | str],
+        differences: Mapping[str, float],
+        tolerance: float | None,
+        note: str,
+    ) -> Finding:
+        """Return the engine with the largest difference, against the tolerance."""
+        worst, largest = farthest(differences)
+        return Finding(
+            name=self.name,
+            quantity=self.words,
+            unit=self.unit,
+            values=values,
+            difference=largest,
+            difference_unit=self.difference_unit,
+            tolerance=tolerance,
+            worst=worst,
+            note=note,
+        )
 
 
 # Closure
@@ -133,18 +165,9 @@ def displacement(runs: GraspRuns, tolerance: float) -> Finding:
         for name, result in runs.resting.items()
     }
     apart = {name: 1e3 * float(np.linalg.norm(moved[name] - moved[first])) for name in others}
-    worst, largest = farthest(apart)
-    return Finding(
-        name="displacement",
-        quantity="Position of the object at rest",
-        unit="mm",
-        values={name: 1e3 * float(np.linalg.norm(vector)) for name, vector in moved.items()},
-        difference=largest,
-        difference_unit="mm",
-        tolerance=tolerance,
-        worst=worst,
-        note="values are distances from its start",
-    )
+    distances = {name: 1e3 * float(np.linalg.norm(vector)) for name, vector in moved.items()}
+    quantity = Quantity("displacement", "Position of the object at rest", "mm", "mm")
+    return quantity.compared(distances, apart, tolerance, "values are distances from its start")
 
 
 def _shared_bodies(runs: GraspRuns) -> list[str]:
@@ -341,25 +364,15 @@ def force_convergence(runs: GraspRuns, bodies: list[str], percent: float) -> lis
     if len(together) < 2:
         return []
     ends = {name: mean_force(runs, name, finest, bodies) for name in together}
-    worst, largest = farthest(percents(ends))
     spread = [
         f"{name} changes by {100 * series.deviation.max() / ends.get(name, math.nan):.2g} %"
         for name, series in able.items()
         if name in ends
     ]
-    return [
-        Finding(
-            name="force_convergence",
-            quantity=f"Mean {force_name(able).lower()} at rest in steps of {1e3 * finest:g} ms",
-            unit="N",
-            values=ends,
-            difference=largest,
-            difference_unit="%",
-            tolerance=percent,
-            worst=worst,
-            note="from the largest step to the smallest " + ", ".join(spread),
-        )
-    ]
+    words = f"Mean {force_name(able).lower()} at rest in steps of {1e3 * finest:g} ms"
+    note = "from the largest step to the smallest " + ", ".join(spread)
+    quantity = Quantity("force_convergence", words, "N", "%")
+    return [quantity.compared(ends, percents(ends), percent, note)]
 
 
 def convergences(runs: GraspRuns, bodies: list[str]) -> dict[str, Convergence]:
@@ -396,18 +409,13 @@ def static_pose(runs: ReleaseRuns, tolerance: float) -> Finding:
     """Compare joint angles at rest under the weight with the closed form."""
     errors = {name: largest(motion.angles[-1] - runs.rest) for name, motion in runs.resting.items()}
     tips = {name: math.degrees(motion.angles[-1].sum()) for name, motion in runs.resting.items()}
-    worst, max_difference = farthest(errors)
-    return Finding(
-        name="static_pose",
-        quantity=f"Pose at rest under {1e3 * runs.release.tip_mass:g} g",
-        unit="deg",
-        values={CLOSED: math.degrees(runs.rest.sum())} | tips,
-        difference=max_difference,
-        difference_unit="deg",
-        tolerance=tolerance,
-        worst=worst,
-        note="values are angles of the tip; the difference is the largest of a joint angle "
-        "from the closed form",
+    words = f"Pose at rest under {1e3 * runs.release.tip_mass:g} g"
+    return Quantity("static_pose", words, "deg", "deg").compared(
+        {CLOSED: math.degrees(runs.rest.sum())} | tips,
+        errors,
+        tolerance,
+        "values are angles of the tip; the difference is the largest of a joint angle from the "
+        "closed form",
     )
 
 
@@ -416,17 +424,11 @@ def trajectory(runs: ReleaseRuns, tolerance: float) -> Finding:
     first, *others = runs.moving
     reference = runs.motion(first).angles
     apart = {name: largest(runs.motion(name).angles - reference) for name in others}
-    worst, max_difference = farthest(apart)
-    return Finding(
-        name="trajectory",
-        quantity="Joint angles after the release",
-        unit="deg",
-        values={first: 0.0} | apart,
-        difference=max_difference,
-        difference_unit="deg",
-        tolerance=tolerance,
-        worst=worst,
-        note=f"largest difference from {first} of any joint at any of {len(reference)} samples, in "
+    return Quantity("trajectory", MOTION, "deg", "deg").compared(
+        {first: 0.0} | apart,
+        apart,
+        tolerance,
+        f"largest difference from {first} of any joint at any of {len(reference)} samples, in "
         f"steps of {1e3 * runs.release.timestep:g} ms",
     )
 
@@ -437,19 +439,9 @@ def without_hk(runs: ReleaseRuns) -> list[Finding]:
         return []
     first = next(iter(runs.moving))
     away = largest(runs.without_hk.angles - runs.motion(first).angles)
-    return [
-        Finding(
-            name="without_hk",
-            quantity="Joint angles after the release, dampers without h·k",
-            unit="deg",
-            values={MUJOCO: away},
-            difference=away,
-            difference_unit="deg",
-            tolerance=None,
-            worst=MUJOCO,
-            note="without tolerance: the error where the damping of springs is neglected",
-        )
-    ]
+    quantity = Quantity("without_hk", f"{MOTION}, dampers without h·k", "deg", "deg")
+    note = "without tolerance: the error where the damping of springs is neglected"
+    return [quantity.compared({MUJOCO: away}, {MUJOCO: away}, None, note)]
 
 
 def first_mode(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]:
@@ -463,23 +455,15 @@ def first_mode(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]:
     }
     findings = []
     for name, (values, unit, field) in quantities.items():
-        worst, max_difference = farthest(percents(values))
+        differences = percents(values)
         note = f"in steps of {1e3 * step:g} ms the linear mode has {getattr(stepped, field):.5g}"
-        if math.isnan(max_difference):
+        if any(map(math.isnan, differences.values())):
             note = "expected a vibration of more than a period in the recording, found none"
-        findings.append(
-            Finding(
-                name=name,
-                quantity=f"{name.replace('_', ' ').capitalize()} of the first mode",
-                unit=unit,
-                values=values | {LINEAR: getattr(linear, field)},
-                difference=max_difference,
-                difference_unit="%",
-                tolerance=getattr(tolerances, f"{name}_percent"),
-                worst=worst,
-                note=note,
-            )
-        )
+        words = f"{name.replace('_', ' ').capitalize()} of the first mode"
+        tolerance = getattr(tolerances, f"{name}_percent")
+        with_linear = values | {LINEAR: getattr(linear, field)}
+        quantity = Quantity(name, words, unit, "%")
+        findings.append(quantity.compared(with_linear, differences, tolerance, note))
     return findings
 
 
@@ -487,21 +471,14 @@ def settling_time(runs: ReleaseRuns, percent: float) -> Finding:
     """Compare the time after which the height of the tip stays within 5 % of the deflection."""
     first, *others = runs.moving
     times = {name: 1e3 * runs.settled(name).time for name in runs.moving}
-    worst, max_difference = farthest({name: abs(times[name] - times[first]) for name in others})
+    differences = {name: abs(times[name] - times[first]) for name in others}
     overshoots = {name: runs.settled(name).overshoots for name in runs.moving}
     sample = 1e3 * runs.release.sample_period
     note = f"within 5 %; a sample is {sample:g} ms; overshoots beyond the band: "
-    return Finding(
-        name="settling_time",
-        quantity="Settling time",
-        unit="ms",
-        values=times,
-        difference=max_difference,
-        difference_unit="ms",
-        tolerance=max(0.01 * percent * times[first], sample),
-        worst=worst,
-        note=note + ", ".join(f"{name} {count}" for name, count in overshoots.items()),
-    )
+    note += ", ".join(f"{name} {count}" for name, count in overshoots.items())
+    tolerance = max(0.01 * percent * times[first], sample)
+    quantity = Quantity("settling_time", "Settling time", "ms", "ms")
+    return quantity.compared(times, differences, tolerance, note)
 
 
 # Contacts
@@ -639,38 +616,22 @@ def largest(angles: Array) -> float:
 
 def _order(runs: ReleaseRuns, able: list[str], tolerance: float) -> Finding:
     orders = {name: runs.convergence(name).order for name in able}
-    worst, max_difference = farthest({name: abs(order - 1.0) for name, order in orders.items()})
+    differences = {name: abs(order - 1.0) for name, order in orders.items()}
     steady = all(runs.convergence(name).shrinking for name in able)
-    return Finding(
-        name="convergence_order",
-        quantity="Order of convergence of the release",
-        unit="",
-        values=orders,
-        difference=max_difference,
-        difference_unit="",
-        tolerance=tolerance,
-        worst=worst,
-        note="from 1, that of springs at the beginning of a step and dampers at its end; "
-        + ("deviations decrease with every step" if steady else "a deviation increases"),
-    )
+    note = "from 1, that of springs at the beginning of a step and dampers at its end; "
+    note += "deviations decrease with every step" if steady else "a deviation increases"
+    quantity = Quantity("convergence_order", "Order of convergence of the release", "", "")
+    return quantity.compared(orders, differences, tolerance, note)
 
 
 def _limit(runs: ReleaseRuns, together: list[str], finest: float, tolerance: float) -> Finding:
     first, *others = together
     ends = {name: runs.moving[name][finest].angles for name in together}
     apart = {name: largest(ends[name] - ends[first]) for name in others}
-    worst, max_difference = farthest(apart)
-    return Finding(
-        name="convergence_limit",
-        quantity=f"Joint angles after the release in steps of {1e3 * finest:g} ms",
-        unit="deg",
-        values={first: 0.0} | apart,
-        difference=max_difference,
-        difference_unit="deg",
-        tolerance=tolerance,
-        worst=worst,
-        note=f"largest difference from {first} at the smallest step",
-    )
+    words = f"{MOTION} in steps of {1e3 * finest:g} ms"
+    note = f"largest difference from {first} at the smallest step"
+    quantity = Quantity("convergence_limit", words, "deg", "deg")
+    return quantity.compared({first: 0.0} | apart, apart, tolerance, note)
 
 
 # Statically indeterminate normal forces

@@ -99,7 +99,7 @@ def measured(value: float, unit: str) -> str:
 
 def farthest(differences: Mapping[T, float]) -> tuple[T, float]:
     """Return key and value of the largest difference; NaN is largest, of equals the first."""
-    worst = max(differences, key=lambda name: _rank(differences[name]))
+    worst = max(differences, key=lambda name: (math.isnan(differences[name]), differences[name]))
     return worst, differences[worst]
 
 
@@ -111,10 +111,6 @@ def percents(values: Mapping[str, float]) -> dict[str, float]:
         name: 100.0 * abs(values[name] - values[first]) / whole if whole else math.nan
         for name in others
     }
-
-
-def _rank(difference: float) -> float:
-    return math.inf if math.isnan(difference) else difference
 
 
 # Tolerances
