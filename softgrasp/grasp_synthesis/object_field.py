@@ -55,7 +55,8 @@ class ObjectField:
         along = corners @ self.axes
         self.half_sizes = np.ptp(along, axis=0) / 2.0
         """Half extents along the principal axes, (3,) [m]."""
-        self.samples = corners[_spread(len(corners), MAX_SAMPLES)]
+        spread = np.linspace(0, len(corners) - 1, min(len(corners), MAX_SAMPLES)).astype(int)
+        self.samples = corners[np.unique(spread)]
         """Some of its corners, (n, 3) [m]."""
         self._cell = max(float((high - low).max()) / CELLS, SMALLEST_CELL)
         # symmetric about the middle, so that mirror images of an object have mirrored distances
@@ -188,8 +189,3 @@ def distinct(field: ObjectField, rotations: Array) -> Array:
         if all(worst > SAME_SURFACE * field.radius for worst in missed):
             kept.append(rotation)
     return np.array(kept)
-
-
-def _spread(count: int, limit: int) -> Array:
-    """Return at most so many indices, evenly over the range."""
-    return np.unique(np.linspace(0, count - 1, min(count, limit)).astype(int))

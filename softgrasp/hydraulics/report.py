@@ -314,7 +314,7 @@ def draw_pressures(run: ArmRun, path: str | Path) -> Path:
     used = _used(run)
     with style.figure(path, HEIGHT) as (figure, table):
         left, right = _two(figure)
-        names = _chamber_names(used)
+        names = [f"chamber {index + 1}" for index in used]
         _lines(left, table, run, run.commanded[:, used], names, "torque of the motor [N·m]")
         _lines(
             right, table, run, 1e-6 * run.pressures[:, used], names, "pressure in the chamber [MPa]"
@@ -344,10 +344,6 @@ def _lines(
         table.plot(axes, run.times, line, f"{name} {title}", color=color, linestyle=dashes,
                    label=name, linewidth=1.5)  # fmt: skip
     axes.set_title(title)
-
-
-def _chamber_names(used: Sequence[int]) -> list[str]:
-    return [f"chamber {index + 1}" for index in used]
 
 
 def _finish(figure: figure_Figure, run: ArmRun, panels: Sequence[Axes]) -> None:

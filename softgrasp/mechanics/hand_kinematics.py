@@ -98,7 +98,7 @@ def forward_kinematics(finger: Finger, joints: Sequence[float]) -> Array:
         )
     frames = [transform(finger.base.position, finger.base.quaternion)]
     for row, value in zip(finger.phalanges, joints, strict=True):
-        angle, slide = _motion(row, value)
+        angle, slide = (value, 0.0) if row.joint == "revolute" else (0.0, value)
         frames.append(frames[-1] @ _row_step(row, angle, slide, finger.convention))
     return np.array(frames)
 
@@ -108,10 +108,6 @@ def _row_step(row: Phalanx, angle: float, slide: float, convention: Convention) 
         origin = transform(row.origin.position, row.origin.quaternion)
         return np.asarray(origin @ rotate_about("z", angle) @ translate(z=slide))
     return row_transform(row.a, row.alpha, row.d + slide, row.theta + angle, convention)
-
-
-def _motion(row: Phalanx, value: float) -> tuple[float, float]:
-    return (value, 0.0) if row.joint == "revolute" else (0.0, value)
 
 
 # Frames of all links of a hand.
@@ -325,14 +321,13 @@ def _notes(hand: Hand) -> list[str]:
 def _finger(part: PlacedHand, finger: Finger) -> Finger:
     rows = finger.phalanges
     if finger.verbatim_names:
-        rows = tuple(_prefixed(part, row) for row in rows)
+        rows = tuple(
+            row.replace(name=f"{part.name}_{row.name}", joint_name=f"{part.name}_{row.joint_name}")
+            for row in rows
+        )
     stands = f"{part.name}_{finger.on}" if finger.on else ""
     base = finger.base if finger.on else _moved(part.pose, finger.base)
     return finger.replace(name=f"{part.name}_{finger.name}", base=base, on=stands, phalanges=rows)
-
-
-def _prefixed(part: PlacedHand, row: Phalanx) -> Phalanx:
-    return row.replace(name=f"{part.name}_{row.name}", joint_name=f"{part.name}_{row.joint_name}")
 
 
 def _coupling(part: PlacedHand, coupling: Coupling) -> Coupling:

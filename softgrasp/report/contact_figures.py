@@ -115,7 +115,8 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
     Bodies that never touched the object have no panel. The palm has a separate row.
     """
     touched = {one.body for one in result.contacts if one.first_touch_s is not None}
-    cells, palm = _cells(result, touched), [one for one in _palms(result) if one in touched]
+    cells = _cells(result, touched)
+    palm = [one.body for one in result.contacts if not one.finger and one.body in touched]
     rows, columns = (1 + max((cell[k] for cell in cells), default=-1) for k in range(2))
     bar_height = PHASE_BAR_HEIGHT if has_phases(result) else 0.0
     below = len(palm) * (ROW_HEIGHT + PALM_GAP)
@@ -174,10 +175,6 @@ def _phalanges(result: GraspResult, finger: str) -> list[str]:
     """Bodies of a finger in phalanx order; empty for a phalanx without geometry."""
     (described,) = (one for one in result.scene.hand.fingers if one.name == finger)
     return [body for row in described.phalanges for body in described.bodies_of(row) or [""]]
-
-
-def _palms(result: GraspResult) -> list[str]:
-    return [contact.body for contact in result.contacts if not contact.finger]
 
 
 def _draw_fingers(

@@ -520,7 +520,7 @@ def _drop(spec: mujoco.MjSpec, whole: mujoco.MjModel, path: Path) -> list[str]:
     actuated = _actuated_roots(whole)
     left_out_bodies = [
         body
-        for body in _roots(spec)
+        for body in spec.worldbody.bodies
         if (not _moves(body) and (body.mocap or _is_free(body)))
         or (_moves(body) and actuated and body.name not in actuated)
     ]
@@ -534,7 +534,8 @@ def _drop(spec: mujoco.MjSpec, whole: mujoco.MjModel, path: Path) -> list[str]:
                 "hand, or lifts it"
             )
             spec.delete(joint)
-    gone = {*_names(floors), *(g.name for b in left_out_bodies for g in _geoms_of(b))}
+    gone = {geom.name for geom in floors} - {""}
+    gone |= {g.name for body in left_out_bodies for g in _geoms_of(body)}
     pairs = [pair for pair in spec.pairs if {pair.geomname1, pair.geomname2} & gone]
     for part in [*pairs, *floors, *left_out_bodies]:
         spec.delete(part)
@@ -598,14 +599,6 @@ def _coupled_bodies(whole: mujoco.MjModel) -> Iterator[tuple[int, int]]:
 def _named_list(what: str, names: list[str]) -> str:
     known = ", ".join(f"'{name}'" for name in names if name)
     return f"the {what} {known}".rstrip()
-
-
-def _names(parts: list[Any]) -> set[str]:
-    return {part.name for part in parts} - {""}
-
-
-def _roots(spec: mujoco.MjSpec) -> list[mujoco.MjsBody]:
-    return list(spec.worldbody.bodies)
 
 
 def _is_free(body: mujoco.MjsBody) -> bool:

@@ -66,7 +66,10 @@ def read_urdf_object(
 
     robot = made_of_robot(path, lambda made: _rigid(made, lock_joints), prepare=prepare)
     (link,) = fused(robot).robot.links
-    parts = [_touching_part(one) for one in touching(link)]
+    parts = [
+        Part(shape=_touching_shape(one.shape), pose=pose_of(origin_frame(one.origin)))
+        for one in touching(link)
+    ]
     visuals = [_visual(one) for one in link.visuals] if link.collisions else []
     colors = [one.rgba for one in link.visuals if one.rgba not in (None, WHITE)]
     return object_of_parts(
@@ -126,10 +129,6 @@ def _locked(joint: RigidJoint) -> RigidJoint:
         child=joint.child,
         origin=origin_of(frame),
     )
-
-
-def _touching_part(one: LinkShape) -> Part:
-    return Part(shape=_touching_shape(one.shape), pose=pose_of(origin_frame(one.origin)))
 
 
 def _touching_shape(shape: Shape) -> Shape:
