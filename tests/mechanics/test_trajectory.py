@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
+from softgrasp.description.task import ShakePhase
 from softgrasp.io.arm import load_arm
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
-from softgrasp.description.task import ShakePhase
 from softgrasp.mechanics.trajectory import (
     Quintic,
     eased,

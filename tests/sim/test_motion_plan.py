@@ -210,7 +210,7 @@ def test_an_arm_takes_the_hand_along_the_same_path() -> None:
     away = home.copy()
     away[2, 3] += 0.10  # the gripper reaches down
     wave = shaken(1, 333)[:, None]  # 3 Hz
-    poses = moved(away, wave * [0.0, 0.0, 0.02], wave * [0.0, 0.0, 0.0], np.zeros(3))
+    poses = moved(away, wave * [0.0, 0.0, 0.0136], wave * [0.0, 0.0, 0.0], np.zeros(3))
     path = carrier_targets(arm, poses, start)
     np.testing.assert_allclose(path[-1], start, atol=1e-9)  # back to where it began
     solved = carrier_targets(arm.replace(control_period=0.02), poses, start)  # at every sample
