@@ -98,18 +98,21 @@ class PressureClosure(Closure):
 
 DEFAULT_GRIP_FORCE = 5.0
 """Grip force where neither a force nor a torque is specified [N]."""
-GRIP_TIME_FACTOR = 4.0
+GRIP_TIME_FACTOR = 8.0
 """Time allowed for reaching the grip force, over the time of the free closing motion [–]."""
 
 
 class ForceLimitedClosure(Closure):
     """Each joint continues through contact until a grip force or a torque is reached.
 
-    With ``force`` a joint closes at its rate until contact is established on its phalanx or on a
-    later one of its finger; until then, short contacts reduce the lag of its servo to what most of
-    that force needs. It then moves at ``contact_rate_fraction`` of its rate, unless no force is
+    With ``force`` a joint closes at its rate, and slows down before its finger touches, until
+    contact is established on its phalanx or on a later one of its finger; until then, short contacts
+    reduce the lag of its servo to what most of that force needs. It then moves at
+    ``contact_rate_fraction`` of its rate, while no finger is about to touch, unless no force is
     measured for ten times ``samples``. It stops where ``samples`` consecutive normal forces, on its
-    phalanx or on a later one, are above the force, and continues below nine tenths of it.
+    phalanx or on a later one, are above the force, and continues below nine tenths of it. Where a
+    phalanx presses with more, because others press the object against it, the targets of its finger
+    move back, in the end those of all fingers: the force is a limit.
 
     With ``torque`` a joint stops where ``samples`` consecutive torques of its servo are at the
     limit, and continues at the first one below; the servo never exceeds it.
@@ -147,9 +150,9 @@ class ForceLimitedClosure(Closure):
         return self.force or DEFAULT_GRIP_FORCE
 
     @property
-    def stops_at_torque(self) -> bool:
-        """Return whether joints stop at a torque instead of a contact force."""
-        return self.torque is not None
+    def torque_limit(self) -> float | None:
+        """Torque at which joints stop instead of at a contact force [N·m or N]; None without."""
+        return self.torque
 
     @property
     def contact_rate_scale(self) -> float:

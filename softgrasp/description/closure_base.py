@@ -150,9 +150,9 @@ class Closure(Description):
         return None
 
     @property
-    def stops_at_torque(self) -> bool:
-        """Return whether actuators stop where their servos reach their force limits."""
-        return False
+    def torque_limit(self) -> float | None:
+        """Torque or force of servos at which actuators stop [N·m or N]; None where none does."""
+        return None
 
     @property
     def contact_rate_scale(self) -> float:

@@ -129,7 +129,9 @@ def _missed_force(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, 
 
 
 def _limit_text(run: FinishedRun) -> str:
-    """Explain why targets below the requested force have stopped: all are at their limits."""
+    """Explain why targets below the requested force have stopped."""
+    if run.state.full:
+        return "a finger that presses with the limit opposes them; "
     layout, targets = run.layout, np.asarray(run.state.targets)
     moved = layout.increments != 0.0
     at_end = (targets <= layout.lower + ROUNDING) | (targets >= layout.upper - ROUNDING)

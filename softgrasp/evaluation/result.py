@@ -23,6 +23,7 @@ from softgrasp.description.resolved import ResolvedScene
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sensor import AnySensor, TactileSensor
 from softgrasp.description.task import SuccessCriterion
+from softgrasp.evaluation.force_limits import ReachedForce
 from softgrasp.evaluation.outcome import GraspStatus, Outcome, OutcomeReason, outcome_of
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.load_balance import LoadBalance, first_unborne
@@ -410,6 +411,8 @@ class GraspResult:
     objects: tuple[ObjectMotion, ...]
     contact_model: ContactModel
     hold: HoldTest | None
+    reached_forces: tuple[ReachedForce, ...] = ()
+    """Force of every finger in contact at the end of a force-limited closure, with its limit."""
     peaks: tuple[PeakForce, ...] = ()
     """Largest normal force of each body of the hand that touched an object."""
     soft_fingers: tuple[SoftFingerEnd, ...] = ()

@@ -21,6 +21,7 @@ import numpy as np
 from softgrasp.description.soft_finger import MountedSoftFinger, SoftFinger
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.evaluation.diagnostics import closing_warnings, miss_warnings
+from softgrasp.evaluation.force_limits import force_warnings, reached_forces
 from softgrasp.evaluation.hold_result import (
     Track,
     creep_warnings,
@@ -117,6 +118,9 @@ def result_of(
     hold = hold_test(run, tracks, forces_on_objects(run, force)[-1, :, 0])
     held = is_held(run, hold)
     messages += creep_warnings(scene, hold, held) + hold_warnings(scene, hold, held)
+    closed = run.recording.rows if run.hold_from is None else run.hold_from + 1
+    reached = reached_forces(run, force[:closed, ..., 0].sum(-1))
+    messages += force_warnings(reached) if run.finished else ()
     peaks = peak_forces(run, force)
     messages += _peak_warnings(peaks) if run.finished else ()
     pressure, curvature = soft_series(run)
@@ -150,6 +154,7 @@ def result_of(
             saturated=saturated_actuators(run),
         ),
         hold=hold,
+        reached_forces=reached,
         peaks=peaks,
         quality_log=None if quality_rate is None else quality_log(run, quality_rate),
         phases=_phases(run),

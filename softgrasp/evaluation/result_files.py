@@ -14,6 +14,7 @@ from softgrasp._version import __version__
 from softgrasp.description.resolved import ResolvedScene, ResolvedValue
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
+from softgrasp.evaluation.force_limits import ReachedForce
 from softgrasp.evaluation.outcome import GraspStatus
 from softgrasp.evaluation.quality_log import QualityLog
 from softgrasp.evaluation.result import (
@@ -144,6 +145,7 @@ def document(result: GraspResult) -> dict[str, Any]:
         "phases": result.phases or None,
         "quality": result.quality,
         "hold": None if result.hold is None else _hold(result.hold),
+        "reached_forces": result.reached_forces or None,
         "peak_forces": tuple(_peak(peak) for peak in result.peaks) or None,
         "warnings": result.warnings,
         "trajectory_sha256": result.trajectory_sha256,
@@ -193,6 +195,9 @@ def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> Gra
         objects=tuple(_made(ObjectMotion, part) for part in document_data["objects"]),
         contact_model=_made(ContactModel, document_data["contact_model"]),
         hold=_made(HoldTest, document_data["hold"]) if "hold" in document_data else None,
+        reached_forces=tuple(
+            _made(ReachedForce, part) for part in document_data.get("reached_forces", ())
+        ),
         peaks=tuple(_peak_of(part) for part in document_data.get("peak_forces", ())),
         soft_fingers=tuple(
             _made(SoftFingerEnd, part) for part in document_data.get("soft_fingers", ())

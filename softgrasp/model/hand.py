@@ -259,6 +259,23 @@ def add_servo(spec: mujoco.MjSpec, name: str, row: Phalanx, actuation: Actuation
     actuator.forcelimited = True
 
 
+def limit_torques(spec: mujoco.MjSpec, actuators: Iterable[str], torque: float) -> None:
+    """Limit the torques or forces of servos of a file, which may have lower limits.
+
+    Args:
+        spec: The model to change.
+        actuators: Names of the servos.
+        torque: Largest torque or force on what they move [N·m or N].
+    """
+    for name in actuators:
+        servo = spec.actuator(name)
+        limit = torque / (abs(float(servo.gear[0])) or 1.0)
+        low, high = (float(end) for end in servo.forcerange)
+        limits = (low, high) if low < high else (-limit, limit)  # equal ends are no limits
+        servo.forcerange = [max(limits[0], -limit), min(limits[1], limit)]
+        servo.forcelimited = True
+
+
 def _range(row: Phalanx) -> list[float]:
     """Return the limits of a joint, separated by at least ``LOCKED``."""
     low, high = row.limits

@@ -56,7 +56,7 @@ from softgrasp.model.contact_pairs import (
 from softgrasp.model.contact_sensors import add_contact_sensors, add_force_sensors, contact_slots
 from softgrasp.model.deformable import add_deformable, full_size
 from softgrasp.model.effective_mass import closing_postures
-from softgrasp.model.hand import settle, silence
+from softgrasp.model.hand import limit_torques, settle, silence
 from softgrasp.model.hand_carrier import carrier_model
 from softgrasp.model.names import scene_label
 from softgrasp.model.object import add_object, density_guess, is_usual, mean_density
@@ -313,6 +313,8 @@ def _without_contacts(scene: GraspScene, timestep: float) -> tuple[mujoco.MjSpec
     """Assemble hand, objects, surroundings and sensors; also return the touching hand bodies."""
     hand, touching = carried_hand(*_carrier_key(scene))
     spec, bodies = hand.copy(), list(touching)
+    if scene.hand.model is not None and scene.closure.torque_limit is not None:
+        limit_torques(spec, (one.name for one in scene.actuators), scene.closure.torque_limit)
     _set_options(spec, scene, timestep)
     if scene.integrator == "discrete":
         damp_as_described(spec, scene.hand, timestep)

@@ -346,6 +346,20 @@ def body_rows(result: GraspResult) -> list[Row]:
     ]
 
 
+def force_rows(result: GraspResult) -> list[list[str]]:
+    """Rows of the fingers of a force-limited closure: limit, force, its percentage, reason."""
+    return [
+        [
+            label_of(result, one.body),
+            f"{one.limit_N:g}",
+            f"{one.force_N:.2f}",
+            percent(one.force_N / one.limit_N),
+            one.reason or EMPTY,
+        ]
+        for one in result.reached_forces
+    ]
+
+
 def _last_time(times: tuple[float, ...]) -> str:
     if not times:
         return EMPTY

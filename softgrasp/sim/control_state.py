@@ -8,6 +8,7 @@ MuJoCo's arrays), ``ClosureState`` what the controller carries from one control 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -33,6 +34,13 @@ and never press."""
 LIGHT_TOUCH_FACTOR = 5
 """Targets backtrack at touches without established contact for this many times the samples that
 establish contact; with more, a finger that chatters would never press."""
+EXCESS_RATIO = 1.02
+"""Force over the requested one from which the targets of a finger move back, to this much below."""
+MAX_RELIEFS = 4
+"""Number of times that a finger gives way to others before nothing that touches presses on: they
+are opposed, and would push the object through it."""
+IN_VAIN = 16
+"""Number of times after which all fingers give way, as one that does so alone is still pressed."""
 RELEASE_RATIO = 0.9
 """Fraction of the requested force below which a stopped actuator continues. Without this band
 fingers that share a load advance alternately and push the object along."""
@@ -54,6 +62,8 @@ class ClosureLayout:
     """Normal force at which actuators stop [N]; None where contact itself stops them."""
     torque_limits: Array | None
     """Servo torques at which actuators stop, infinite where none does, (nd,) [N·m or N]."""
+    approach_speed: float
+    """Speed at which a body may touch the object where actuators stop at a force [m/s]."""
     contact_rate_scale: float
     """Factor on the increment of an actuator in contact [–]."""
     increments: Array
@@ -111,7 +121,10 @@ def closure_layout(built: CompiledScene) -> ClosureLayout:
         threshold=scene.closure.threshold,
         samples=scene.closure.samples,
         stop_force=scene.closure.stop_force,
-        torque_limits=_torque_limits(built, carried) if scene.closure.stops_at_torque else None,
+        torque_limits=None
+        if scene.closure.torque_limit is None
+        else _torque_limits(built, carried),
+        approach_speed=_approach_speed(built),
         contact_rate_scale=scene.closure.contact_rate_scale,
         increments=np.array([*scene.rates, *[0.0] * carried]) * scene.control_period,
         lower=limits[:, 0],
@@ -133,6 +146,16 @@ def closure_layout(built: CompiledScene) -> ClosureLayout:
         prescribed=prescribed,
         feels=scene.closure.sense == "sensor",
     )
+
+
+def _approach_speed(built: CompiledScene) -> float:
+    """Return limit/(D + √(K·m)), with m the largest effective mass of a pair [m/s]."""
+    limit, contact = built.scene.closure.stop_force, built.contact
+    if limit is None or not contact.converted or not len(built.pair_solref):
+        return math.inf
+    rates = -built.pair_solref[:, 0] / (1.0 - built.scene.impedance)  # K over the effective mass
+    spring = contact.stiffness / math.sqrt(float(rates[rates > 0.0].min(initial=math.inf)))
+    return limit / (contact.damping + spring)
 
 
 def _grip_leads(built: CompiledScene) -> tuple[tuple[float, ...], ...]:
@@ -197,6 +220,10 @@ class ClosureState:
     """Bodies that press with the requested force."""
     gripping: list[int]
     """1 for a body that has pressed with that force, and still does with nearly as much."""
+    reliefs: list[int]
+    """How often targets were moved back because a body pressed too much, (nb,)."""
+    full: bool
+    """Whether nothing that touches presses on, as a finger at its limit opposes the others."""
     strained: DebouncedFlags
     """Actuators at the torque at which they stop, where they do."""
     idle: int = 0
@@ -220,6 +247,8 @@ class ClosureState:
             light_counts=[0] * bodies,
             gripped=DebouncedFlags.initial(bodies),
             gripping=[0] * bodies,
+            reliefs=[0] * bodies,
+            full=False,
             strained=DebouncedFlags.initial(len(start)),
         )
 

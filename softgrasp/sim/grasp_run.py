@@ -317,7 +317,7 @@ class ClosureRun:
 
     def _next_grip_row(self) -> int:
         """Return the next row at which leads of servos are limited; beyond all rows if none is."""
-        if not (self._closes and self._stepper.grips):
+        if not (self._closes and self._stepper.limits_force):
             return sys.maxsize - 1
         return math.ceil(max(self.recording.rows, 1) / GRIP_INTERVAL) * GRIP_INTERVAL
 

@@ -174,6 +174,34 @@ def limited_lead(target: float, position: float, lead: float) -> float:
     return target
 
 
+def relieved_targets(
+    targets: Sequence[float],
+    positions: Sequence[float],
+    forces: Sequence[float],
+    limit: float,
+    stops: Sequence[Sequence[int]],
+) -> list[float]:
+    """Move targets back towards their joints where a body presses with more than a limit.
+
+    The force of a body grows with the leads of the servos that move it, so all of them are reduced
+    by the ratio of limit and force.
+
+    Args:
+        targets: Targets of the last sample [rad or m], (nd,).
+        positions: Joint variables at that sample [rad or m], (nd,).
+        forces: Normal force of each body [N], (nb,).
+        limit: Largest normal force [N].
+        stops: Indices of the bodies that each actuator moves, (nd,).
+    """
+    relieved = list(targets)
+    for actuator, bodies in enumerate(stops):
+        largest = max([forces[body] for body in bodies], default=0.0)
+        if largest > limit:
+            lead = targets[actuator] - positions[actuator]
+            relieved[actuator] = positions[actuator] + lead * limit / largest
+    return relieved
+
+
 def next_targets(
     targets: Sequence[float],
     increments: Sequence[float],

@@ -16,16 +16,21 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple, TypeVar
 
 import mujoco
 import numpy as np
 
 from softgrasp.mechanics.transforms import Array
+from softgrasp.sim.approach import Approach
 from softgrasp.sim.blocks import BlockRollout, can_step_blocks, ends_of_equal_rows
 from softgrasp.sim.contacts import ContactPoint, ContactReader
 from softgrasp.sim.control_state import (
+    EXCESS_RATIO,
+    IN_VAIN,
     LIGHT_TOUCH_FACTOR,
+    MAX_RELIEFS,
     RELEASE_RATIO,
     SEPARATION_FACTOR,
     STATE,
@@ -43,6 +48,7 @@ from softgrasp.sim.laws import (
     latch,
     light_touches,
     limited_lead,
+    relieved_targets,
 )
 from softgrasp.sim.sensors import SavedErrors, Sensing
 from softgrasp.sim.step_refinement import SavedSteps, StepRefinement
@@ -104,7 +110,7 @@ class Stepper(ABC):
         """Largest number of control samples of a plan."""
         self._path, self._led = np.zeros((0, 0)), slice(0)
         self._samples_ahead = self.max_samples
-        self._frozen = False
+        self._frozen, self._rate_factors = False, np.ones(len(layout.increments))
         self.loads = np.zeros((0, 3))
         """Gravity at the coming samples while it changes, (n, 3) [m/s²]."""
         self._replan()
@@ -174,13 +180,65 @@ class Stepper(ABC):
         self._frozen = True
         self._replan()
 
+    @property
+    def limits_force(self) -> bool:
+        """Whether ``limit_grip`` has to be called while the hand closes."""
+        return self.grips or self._layout.stop_force is not None
+
     def limit_grip(self) -> None:
-        """Limit the leads of all stopped servos after the last recorded sample."""
+        """Limit the leads of stopped servos, or the forces, after the last recorded sample."""
+        if self._layout.stop_force is not None:
+            self._limit_forces(self._layout.stop_force)
+            return
         limited = [not free for free in self._free]
         if not any(limited):
             return
         if self._limit(limited, self.recording.qpos[self.recording.rows - 1]):
             self._replan()
+
+    def _limit_forces(self, limit: float) -> None:
+        """Move the targets of fingers back that have pressed with more than the limit [N]."""
+        state, layout = self._state, self._layout
+        slowed, forces = self._slow_down(), self._recent_forces()
+        lasting = forces.min(axis=0, initial=math.inf)
+        weak = bool(lasting.max(initial=0.0) < RELEASE_RATIO * limit)
+        full = state.full and not (weak and max(state.reliefs) < 2 * MAX_RELIEFS)
+        pressing = np.where(lasting > EXCESS_RATIO * limit, forces.mean(axis=0), 0.0)
+        if max(state.reliefs) >= IN_VAIN and pressing.any():  # the others press the object on it
+            touching = (lasting > 0.0) & np.isfinite(lasting)
+            pressing = np.where(touching, float(pressing.max()), 0.0)
+        if pressing.any() and not self._frozen:
+            positions = self.recording.qpos[self.recording.rows - 1][layout.joint_of_actuator]
+            stops = [
+                bodies if joint >= 0 else ()
+                for bodies, joint in zip(layout.stops, layout.joint_of_actuator, strict=True)
+            ]
+            following = relieved_targets(
+                state.targets.tolist(),
+                positions.tolist(),
+                pressing.tolist(),
+                limit / EXCESS_RATIO,
+                stops,
+            )
+            state.targets, state.idle = np.array(following), 0
+            over = (pressing > 0.0).tolist()
+            state.reliefs = [n + more for n, more in zip(state.reliefs, over, strict=True)]
+            full |= max(state.reliefs) >= MAX_RELIEFS
+        elif full == state.full and not slowed:
+            return
+        state.full = full
+        self._replan()
+
+    def _slow_down(self) -> bool:
+        """Update the factors on the rates of fingers that are about to touch; True on a change."""
+        return False
+
+    def _recent_forces(self) -> Array:
+        """Return the forces of the bodies that move, at the last samples, (n, nb) [N]."""
+        layout, last = self._layout, self.recording.rows
+        forces = self.recording.force[max(last - layout.samples, 0) : last] @ layout.force_sum.T
+        forces[:, sorted({*range(len(layout.bodies))} - {*chain(*layout.stops)})] = 0.0
+        return np.asarray(forces)
 
     def _limit_new_stops(self) -> bool:
         """Limit the leads of the servos that contact has just stopped; True if any changed."""
@@ -218,10 +276,10 @@ class Stepper(ABC):
         self._free, self._pressing = self._modes()
         limits = (layout.lower, layout.upper)
         count = self._samples_ahead = min(self._samples_ahead, self.max_samples)
-        increments = layout.increments
+        increments = layout.increments * self._rate_factors
         if any(self._pressing):
             increments = np.where(
-                self._pressing, layout.contact_rate_scale * increments, increments
+                self._pressing, layout.contact_rate_scale * layout.increments, increments
             )
         plan = planned_targets(state.targets, increments, self._free, limits, count)
         path = self._path[:count]
@@ -241,7 +299,11 @@ class Stepper(ABC):
         if layout.stop_force is None:
             return free_actuators(layout.stops, state.in_contact), [False] * len(layout.stops)
         free = free_actuators(layout.stops, state.gripping)
-        return free, [not clear for clear in free_actuators(layout.stops, state.pressing)]
+        pressing = [not clear for clear in free_actuators(layout.stops, state.pressing)]
+        arriving = (self._rate_factors < 1.0) & ~np.array(pressing)
+        if state.full or arriving.any():  # an object that one finger presses would move away
+            free = [open_ and not still for open_, still in zip(free, pressing, strict=True)]
+        return free, pressing
 
     def _backtrack(self) -> bool:
         """Move targets of actuators at first contact back to near their joints (backtracking).
@@ -617,6 +679,15 @@ class MujocoStepper(Stepper):
     def _command(self, targets: Array) -> None:
         self._data.ctrl[:] = targets
         self.recording.qpos[self.recording.rows] = self._data.qpos
+
+    def _slow_down(self) -> bool:
+        changed = self._approach.update(self._data, self._state.targets)
+        self._rate_factors = self._approach.factors
+        return changed
+
+    @cached_property
+    def _approach(self) -> Approach:
+        return Approach(self._model, self._layout)
 
     def _backtracked_targets(self, actuators: list[int]) -> Array:
         return self._backtracking.targets(self._data, self._state.targets, actuators)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -13,7 +14,9 @@ from softgrasp.pipeline import compile_scene
 from softgrasp.sim.contacts import ContactReader
 from softgrasp.sim.control_state import RELEASE_RATIO
 from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sim.laws import relieved_targets
 from softgrasp.sim.stepper import BACKTRACK_RATIO, TargetBacktracking
+from tests.model.test_weak_servos import jaws
 from tests.support.scenes import pinch
 
 EXCESS = 0.4
@@ -82,7 +85,6 @@ def test_opposed_fingers_press_with_the_force_that_was_requested(
         slow("dlr_hit_ii", "cylinder"),
         slow("allegro_right", "cylinder"),
         slow("ub_hand_iv", "cylinder"),
-        slow("human_24dof", "sphere"),
         slow("paradigmatic", "sphere"),
     ],
 )
@@ -90,7 +92,7 @@ def test_hands_whose_parts_press_each_other_hold(hand: str, obj: str) -> None:
     result = squeezed(hand, obj)
     assert result.status is sg.GraspStatus.CLOSED
     assert result.held
-    assert max(fingertips(result)) >= 5.0
+    assert 0.8 * 5.0 <= max(fingertips(result)) <= 5.0 + EXCESS
 
 
 def test_contact_is_established_soon_after_the_first_touch() -> None:
@@ -188,9 +190,74 @@ def test_a_force_out_of_reach_is_reported_with_advice() -> None:
 
 
 def test_an_object_that_was_pushed_out_is_reported_with_advice() -> None:
-    result = squeezed("underactuated_1", "sphere", 1.0)
-    assert result.status is sg.GraspStatus.EJECTED
+    result = sg.simulate(
+        sg.GraspScene(
+            hand=sg.load_hand("three_fingered"),
+            object=sg.load_object("strawberry"),
+            grasp="precision",
+            closure=sg.description.ForceLimitedClosure(force=5.0),
+        )
+    )
+    assert result.outcome.name == "EJECTED"
     message = [warning for warning in result.warnings if "the last contact was lost at" in warning]
     assert len(message) == 1
-    assert "pressed to the requested 1 N" in message[0]
+    assert "pressed to the requested 5 N" in message[0]
     assert "try another closure.force, the other grasp" in message[0]
+
+
+@pytest.mark.parametrize(
+    ("hand", "obj", "force"),
+    [
+        ("paradigmatic", "sphere", 5.0),
+        ("human_24dof", "sphere", 5.0),
+        ("ub_hand_iv", "pear", 5.0),
+        slow("dlr_hit_ii_coupled", "capsule", 5.0),
+        slow("paradigmatic", "sphere", 2.0),
+    ],
+)
+def test_a_thumb_against_four_fingers_keeps_its_limit(hand: str, obj: str, force: float) -> None:
+    # it ended with up to four times its limit, as four fingers pressed the object against it
+    closure = sg.description.ForceLimitedClosure(force=force)
+    scene = sg.GraspScene(
+        hand=sg.load_hand(hand), object=sg.load_object(obj), grasp="precision", closure=closure
+    )
+    result = sg.simulate(scene)
+    assert result.status is sg.GraspStatus.CLOSED
+    reached = {one.finger: one for one in result.reached_forces}
+    assert len(reached) >= 3
+    assert all(one.force_N <= 1.05 * force for one in reached.values())
+    weak = [one for one in reached.values() if one.force_N < RELEASE_RATIO * force]
+    assert any(one.force_N >= RELEASE_RATIO * force for one in reached.values())
+    assert all(one.reason for one in weak)
+
+
+def test_the_table_of_limits_is_saved(tmp_path: Path) -> None:
+    scene = pinch(closure=sg.description.ForceLimitedClosure(force=3.0))
+    result = sg.simulate(scene)
+    result.save(tmp_path)
+    assert len(result.reached_forces) == 4
+    assert sg.load_result(tmp_path).reached_forces == result.reached_forces
+    for one in result.reached_forces:
+        assert (one.limit_N, one.reason, one.exceeds) == (3.0, "", False)
+        row = result.normal_force[-10:, result.contact_bodies.tolist().index(one.body)]
+        assert one.force_N == pytest.approx(row.mean())
+    assert sg.simulate(pinch()).reached_forces == ()
+
+
+def test_leads_shrink_by_the_ratio_of_limit_and_force() -> None:
+    stops = [(0, 1), (1,), (), (2,)]
+    targets, positions = [1.0, 2.0, 3.0, 4.0], [0.9, 2.2, 3.0, 3.5]
+    relieved = relieved_targets(targets, positions, [1.0, 8.0, 3.9], 4.0, stops)
+    assert relieved == pytest.approx([0.9 + 0.05, 2.2 - 0.1, 3.0, 4.0])
+    assert relieved_targets(targets, positions, [4.0, 4.0, 4.0], 4.0, stops) == targets
+
+
+def test_servos_of_a_file_keep_the_torque(tmp_path: Path) -> None:
+    hand = sg.load_hand(jaws(tmp_path, 4000.0))
+    closure = sg.description.ForceLimitedClosure(torque=2.5)
+    scene = sg.GraspScene(hand=hand, object=sg.load_object("sphere"), closure=closure)
+    run = ClosureRun(compile_scene(scene))
+    run.run()
+    assert run.recording.in_contact[run.recording.rows - 1].any()
+    forces = np.abs(run.data.actuator_force)
+    assert forces.max() == pytest.approx(2.5, rel=1e-3)

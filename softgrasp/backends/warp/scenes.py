@@ -104,7 +104,7 @@ def _unsupported_closure(scene: GraspScene) -> Iterator[tuple[str, str]]:
     closure = scene.closure
     if closure.stop_force is not None:
         yield "closure.stop_force", "actuators that stop at a force"
-    if closure.stops_at_torque:
+    if closure.torque_limit is not None:
         yield "closure", "actuators that stop at a torque"
     if closure.sense == "sensor":
         yield "closure.sense", "contacts detected by sensors"
