@@ -10,19 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 
-from softgrasp.checks.report import Check, Finding, counted, range_text
+from softgrasp.checks.report import Check, Finding, Severity, counted, finding, range_text
 from softgrasp.description.bendable import Inertial
-from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh, Sphere
+from softgrasp.description.geometry import Mesh
 from softgrasp.description.robot import Link, LinkShape, Robot
 from softgrasp.io.mesh import mesh_solid
+from softgrasp.io.mesh_repair import Solid
 from softgrasp.mechanics.robot_kinematics import origin_frame
-from softgrasp.mechanics.transforms import Array
-from softgrasp.model.shapes import mass_properties
+from softgrasp.mechanics.transforms import Array, transform
+from softgrasp.model.shapes import extent, inertia_tensor, mass_properties
 
 DENSITIES = (100.0, 20_000.0)
 """Densities from hollow plastic to tungsten [kg/m³]; a link beyond has a wrong mass or geometry."""
@@ -68,16 +70,11 @@ def link_bodies(robot: Robot) -> list[Body]:
     return [_body(link, link.inertial) for link in robot.links if link.inertial is not None]
 
 
-def tensor(inertia: Sequence[float]) -> Array:
-    """Convert (ixx, iyy, izz, ixy, ixz, iyz) to a matrix (3, 3)."""
-    xx, yy, zz, xy, xz, yz = inertia
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-
-
 def _body(link: Link, inertial: Inertial) -> Body:
     frame = origin_frame(inertial.origin)
-    rotation = frame[:3, :3]
-    stated = None if inertial.inertia is None else rotation @ tensor(inertial.inertia) @ rotation.T
+    rotation, stated = frame[:3, :3], None
+    if inertial.inertia is not None:
+        stated = rotation @ inertia_tensor(inertial.inertia) @ rotation.T
     return Body(
         subject=f"link '{link.name}'",
         name=link.name,
@@ -92,26 +89,9 @@ def _body(link: Link, inertial: Inertial) -> Body:
 def _solid(part: LinkShape) -> Geometry:
     frame = origin_frame(part.origin)
     if isinstance(part.shape, Mesh):
-        solid = mesh_solid(part.shape)
-        inside = np.eye(4)
-        inside[:3, 3] = solid.center_of_mass
-        points = solid.vertices - solid.center_of_mass
-        return placed(solid.volume, solid.inertia, points, frame @ inside)
+        return placed_solid(mesh_solid(part.shape), frame)
     volume, inertia = mass_properties(part.shape)
-    return placed(volume, inertia, box_corners(_half(part.shape)), frame)
-
-
-def _half(shape: Sphere | Cylinder | Cuboid | Capsule) -> Array:
-    """Return the half edges (3,) of the bounding box of a primitive [m]."""
-    match shape:
-        case Sphere(radius=r):
-            return np.array([r, r, r])
-        case Cylinder(radius=r, height=h):
-            return np.array([r, r, h / 2])
-        case Capsule(radius=r, length=h):
-            return np.array([r, r, h / 2 + r])
-        case Cuboid(size=size):
-            return np.array(size) / 2
+    return placed(volume, inertia, box_corners(np.array(extent(part.shape)) / 2), frame)
 
 
 # Checks of density and inertia
@@ -141,19 +121,14 @@ def density_check(bodies: Sequence[Body]) -> Check:
                 f"is its geometry in millimetres? With a scale of 0.001 it has "
                 f"{density * MILLIMETRES**3:.4g} kg/m³"
             )
+        expected = f"a density of {low:g} … {high:g} kg/m³"
+        actual = (
+            f"{body.mass:.6g} kg in {body.geometry.volume * 1e6:.4g} cm³ of geometry, "
+            f"{density:.4g} kg/m³"
+        )
+        numbers["density_kg_m3"] = density
         findings.append(
-            Finding(
-                subject=body.subject,
-                severity="problem",
-                check="density",
-                expected=f"a density of {low:g} … {high:g} kg/m³",
-                actual=(
-                    f"{body.mass:.6g} kg in {body.geometry.volume * 1e6:.4g} cm³ of geometry, "
-                    f"{density:.4g} kg/m³"
-                ),
-                numbers={**numbers, "density_kg_m3": density},
-                advice=advice,
-            )
+            finding("density", "problem", body.subject, expected, actual, advice, **numbers)
         )
     measured = (
         f"{range_text(list(known.values()), 'kg/m³')} in {counted(len(known), 'body', 'bodies')}"
@@ -163,7 +138,7 @@ def density_check(bodies: Sequence[Body]) -> Check:
 
 def inertia_check(bodies: Sequence[Body]) -> Check:
     """Check that moments of inertia are stated, physical, and possible for the geometry."""
-    findings = [finding for body in bodies for finding in _inertia_findings(body)]
+    findings = [one for body in bodies for one in _inertia_findings(body)]
     ratios = [ratio for body in bodies if (ratio := inertia_ratio(body)) is not None]
     stated = sum(body.inertia is not None for body in bodies)
     measured = f"stated for {stated} of {counted(len(bodies), 'body', 'bodies')}"
@@ -187,24 +162,20 @@ def is_possible_inertia(moments: Sequence[float]) -> bool:
 
 
 def _inertia_findings(body: Body) -> Iterator[Finding]:
-    moments = body.moments
+    moments, problem = body.moments, partial(finding, "inertia", "problem", body.subject)
     if moments is None:
-        yield _finding(
-            body,
-            "an inertia beside its mass",
-            "none",
-            {"mass_kg": body.mass},
-            "a simulation uses that of a ball of water",
-        )
+        advice = "a simulation uses that of a ball of water"
+        yield problem("an inertia beside its mass", "none", advice, mass_kg=body.mass)
         return
     if not is_possible_inertia(moments.tolist()):
         small, middle, large = moments.tolist()
-        yield _finding(
-            body,
+        yield problem(
             "principal moments of which each is above 0 and at most the sum of the others",
             f"{small:.4g}, {middle:.4g} and {large:.4g} kg·m²",
-            {"smallest_kg_m2": small, "middle_kg_m2": middle, "largest_kg_m2": large},
             "no body has these; are moments and products in the right order?",
+            smallest_kg_m2=small,
+            middle_kg_m2=middle,
+            largest_kg_m2=large,
         )
     else:
         yield from _against_geometry(body)
@@ -219,49 +190,27 @@ def _against_geometry(body: Body) -> Iterator[Finding]:
     max_half_trace = body.mass * reach**2
     half = float(np.trace(body.inertia)) / 2.0
     numbers = {"to_uniform_solid": ratio, "half_trace_kg_m2": half, "max_kg_m2": max_half_trace}
-    guess = inertia_guess(ratio, ODD_INERTIA)
-    advice = "" if guess is None else f"divided by {guess.factor:g} it fits: {guess.words}"
+    severity: Severity = "problem"
+    guess, actual = inertia_guess(ratio, ODD_INERTIA), f"{ratio:.3g} x"
+    advice = "its geometry gives a better one"
+    if guess is not None:
+        advice = f"divided by {guess.factor:g} it fits: {guess.words}"
     if half > max_half_trace:
-        yield _finding(
-            body,
+        expected = (
             f"at most {max_half_trace:.3g} kg·m² for half the trace, m·R² of its "
-            f"{body.mass:.4g} kg within {reach * 1e3:.3g} mm",
-            f"{half:.3g} kg·m², {ratio:.3g} x a uniform solid of its geometry",
-            numbers,
-            advice or "its geometry gives a better one",
+            f"{body.mass:.4g} kg within {reach * 1e3:.3g} mm"
         )
+        actual = f"{half:.3g} kg·m², {ratio:.3g} x a uniform solid of its geometry"
     elif ratio < 1.0 / TINY_INERTIA:
-        yield _finding(
-            body,
-            f"at least {1.0 / TINY_INERTIA:g} x the inertia of a uniform solid of its geometry",
-            f"{ratio:.3g} x",
-            numbers,
-            advice or "its geometry gives a better one",
+        expected = (
+            f"at least {1.0 / TINY_INERTIA:g} x the inertia of a uniform solid of its geometry"
         )
     elif not 1.0 / ODD_INERTIA <= ratio <= ODD_INERTIA:
-        yield Finding(
-            subject=body.subject,
-            severity="remark",
-            check="inertia",
-            expected=f"the inertia of a uniform solid of its geometry within {ODD_INERTIA:g} x",
-            actual=f"{ratio:.3g} x",
-            numbers=numbers,
-            advice="possible where the mass is not spread evenly",
-        )
-
-
-def _finding(
-    body: Body, expected: str, actual: str, numbers: dict[str, float], advice: str
-) -> Finding:
-    return Finding(
-        subject=body.subject,
-        severity="problem",
-        check="inertia",
-        expected=expected,
-        actual=actual,
-        numbers=numbers,
-        advice=advice,
-    )
+        severity, advice = "remark", "possible where the mass is not spread evenly"
+        expected = f"the inertia of a uniform solid of its geometry within {ODD_INERTIA:g} x"
+    else:
+        return
+    yield finding("inertia", severity, body.subject, expected, actual, advice, **numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,6 +284,12 @@ def placed(volume: float, inertia: Array, points: Array, frame: Array) -> Geomet
     """
     rotation, centre = frame[:3, :3], frame[:3, 3]
     return Geometry(volume, centre, rotation @ inertia @ rotation.T, points @ rotation.T + centre)
+
+
+def placed_solid(solid: Solid, frame: Array) -> Geometry:
+    """Transform the solid of a mesh to the frame of a body."""
+    points = solid.vertices - solid.center_of_mass
+    return placed(solid.volume, solid.inertia, points, frame @ transform(solid.center_of_mass))
 
 
 def together(parts: Sequence[Geometry]) -> Geometry | None:

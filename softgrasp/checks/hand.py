@@ -9,6 +9,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import mujoco
 import numpy as np
@@ -20,6 +21,7 @@ from softgrasp.checks.bodies import (
     density_check,
     inertia_check,
     placed,
+    placed_solid,
     together,
 )
 from softgrasp.checks.report import (
@@ -29,17 +31,19 @@ from softgrasp.checks.report import (
     Severity,
     as_remarks,
     counted,
-    limit_finding,
+    finding,
+    locked_finding,
+    range_finding,
 )
 from softgrasp.description.geometry import Cuboid, Sphere
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, DescriptionError, SoftgraspWarning
-from softgrasp.io.hand_sanity import LONGEST_FINGER, millimetres_doubt, range_doubt
+from softgrasp.io.hand_sanity import LONGEST_FINGER, millimetres_doubt
 from softgrasp.io.mesh_repair import hull_of, make_solid
 from softgrasp.io.mjcf.model import primitive_of
-from softgrasp.mechanics.hand_kinematics import link_frames
+from softgrasp.mechanics.hand_kinematics import chain_links, link_frames
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
 from softgrasp.model.clearance import START_TOLERANCE
@@ -78,14 +82,9 @@ def inspect_hand(hand: Hand) -> Inspection:
     try:
         built = hand_model(hand)
     except BuildError as error:
-        finding = Finding(
-            subject=f"hand '{hand.name}'",
-            severity="problem",
-            check="build",
-            expected="a hand that MuJoCo can simulate",
-            actual=str(error),
-        )
-        return Inspection("hand", hand.name, (Check("build", "refused", (finding,)),))
+        subject, expected = f"hand '{hand.name}'", "a hand that MuJoCo can simulate"
+        refused = finding("build", "problem", subject, expected, str(error))
+        return Inspection("hand", hand.name, (Check("build", "refused", (refused,)),))
     bodies = hand_bodies(built.model)
     checks = (
         _size_check(built),
@@ -104,69 +103,51 @@ def inspect_hand(hand: Hand) -> Inspection:
 
 
 def _size_check(built: HandModel) -> Check:
-    longest = max((length for _, length in reaches(built).values()), default=0.0)
+    longest = max((length for _, length in reaches(built.hand).values()), default=0.0)
     low, high = USUAL_SPAN
     measured = f"longest finger {1e3 * longest:.4g} mm"
     if low <= longest <= high:
         return Check("size", measured)
-    doubt = millimetres_doubt(longest, high)
-    finding = Finding(
-        subject=f"hand '{built.hand.name}'",
-        severity="problem",
-        check="size",
-        expected=f"a longest finger of {low:g} … {high:g} m",
-        actual=f"{longest:.4g} m",
-        numbers={"length_m": longest},
-        advice=f"{doubt.advice} (in YAML: units: {{length: mm}})"
-        if doubt
-        else "are the units right (units: {length: mm})?",
+    doubt, advice = millimetres_doubt(longest, high), "are the units right (units: {length: mm})?"
+    if doubt:
+        advice = f"{doubt.advice} (in YAML: units: {{length: mm}})"
+    odd = finding(
+        "size",
+        "problem",
+        f"hand '{built.hand.name}'",
+        f"a longest finger of {low:g} … {high:g} m",
+        f"{longest:.4g} m",
+        advice,
+        length_m=longest,
     )
-    return Check("size", measured, (finding,))
+    return Check("size", measured, (odd,))
 
 
 def _mass_check(built: HandModel, bodies: list[Body]) -> Check:
     mass, (low, high) = math.fsum(body.mass for body in bodies), USUAL_MASS
     measured = f"{mass:.4g} kg in {counted(len(bodies), 'moving link')}"
-    if low <= mass <= high:
-        return Check("mass", measured)
-    finding = Finding(
-        subject=f"hand '{built.hand.name}'",
-        severity="problem",
-        check="mass",
-        expected=f"{low:g} … {high:g} kg of fingers",
-        actual=f"{mass:.4g} kg",
-        numbers={"mass_kg": mass},
-        advice="mass is in kg, density in kg/m³",
-    )
-    return Check("mass", measured, (finding,))
+    subject, expected = f"hand '{built.hand.name}'", f"{low:g} … {high:g} kg of fingers"
+    actual, advice = f"{mass:.4g} kg", "mass is in kg, density in kg/m³"
+    odd = finding("mass", "problem", subject, expected, actual, advice, mass_kg=mass)
+    return Check("mass", measured, () if low <= mass <= high else (odd,))
 
 
 def _limit_check(built: HandModel) -> Check:
     joints = [built.model.joint(index) for _, index in built.actuators if index is not None]
     closing = _closing_joints(built)
     findings = [
-        finding if joint.name in closing else replace(finding, severity="remark")
+        one if joint.name in closing else replace(one, severity="remark")
         for joint in joints
-        for finding in _joint_findings(joint)
+        for one in _joint_findings(joint)
     ]
-    for digit in built.hand.soft_fingers:
-        low, high = digit.limits
+    soft = built.hand.soft_fingers
+    for digit in soft:
+        (low, high), subject = digit.limits, f"pressure of '{digit.name}'"
         if low == high:
-            findings.append(
-                limit_finding(
-                    f"pressure of '{digit.name}'",
-                    "remark",
-                    "limits apart",
-                    f"{low:g} … {high:g} Pa",
-                    {"lower": low, "upper": high},
-                    "it cannot change",
-                )
-            )
-    measured = counted(len(joints), "joint")
-    soft = len(built.hand.soft_fingers)
-    return Check(
-        "limits", f"{measured}, {counted(soft, 'pressure')}" if soft else measured, tuple(findings)
-    )
+            measured = f"{low:g} … {high:g} Pa"
+            findings.append(locked_finding(subject, (low, high), measured, "it cannot change"))
+    pressures = f", {counted(len(soft), 'pressure')}" if soft else ""
+    return Check("limits", f"{counted(len(joints), 'joint')}{pressures}", tuple(findings))
 
 
 def _closing_joints(built: HandModel) -> set[str]:
@@ -184,16 +165,13 @@ def _closing_joints(built: HandModel) -> set[str]:
 def _joint_findings(joint: mujoco._structs._MjModelJointViews) -> Iterator[Finding]:
     low, high = (float(end) for end in joint.range)
     is_hinge = joint.type[0] == mujoco.mjtJoint.mjJNT_HINGE
-    measured = f"{low:.4g} … {high:.4g} {'rad' if is_hinge else 'm'}"
-    numbers, subject = {"lower": low, "upper": high}, f"joint '{joint.name}'"
+    subject, unit = f"joint '{joint.name}'", "rad" if is_hinge else "m"
     if not joint.limited[0]:
-        yield limit_finding(subject, "remark", "limits", "none", {}, "its targets have no limit")
+        yield finding("limits", "remark", subject, "limits", "none", "its targets have no limit")
     elif high - low <= LOCKED:
-        yield limit_finding(subject, "remark", "limits apart", measured, numbers, "it cannot move")
-    elif is_hinge and (doubt := range_doubt(low, high)):
-        yield limit_finding(
-            subject, doubt.severity, doubt.expected, doubt.actual, numbers, doubt.advice
-        )
+        yield locked_finding(subject, (low, high), f"{low:.4g} … {high:.4g} {unit}")
+    elif is_hinge and (odd := range_finding(subject, low, high)):
+        yield odd
 
 
 # Self-collision
@@ -225,16 +203,14 @@ def blocked_check(hand: HandModel) -> Check:
     """
     blocked = {name: _blocked_fraction(hand, name) for name in _rigid_joints(hand)}
     findings = tuple(
-        Finding(
-            subject=f"joint '{name}'",
-            severity="problem"
-            if fraction > UNREACHABLE and _stays(hand, name, blocker)
-            else "remark",
-            check="reachable",
-            expected=f"phalanges free over at least {100 * (1 - BLOCKED):g} % of its range",
-            actual=f"{100 * fraction:.0f} % blocked by {blocker}, the other joints at their start",
-            numbers={"blocked_fraction": fraction},
-            advice="narrow its limits, or move the parts apart",
+        finding(
+            "reachable",
+            "problem" if fraction > UNREACHABLE and _stays(hand, name, blocker) else "remark",
+            f"joint '{name}'",
+            f"phalanges free over at least {100 * (1 - BLOCKED):g} % of its range",
+            f"{100 * fraction:.0f} % blocked by {blocker}, the other joints at their start",
+            "narrow its limits, or move the parts apart",
+            blocked_fraction=fraction,
         )
         for name, (fraction, blocker) in blocked.items()
         if fraction > BLOCKED
@@ -255,18 +231,17 @@ def _overlap(hand: HandModel, where: str, depths: dict[Pair, float], *, elsewher
     deepest = sorted(depths, key=lambda pair: -depths[pair])
     overlaps = ", ".join(f"{p.first} and {p.second} {MM * depths[p]:.2f} mm" for p in deepest[:3])
     more = f", and {len(deepest) - 3} more" if len(deepest) > 3 else ""
-    return Finding(
-        subject=f"hand '{hand.hand.name}'",
-        severity="remark",
-        check="overlap",
-        expected=f"parts that are clear of one another in {where}",
-        actual=f"{counted(len(depths), 'pair')} that overlap: {overlaps}{more}",
-        numbers={"pairs": len(depths), "deepest_m": depths[deepest[0]]},
-        advice=(
-            "both grasps start elsewhere"
-            if elsewhere
-            else "they do not collide in a simulation; move the start or the shapes"
-        ),
+    return finding(
+        "overlap",
+        "remark",
+        f"hand '{hand.hand.name}'",
+        f"parts that are clear of one another in {where}",
+        f"{counted(len(depths), 'pair')} that overlap: {overlaps}{more}",
+        "both grasps start elsewhere"
+        if elsewhere
+        else "they do not collide in a simulation; move the start or the shapes",
+        pairs=len(depths),
+        deepest_m=depths[deepest[0]],
     )
 
 
@@ -342,7 +317,7 @@ def _downstream(model: mujoco.MjModel, body: int) -> set[int]:
 
 def reach_check(hand: HandModel) -> Check:
     """Compare distances of grasp centres from finger bases with the lengths of fingers."""
-    known = reaches(hand)
+    known = reaches(hand.hand)
     findings, reached = [], []
     for grasp, preset in hand.hand.grasps:
         gaps = {
@@ -353,57 +328,45 @@ def reach_check(hand: HandModel) -> Check:
         reached.append(f"{grasp} {near} of {len(gaps)}")
         if near or not gaps:
             continue
-        finger = min(gaps, key=lambda name: gaps[name])
-        findings.append(_out_of_reach(grasp, finger, gaps[finger], known[finger][1]))
+        finger, gap = min(gaps.items(), key=lambda item: item[1])
+        findings.append(_out_of_reach(grasp, finger, gap, known[finger][1]))
     return Check("reach", f"fingers that reach the centre: {', '.join(reached)}", tuple(findings))
 
 
 def _out_of_reach(grasp: str, finger: str, gap: float, length: float) -> Finding:
     far = gap > FAR * length
-    return Finding(
-        subject=f"grasp '{grasp}'",
-        severity="problem" if far else "remark",
-        check="reach",
-        expected="a centre that a stretched finger reaches",
-        actual=(
-            f"{MM * (gap + length):.4g} mm from the base of '{finger}', which is "
-            f"{MM * length:.4g} mm long"
-        ),
-        numbers={"short_by_m": gap, "length_m": length},
-        advice=(
-            "move the grasp's center nearer to the palm; is it in the hand's unit?"
-            if far
-            else f"objects that reach less than {MM * gap:.3g} mm from their centre are not touched"
-        ),
+    return finding(
+        "reach",
+        "problem" if far else "remark",
+        f"grasp '{grasp}'",
+        "a centre that a stretched finger reaches",
+        f"{MM * (gap + length):.4g} mm from the base of '{finger}', which is "
+        f"{MM * length:.4g} mm long",
+        "move the grasp's center nearer to the palm; is it in the hand's unit?"
+        if far
+        else f"objects that reach less than {MM * gap:.3g} mm from their centre are not touched",
+        short_by_m=gap,
+        length_m=length,
     )
 
 
 def closing_check(hand: HandModel) -> Check:
     """Check that every actuator with a closing rate can move from its start position."""
-    findings = tuple(
-        finding for grasp, preset in hand.hand.grasps for finding in _stuck(hand, grasp, preset)
-    )
-    return Check(
-        "closing", f"{counted(len(hand.hand.actuators), 'actuator')} in both grasps", findings
-    )
+    findings = [one for grasp, preset in hand.hand.grasps for one in _stuck(hand, grasp, preset)]
+    number = counted(len(hand.hand.actuators), "actuator")
+    return Check("closing", f"{number} in both grasps", tuple(findings))
 
 
 def build_check(hand: HandModel) -> Check:
     """Check that a scene with the hand and a small fixed sphere at each grasp centre compiles."""
     ball = GraspObject(name="ball", shape=Sphere(radius=PROBE_RADIUS), density=PROBE_DENSITY)
-    findings = []
+    expected = f"a model with a ball of {2 * MM * PROBE_RADIUS:g} mm at the centre"
+    numbers, findings = {"ball_radius_m": PROBE_RADIUS}, []
     for grasp, _ in hand.hand.grasps:
         # overlaps have another check
         scene = GraspScene(hand=hand.hand, object=ball, grasp=grasp, self_contact=False)
         findings += [
-            Finding(
-                subject=f"grasp '{grasp}'",
-                severity=severity,
-                check="build",
-                expected=f"a model with a ball of {2 * MM * PROBE_RADIUS:g} mm at the centre",
-                actual=message,
-                numbers={"ball_radius_m": PROBE_RADIUS},
-            )
+            finding("build", severity, f"grasp '{grasp}'", expected, message, **numbers)
             for message, severity in _build_messages(scene)
         ]
     return Check("build", "around a ball of 10 mm in both grasps", tuple(findings))
@@ -421,105 +384,50 @@ def _build_messages(scene: GraspScene) -> list[tuple[str, Severity]]:
     return [(word, "remark") for word in words]
 
 
-def reaches(hand: HandModel) -> dict[str, tuple[np.ndarray, float]]:
-    """Return base (3,) and stretched length of each finger in the hand's frame [m]."""
-    if hand.hand.model is not None:
-        return _described_reaches(hand.hand)
-    model, owners = hand.model, names.parts(hand.hand)
-    hand.set_posture(hand.start)
-    reach_of_fingers = {}
-    rigid, soft = hand.hand.fingers, hand.hand.soft_fingers
-    for finger in [*(one.name for one in rigid), *(one.name for one in soft)]:
-        site = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, names.tip_site(finger))
-        if site < 0:
-            continue
-        body = int(model.site_bodyid[site])
-        length = float(np.linalg.norm(model.site_pos[site])) + _slide(model, body)
-        while _belongs(model, int(model.body_parentid[body]), finger, owners):
-            length += float(np.linalg.norm(model.body_pos[body]))
-            body = int(model.body_parentid[body])
-            length += _slide(model, body)
-        reach_of_fingers[finger] = (np.array(hand.data.xpos[body]), length)
-    return reach_of_fingers
-
-
-def _described_reaches(hand: Hand) -> dict[str, tuple[np.ndarray, float]]:
-    """Return base and stretched length of each chain of an attached model, which has no tip sites.
+def reaches(hand: Hand) -> dict[str, tuple[Array, float]]:
+    """Return base (3,) and stretched length of each finger in the hand's frame [m].
 
     Chains that carry others, such as a wrist, are left out.
     """
     frames = link_frames(hand, hand.posture([actuator.start for actuator in hand.actuators]))
     carrying = {finger.on for finger in hand.fingers}
-    reach_of_fingers = {}
+    known = {}
     for finger in hand.fingers:
         bodies = [finger.body_of(row) for row in finger.phalanges]
         if carrying & set(bodies):
             continue
-        steps = [row.origin.position for row in finger.phalanges[1:]]
         slides = [max(map(abs, row.limits)) for row in finger.phalanges if row.joint == "prismatic"]
-        length = math.fsum(float(np.linalg.norm(step)) for step in [*steps, finger.tip])
-        reach_of_fingers[finger.name] = (frames[bodies[0]][:3, 3], length + math.fsum(slides))
-    return reach_of_fingers
-
-
-def _belongs(
-    model: mujoco.MjModel, body: int, finger: str, owners: dict[str, tuple[str, str]]
-) -> bool:
-    """Return whether a body belongs to a finger; bodies without a link belong to none."""
-    name = model.body(body).name
-    return body > 0 and name != names.PALM and owners.get(name, (finger, ""))[0] == finger
-
-
-def _slide(model: mujoco.MjModel, body: int) -> float:
-    """Return the largest travel of the sliding joints of a body [m]."""
-    first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
-    slides = (
-        float(np.abs(model.jnt_range[joint]).max())
-        for joint in range(first, first + count)
-        if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE
-    )
-    return sum(slides)
+        length = math.fsum(float(np.linalg.norm(link.end)) for link in chain_links(finger))
+        known[finger.name] = (frames[bodies[0]][:3, 3], length + math.fsum(slides))
+    return known | {
+        digit.name: (np.array(digit.base.position), digit.length) for digit in hand.soft_fingers
+    }
 
 
 def _stuck(hand: HandModel, grasp: str, preset: GraspPreset) -> Iterator[Finding]:
     described = hand.hand
     rates = preset.rates.for_fingers(described.actuator_counts, described.actuator_word)
     starts = preset.start or tuple(actuator.start for actuator in described.actuators)
+    stuck = partial(finding, "closing", "problem", f"grasp '{grasp}'")
     if not any(rates):
-        yield _closing(
-            grasp, "an actuator that moves", "rates of 0 in all", {"actuators": len(rates)}
-        )
+        yield stuck("an actuator that moves", "rates of 0 in all", actuators=len(rates))
     labels = (f"{'actuator' if j is None else 'joint'} '{name}'" for name, j in hand.actuators)
     entries = zip(labels, described.actuators, rates, starts, strict=True)
     for name, actuator, rate, start in entries:
         low, high = actuator.limits
         if low == high or not rate:
             continue  # a locked joint has a finding of its limits
-        end = high if rate > 0.0 else low
+        end, free_side = (high, "below its upper") if rate > 0.0 else (low, "above its lower")
         if start == end:
-            yield _closing(
-                grasp,
-                f"{name} to start below its upper limit, to which it closes"
-                if rate > 0.0
-                else f"{name} to start above its lower limit, to which it closes",
+            yield stuck(
+                f"{name} to start {free_side} limit, to which it closes",
                 f"{actuator.format_values(start)}",
-                {"start": start, "rate": rate, "lower": low, "upper": high},
                 "its start is on the wrong side, or its rate has the wrong sign",
+                start=start,
+                rate=rate,
+                lower=low,
+                upper=high,
             )
-
-
-def _closing(
-    grasp: str, expected: str, actual: str, numbers: dict[str, float], advice: str = ""
-) -> Finding:
-    return Finding(
-        subject=f"grasp '{grasp}'",
-        severity="problem",
-        check="closing",
-        expected=expected,
-        actual=actual,
-        numbers=numbers,
-        advice=advice,
-    )
 
 
 # Compiled hands
@@ -550,13 +458,8 @@ class HandModel:
         posture, preset = self.start, getattr(self.hand.grasps, grasp)
         if preset.start is None:
             return posture
-        if self.hand.model is not None:  # an actuator may move several joints, or by a tendon
-            for name, value in self.hand.posture(preset.start).items():
-                posture[self.model.joint(name).qposadr[0]] = value
-            return self.with_followers(posture)
-        for (_, joint), value in zip(self.actuators, preset.start, strict=True):
-            if joint is not None:  # the pressure of a soft finger has none
-                posture[self.model.jnt_qposadr[joint]] = value
+        for name, value in self.hand.posture(preset.start).items():
+            posture[self.model.joint(name).qposadr[0]] = value
         return self.with_followers(posture)
 
     @property
@@ -633,11 +536,7 @@ def _solid(model: mujoco.MjModel, geom: int) -> Geometry:
             hull = hull_of(np.array(model.mesh_vert[first : first + count], dtype=float))
         except DescriptionError:  # a flat mesh has the box around it
             return _box_around(model, geom, frame)
-        solid = make_solid(hull.vertices, hull.faces)
-        inside = np.eye(4)
-        inside[:3, 3] = solid.center_of_mass
-        points = hull.vertices - solid.center_of_mass
-        return placed(solid.volume, solid.inertia, points, frame @ inside)
+        return placed_solid(make_solid(hull.vertices, hull.faces), frame)
     a, b, c = (2.0 * model.geom_size[geom]).tolist()
     volume, inertia = mass_properties(primitive_of(model, geom) or Cuboid(size=(a, b, c)))
     return placed(volume, inertia, box_corners(model.geom_aabb[geom, 3:]), frame)
@@ -648,6 +547,5 @@ def _box_around(model: mujoco.MjModel, geom: int, frame: Array) -> Geometry:
     half = np.maximum(model.geom_aabb[geom, 3:], THINNEST / 2.0)
     x, y, z = (2.0 * half).tolist()
     volume, inertia = mass_properties(Cuboid(size=(x, y, z)))
-    middle = np.eye(4)
-    middle[:3, 3] = model.geom_aabb[geom, :3]
+    middle = transform(model.geom_aabb[geom, :3])
     return placed(volume, inertia, box_corners(half), frame @ middle)

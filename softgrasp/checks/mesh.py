@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from softgrasp.checks.bodies import Body, box_corners, inertia_check, placed, tensor
-from softgrasp.checks.report import Check, Finding, Inspection, Severity
+from softgrasp.checks.bodies import Body, box_corners, inertia_check, placed
+from softgrasp.checks.report import Check, Finding, Inspection, Severity, finding
 from softgrasp.description.geometry import Mesh, ObjectShape
 from softgrasp.description.object import GraspObject
 from softgrasp.errors import DescriptionError
@@ -27,10 +27,9 @@ from softgrasp.io.mesh import (
     mesh_solid,
     size_doubt,
 )
-from softgrasp.io.mesh_repair import Solid, hull_of
-from softgrasp.mechanics.transforms import Array
+from softgrasp.io.mesh_repair import Solid, hull_of, make_solid
 from softgrasp.model.object import USUAL_DENSITY, density_guess, is_usual, object_mass
-from softgrasp.model.shapes import extent, mass_properties
+from softgrasp.model.shapes import extent, inertia_tensor, mass_properties
 
 CM3 = 1e6
 USUAL_SIZE, USUAL_MASS = (2e-3, 2.0), (1e-5, 100.0)
@@ -89,35 +88,18 @@ def _object_size(shape: ObjectShape, subject: str) -> Check:
     size, (low, high) = extent(shape), USUAL_SIZE
     longest = max(size)
     text = f"{' x '.join(f'{1e3 * edge:.4g}' for edge in size)} mm"
-    if low <= longest <= high:
-        return Check("size", text)
-    finding = Finding(
-        subject=subject,
-        severity="problem",
-        check="size",
-        expected=f"a size of {low:g} … {high:g} m",
-        actual=f"{longest:.4g} m",
-        numbers={"extent_m": longest},
-        advice="are the units right (units: {length: mm})?",
-    )
-    return Check("size", text, (finding,))
+    expected, actual = f"a size of {low:g} … {high:g} m", f"{longest:.4g} m"
+    advice = "are the units right (units: {length: mm})?"
+    odd = finding("size", "problem", subject, expected, actual, advice, extent_m=longest)
+    return Check("size", text, () if low <= longest <= high else (odd,))
 
 
 def _mass(described: GraspObject, subject: str) -> Check:
     mass, (low, high) = object_mass(described), USUAL_MASS
-    text = f"{mass:.4g} kg"
-    if low <= mass <= high:
-        return Check("mass", text)
-    finding = Finding(
-        subject=subject,
-        severity="problem",
-        check="mass",
-        expected=f"{low:g} … {high:g} kg",
-        actual=text,
-        numbers={"mass_kg": mass},
-        advice="mass is in kg, density in kg/m³",
-    )
-    return Check("mass", text, (finding,))
+    text, advice = f"{mass:.4g} kg", "mass is in kg, density in kg/m³"
+    expected = f"{low:g} … {high:g} kg"
+    odd = finding("mass", "problem", subject, expected, text, advice, mass_kg=mass)
+    return Check("mass", text, () if low <= mass <= high else (odd,))
 
 
 def _density(described: GraspObject, subject: str) -> Check:
@@ -126,16 +108,10 @@ def _density(described: GraspObject, subject: str) -> Check:
     text = f"{density:.4g} kg/m³, {mass:.4g} kg in {volume * CM3:.4g} cm³"
     if is_usual(density):
         return Check("density", text)
-    finding = Finding(
-        subject=subject,
-        severity="problem",
-        check="density",
-        expected=f"a density of {low:g} … {high:g} kg/m³",
-        actual=text,
-        numbers={"density_kg_m3": density, "mass_kg": mass, "volume_m3": volume},
-        advice=density_guess(described),
-    )
-    return Check("density", text, (finding,))
+    numbers = {"density_kg_m3": density, "mass_kg": mass, "volume_m3": volume}
+    expected, advice = f"a density of {low:g} … {high:g} kg/m³", density_guess(described)
+    odd = finding("density", "problem", subject, expected, text, advice, **numbers)
+    return Check("density", text, (odd,))
 
 
 def _stated(described: GraspObject, subject: str, inertia: Sequence[float]) -> Body:
@@ -151,7 +127,7 @@ def _stated(described: GraspObject, subject: str, inertia: Sequence[float]) -> B
         name=described.name,
         mass=object_mass(described),
         center=np.zeros(3),
-        inertia=tensor(inertia) if len(inertia) == 6 else np.diag(inertia),
+        inertia=inertia_tensor(inertia) if len(inertia) == 6 else np.diag(inertia),
         geometry=placed(volume, inertia_per_density, points, np.eye(4)),
     )
 
@@ -184,9 +160,8 @@ def _size(solid: Solid, shape: Mesh, subject: str) -> Check:
         return Check("size", f"{text} mm")
     advice, numbers = doubt.partition("; ")[2], {"extent_m": float(size.max())}
     expected, actual = f"a largest extent of {MM * SMALLEST:g} mm … {LARGEST:g} m", f"{text} mm"
-    return Check(
-        "size", actual, _finding("size", subject, "problem", expected, actual, numbers, advice)
-    )
+    odd = finding("size", "problem", subject, expected, actual, advice, **numbers)
+    return Check("size", actual, (odd,))
 
 
 def _surface(solid: Solid, subject: str) -> Check:
@@ -198,99 +173,77 @@ def _surface(solid: Solid, subject: str) -> Check:
         "direction": "faces with outward normals",
         "hull": "a surface that bounds a volume",
     }
-    findings = tuple(
-        finding
-        for one in solid.repairs
-        for finding in _finding(
-            "surface", subject, "problem", expected[one.kind], one.note, dict(one.numbers)
-        )
-    )
+    findings = []
+    for one in solid.repairs:
+        numbers = {name: float(value) for name, value in one.numbers.items()}
+        odd = finding("surface", "problem", subject, expected[one.kind], one.note, **numbers)
+        findings.append(odd)
     state = "closed" if solid.closed else "open, replaced by its hull"
     mended = f", repaired: {', '.join(one.kind for one in solid.repairs)}" if solid.repairs else ""
     volume = (
         f"{solid.volume * CM3:.4g} cm³, {100 * solid.volume / solid.hull_volume:.3g} % of its hull"
     )
-    return Check("surface", f"{state}{mended}; {volume}", findings)
+    return Check("surface", f"{state}{mended}; {volume}", tuple(findings))
 
 
 def _origin(solid: Solid, subject: str) -> Check:
     centre = solid.center_of_mass
     away, size = float(np.linalg.norm(centre)), float(np.ptp(solid.vertices, axis=0).max())
     text = f"({', '.join(f'{round(MM * x, 2) + 0.0:g}' for x in centre)}) mm"
-    findings: tuple[Finding, ...] = ()
-    if away > OFF_CENTER * size:
-        findings = _finding(
-            "origin",
-            subject,
-            "remark",
-            "the file's origin at the centre of mass",
-            f"the centre of mass {MM * away:.3g} mm away from it, at {text}",
-            {"distance_m": away, "fraction_of_extent": away / size},
-            "softgrasp moves it there; poses of other programs refer to the file's origin",
-        )
-    return Check("origin", f"centre of mass {text}", findings)
+    odd = finding(
+        "origin",
+        "remark",
+        subject,
+        "the file's origin at the centre of mass",
+        f"the centre of mass {MM * away:.3g} mm away from it, at {text}",
+        "softgrasp moves it there; poses of other programs refer to the file's origin",
+        distance_m=away,
+        fraction_of_extent=away / size,
+    )
+    return Check("origin", f"centre of mass {text}", (odd,) if away > OFF_CENTER * size else ())
 
 
 def _against_hull(solid: Solid, subject: str) -> Check:
     """Compare with the inertia of the convex hull at the same mass, which other programs use."""
     hull = hull_of(solid.vertices)
-    inertia_per_volume = solid.inertia / solid.volume
-    other = _inertia_of(hull.vertices, hull.faces) / hull.volume
-    ratio = float(np.trace(other) / np.trace(inertia_per_volume))
-    findings: tuple[Finding, ...] = ()
-    if not 1.0 / HULL_INERTIA <= ratio <= HULL_INERTIA:
-        findings = _finding(
-            "hull",
-            subject,
-            "remark",
-            "about the inertia of its hull",
-            f"{1.0 / ratio:.3g} x that of the hull at the same mass, "
-            f"{solid.volume / solid.hull_volume:.3g} x its volume",
-            {
-                "hull_inertia_to_mesh": ratio,
-                "hull_volume_to_mesh": solid.hull_volume / solid.volume,
-            },
-            "softgrasp uses that of the mesh; with that of the hull motions are wrong",
-        )
-    return Check("hull", f"hull has {ratio:.3g} x the inertia at the same mass", findings)
-
-
-def _inertia_of(vertices: Array, faces: np.ndarray) -> Array:
-    """Inertia (3, 3) of a closed surface about its centroid, for density 1.
-
-    Sum over the tetrahedra from the origin: ∫x xᵀ dV = V/20 (Σ v vᵀ + (Σ v)(Σ v)ᵀ), v the corners
-    (Tonon, Journal of Mathematics and Statistics 1(1), 2005).
-    """
-    corners = vertices[faces]
-    volumes = np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6.0
-    sums = corners.sum(axis=1)
-    volume, centre = volumes.sum(), volumes @ sums / 4.0 / volumes.sum()
-    second = np.einsum("i,ijk,ijl->kl", volumes, corners, corners)
-    second += np.einsum("i,ik,il->kl", volumes, sums, sums)
-    second = second / 20.0 - volume * np.outer(centre, centre)
-    return np.asarray(np.trace(second) * np.eye(3) - second)
+    other = make_solid(hull.vertices, hull.faces).inertia / hull.volume
+    ratio = float(np.trace(other) / np.trace(solid.inertia / solid.volume))
+    measured = f"hull has {ratio:.3g} x the inertia at the same mass"
+    if 1.0 / HULL_INERTIA <= ratio <= HULL_INERTIA:
+        return Check("hull", measured)
+    odd = finding(
+        "hull",
+        "remark",
+        subject,
+        "about the inertia of its hull",
+        f"{1.0 / ratio:.3g} x that of the hull at the same mass, "
+        f"{solid.volume / solid.hull_volume:.3g} x its volume",
+        "softgrasp uses that of the mesh; with that of the hull motions are wrong",
+        hull_inertia_to_mesh=ratio,
+        hull_volume_to_mesh=solid.hull_volume / solid.volume,
+    )
+    return Check("hull", measured, (odd,))
 
 
 def _faces(solid: Solid, subject: str) -> Check:
     number = len(solid.faces)
-    findings: tuple[Finding, ...] = ()
-    if number > MANY_FACES:
-        findings = _finding(
-            "faces",
-            subject,
-            "remark",
-            f"at most {MANY_FACES} faces",
-            f"{number}",
-            {"faces": number},
-            f"{GOOD_FACES} are enough for a grasp; decomposing this many into convex parts can "
-            "take minutes, the first time",
-        )
-    return Check("faces", f"{number} faces, {len(solid.vertices)} vertices", findings)
+    odd = finding(
+        "faces",
+        "remark",
+        subject,
+        f"at most {MANY_FACES} faces",
+        f"{number}",
+        f"{GOOD_FACES} are enough for a grasp; decomposing this many into convex parts can "
+        "take minutes, the first time",
+        faces=float(number),
+    )
+    measured = f"{number} faces, {len(solid.vertices)} vertices"
+    return Check("faces", measured, (odd,) if number > MANY_FACES else ())
 
 
 def _not_decomposed(subject: str, reason: str) -> Check:
-    findings = _finding("parts", subject, "problem", "convex parts", f"none: {reason}", {})
-    return Check("parts", "not decomposed into convex parts", findings)
+    odd = finding("parts", "problem", subject, "convex parts", f"none: {reason}")
+    return Check("parts", "not decomposed into convex parts", (odd,))
 
 
 def _parts(shape: Mesh, solid: Solid, body: MeshBody, subject: str) -> Check:
@@ -302,27 +255,20 @@ def _parts(shape: Mesh, solid: Solid, body: MeshBody, subject: str) -> Check:
     )
     text = f"{parts} {filled * CM3:.4g} cm³ where the mesh fills {solid.volume * CM3:.4g} cm³"
     numbers = {"parts_m3": filled, "mesh_m3": solid.volume, "ratio": ratio}
-    findings: tuple[Finding, ...] = ()
+    findings: list[Finding] = []
     if abs(ratio - 1.0) > SMALL_DIFFERENCE:
         severity: Severity = "problem" if abs(ratio - 1.0) > VOLUME_TOLERANCE else "remark"
         expected = f"parts that fill what the mesh fills, within {100 * SMALL_DIFFERENCE:g} %"
         what = f"{text}, {100 * abs(ratio - 1.0):.3g} % {'more' if ratio > 1.0 else 'less'}"
-        findings = _finding(
-            "parts", subject, severity, expected, what, numbers, _cure(shape, body, ratio)
-        )
+        cure = _cure(shape, body, ratio)
+        findings.append(finding("parts", severity, subject, expected, what, cure, **numbers))
     corners = np.vstack([vertices for vertices, _ in body.parts]) + body.center_of_mass
     gap = distance_of_boxes(corners, solid.vertices)
     if gap > POSITION_TOLERANCE * float(np.ptp(solid.vertices, axis=0).max()):
-        findings += _finding(
-            "parts",
-            subject,
-            "problem",
-            "parts that end where the mesh ends",
-            f"{MM * gap:.3g} mm between their ends",
-            {"gap_m": gap},
-            "are they in its frame?",
-        )
-    return Check("parts", text, findings)
+        expected, advice = "parts that end where the mesh ends", "are they in its frame?"
+        actual = f"{MM * gap:.3g} mm between their ends"
+        findings.append(finding("parts", "problem", subject, expected, actual, advice, gap_m=gap))
+    return Check("parts", text, tuple(findings))
 
 
 def _cure(shape: Mesh, body: MeshBody, ratio: float) -> str:
@@ -335,25 +281,3 @@ def _cure(shape: Mesh, body: MeshBody, ratio: float) -> str:
     else:
         cure = "lower `decomposition_threshold`, or name convex `parts`"
     return f"hollows are filled in the collision shape; {cure}"
-
-
-def _finding(
-    check: str,
-    subject: str,
-    severity: Severity,
-    expected: str,
-    actual: str,
-    numbers: dict[str, float],
-    advice: str = "",
-) -> tuple[Finding, ...]:
-    return (
-        Finding(
-            subject=subject,
-            severity=severity,
-            check=check,
-            expected=expected,
-            actual=actual,
-            numbers={name: float(value) for name, value in numbers.items()},
-            advice=advice,
-        ),
-    )

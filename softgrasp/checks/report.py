@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from softgrasp.io.hand_sanity import range_doubt
+
 Severity = Literal["problem", "remark"]
 
 
@@ -44,7 +46,7 @@ class Check:
     @property
     def verdict(self) -> Literal["ok", "remark", "problem"]:
         """Return the highest severity of the findings of this check."""
-        severities = {finding.severity for finding in self.findings}
+        severities = {one.severity for one in self.findings}
         if "problem" in severities:
             return "problem"
         return "remark" if severities else "ok"
@@ -61,7 +63,7 @@ class Inspection:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Return problems and remarks in the order of the checks."""
-        return tuple(finding for check in self.checks for finding in check.findings)
+        return tuple(one for check in self.checks for one in check.findings)
 
     @property
     def problems(self) -> tuple[Finding, ...]:
@@ -103,19 +105,21 @@ class Inspection:
         }
 
 
-def limit_finding(
-    subject: str,
+def finding(
+    check: str,
     severity: Severity,
+    subject: str,
     expected: str,
     actual: str,
-    numbers: Mapping[str, float],
     advice: str = "",
+    /,
+    **numbers: float,
 ) -> Finding:
-    """Return a finding about the limits of a joint or of an actuator."""
+    """Return a finding of the check of a name, with its measured values by name."""
     return Finding(
         subject=subject,
         severity=severity,
-        check="limits",
+        check=check,
         expected=expected,
         actual=actual,
         numbers=numbers,
@@ -123,10 +127,29 @@ def limit_finding(
     )
 
 
+def locked_finding(
+    subject: str, limits: tuple[float, float], measured: str, advice: str = "it cannot move"
+) -> Finding:
+    """Return the remark that a joint or an actuator has no range."""
+    low, high = limits
+    return finding(
+        "limits", "remark", subject, "limits apart", measured, advice, lower=low, upper=high
+    )
+
+
+def range_finding(subject: str, low: float, high: float) -> Finding | None:
+    """Return the finding of an implausible range of a revolute joint [rad]; None if plausible."""
+    doubt = range_doubt(low, high)
+    if doubt is None:
+        return None
+    severity, expected, actual, advice = doubt
+    return finding("limits", severity, subject, expected, actual, advice, lower=low, upper=high)
+
+
 def as_remarks(check: Check) -> Check:
     """Make all findings of a check remarks."""
-    findings = (replace(finding, severity="remark") for finding in check.findings)
-    return replace(check, findings=tuple(findings))
+    remarks = (replace(one, severity="remark") for one in check.findings)
+    return replace(check, findings=tuple(remarks))
 
 
 def summary(problems: Sequence[object], remarks: Sequence[object] = ()) -> str:

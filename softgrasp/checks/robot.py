@@ -18,12 +18,19 @@ from softgrasp.checks.bodies import (
     mass_guess,
 )
 from softgrasp.checks.hand import hand_bodies
-from softgrasp.checks.report import Check, Finding, Inspection, counted, limit_finding
+from softgrasp.checks.report import (
+    Check,
+    Finding,
+    Inspection,
+    counted,
+    finding,
+    locked_finding,
+    range_finding,
+)
 from softgrasp.description.bendable import LIMIT_TOLERANCE, Bendable, BendableActuator, Chamber
 from softgrasp.description.robot import ControlledJoint, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import HARDWARE_CHECKS
-from softgrasp.io.hand_sanity import range_doubt
 
 USUAL_MASS = (1e-3, 1e3)
 """Usual mass of a whole robot [kg]."""
@@ -61,14 +68,9 @@ def inspect_robot_model(model: mujoco.MjModel, name: str) -> Inspection:
     """Run the checks of a robot that was exported to MJCF; its cells may be hollow."""
     bodies = hand_bodies(model)
     geoms = np.flatnonzero((model.geom_contype != 0) & (model.geom_bodyid > 0))
-    subject, mass = f"robot '{name}'", math.fsum(body.mass for body in bodies)
-    inert = Finding(
-        subject=subject,
-        severity="problem",
-        check="contacts",
-        expected="geoms that can touch",
-        actual="none with a contype or conaffinity",
-    )
+    mass = math.fsum(body.mass for body in bodies)
+    expected, actual = "geoms that can touch", "none with a contype or conaffinity"
+    inert = finding("contacts", "problem", f"robot '{name}'", expected, actual)
     checks = (
         Check("mass", f"{mass:.6g} kg in {counted(len(bodies), 'part')}"),
         inertia_check(bodies),
@@ -80,11 +82,13 @@ def inspect_robot_model(model: mujoco.MjModel, name: str) -> Inspection:
 
 def total_mass(robot: Robot) -> float:
     """Compute the mass of all links and bendables that have one [kg]."""
-    inertials = [
-        *(link.inertial for link in robot.links),
-        *(part.inertial for part in robot.bendables),
-    ]
-    return math.fsum(inertial.mass for inertial in inertials if inertial is not None)
+    return math.fsum(_masses(robot))
+
+
+def _masses(robot: Robot) -> list[float]:
+    inertials = [part.inertial for part in robot.links]
+    inertials += [part.inertial for part in robot.bendables]
+    return [inertial.mass for inertial in inertials if inertial is not None]
 
 
 def _mass_check(robot: Robot, bodies: list[Body]) -> Check:
@@ -98,19 +102,10 @@ def _mass_check(robot: Robot, bodies: list[Body]) -> Check:
                 f"with links of unusual density corrected it is {repaired:.4g} kg: softgrasp check "
                 "FILE --fix --out FIXED.urdf"
             )
-        findings.append(
-            Finding(
-                subject=f"robot '{robot.name}'",
-                severity="problem",
-                check="mass",
-                expected=f"{low:g} … {high:g} kg in all",
-                actual=f"{mass:.6g} kg",
-                numbers=numbers,
-                advice=advice or "masses are in kg",
-            )
-        )
-    inertials = [part.inertial for part in robot.links] + [p.inertial for p in robot.bendables]
-    heavy = counted(sum(inertial is not None for inertial in inertials), "part")
+        subject, expected = f"robot '{robot.name}'", f"{low:g} … {high:g} kg in all"
+        actual, advice = f"{mass:.6g} kg", advice or "masses are in kg"
+        findings.append(finding("mass", "problem", subject, expected, actual, advice, **numbers))
+    heavy = counted(len(_masses(robot)), "part")
     return Check("mass", f"{mass:.6g} kg in {heavy}", tuple(findings))
 
 
@@ -128,13 +123,8 @@ def _mass_by_density(mass: float, bodies: list[Body]) -> float | None:
 def _massless(robot: Robot) -> Iterator[Finding]:
     for joint in robot.joints:
         if joint.type != "fixed" and not _carries_mass(robot, joint.child):
-            yield Finding(
-                subject=f"joint '{joint.name}'",
-                severity="problem",
-                check="mass",
-                expected="a mass in what it moves",
-                actual="none",
-            )
+            subject = f"joint '{joint.name}'"
+            yield finding("mass", "problem", subject, "a mass in what it moves", "none")
 
 
 def _carries_mass(robot: Robot, link: str) -> bool:
@@ -153,7 +143,7 @@ def _carries_mass(robot: Robot, link: str) -> bool:
 
 def _limit_check(robot: Robot) -> Check:
     moving = [joint for joint in robot.joints if joint.type != "fixed"]
-    findings = tuple(finding for joint in moving for finding in _limit_findings(joint))
+    findings = tuple(one for joint in moving for one in _limit_findings(joint))
     return Check("limits", f"{counted(len(moving), 'moving joint')}", findings)
 
 
@@ -163,31 +153,17 @@ def _limit_findings(joint: RigidJoint) -> Iterator[Finding]:
     if joint.type != "continuous" and low is not None and high is not None:
         limits_text, numbers = f"{low:.4g} … {high:.4g} {unit}", {"lower": low, "upper": high}
         if low == high:
-            yield limit_finding(
-                subject, "remark", "limits apart", limits_text, numbers, "it cannot move"
-            )
-        elif joint.type == "revolute" and (doubt := range_doubt(low, high)):
-            yield limit_finding(
-                subject, doubt.severity, doubt.expected, doubt.actual, numbers, doubt.advice
-            )
+            yield locked_finding(subject, (low, high), limits_text)
+        elif joint.type == "revolute" and (odd := range_finding(subject, low, high)):
+            yield odd
         if joint.mimic is None and not low <= 0.0 <= high:
-            yield limit_finding(
-                subject,
-                "remark",
-                "limits with 0 between them, where a simulation starts",
-                limits_text,
-                numbers,
-            )
+            expected = "limits with 0 between them, where a simulation starts"
+            yield finding("limits", "remark", subject, expected, limits_text, **numbers)
     zero = [name for name in ("effort", "velocity") if getattr(joint, name) == 0.0]
     if zero and joint.mimic is None:
-        yield limit_finding(
-            subject,
-            "remark",
-            f"a limit of {' and '.join(zero)} above 0",
-            "0",
-            dict.fromkeys(zero, 0.0),
-            "softgrasp takes it as no limit",
-        )
+        expected, numbers = f"a limit of {' and '.join(zero)} above 0", dict.fromkeys(zero, 0.0)
+        advice = "softgrasp takes it as no limit"
+        yield finding("limits", "remark", subject, expected, "0", advice, **numbers)
 
 
 # Bendable segments and control
@@ -222,31 +198,17 @@ def hardware_check(robot: Robot) -> Check:
             for name in HARDWARE_CHECKS:
                 HARDWARE_CHECKS.load(name)(system)
         except DescriptionError as error:
-            findings.append(
-                Finding(
-                    subject=f"control '{system.name}'",
-                    severity="problem",
-                    check="hardware",
-                    expected="hardware that softgrasp can control",
-                    actual=str(error),
-                )
-            )
+            subject, expected = f"control '{system.name}'", "hardware that softgrasp can control"
+            findings.append(finding("hardware", "problem", subject, expected, str(error)))
     return Check("hardware", counted(len(robot.control), "ros2_control element"), tuple(findings))
 
 
 def _each(groups: Iterator[Iterator[Finding]]) -> tuple[Finding, ...]:
-    return tuple(finding for group in groups for finding in group)
+    return tuple(one for group in groups for one in group)
 
 
 def _problem(part: Bendable, check: str, expected: str, actual: str, **numbers: float) -> Finding:
-    return Finding(
-        subject=f"bendable '{part.name}'",
-        severity="problem",
-        check=check,
-        expected=expected,
-        actual=actual,
-        numbers=numbers,
-    )
+    return finding(check, "problem", f"bendable '{part.name}'", expected, actual, **numbers)
 
 
 def _body_findings(part: Bendable) -> Iterator[Finding]:
@@ -486,19 +448,15 @@ def _finding(coupling: Coupling) -> Finding:
         "requested_low": coupling.requested[0],
         "requested_high": coupling.requested[1],
     }
-    return Finding(
-        subject=f"joint '{follower.name}'",
-        severity="problem",
-        check="mimic",
-        expected=(
-            f"limits around {coupling.requested[0]:.4g} … {coupling.requested[1]:.4g} {unit}, "
-            f"{mimic.multiplier:g} x those of '{leader.name}' ({first:.4g} … {last:.4g}) "
-            f"+ {mimic.offset:g}"
-        ),
-        actual=(
-            f"{low:.4g} … {high:.4g} {unit}: '{leader.name}' can move {where}, "
-            f"{100 * coupling.fraction:.3g} % of its range"
-        ),
-        numbers={name: value for name, value in numbers.items() if math.isfinite(value)},
-        advice="set the limits that its leader requires, or change the sign of the multiplier",
+    return finding(
+        "mimic",
+        "problem",
+        f"joint '{follower.name}'",
+        f"limits around {coupling.requested[0]:.4g} … {coupling.requested[1]:.4g} {unit}, "
+        f"{mimic.multiplier:g} x those of '{leader.name}' ({first:.4g} … {last:.4g}) "
+        f"+ {mimic.offset:g}",
+        f"{low:.4g} … {high:.4g} {unit}: '{leader.name}' can move {where}, "
+        f"{100 * coupling.fraction:.3g} % of its range",
+        "set the limits that its leader requires, or change the sign of the multiplier",
+        **{name: value for name, value in numbers.items() if math.isfinite(value)},
     )

@@ -19,11 +19,11 @@ QUIET = pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 @QUIET
 def test_the_length_of_fingers_is_that_of_the_model(tmp_path: Path) -> None:
     """Without tip sites; the wrist, which carries the fingers, is no finger."""
-    built = hand_model(sg.load_hand(written(tmp_path, WRIST)))
-    assert set(reaches(built)) == {"wristed_ff", "wristed_th"}
-    _, thumb = reaches(built)["wristed_th"]
+    hand = sg.load_hand(written(tmp_path, WRIST))
+    assert set(reaches(hand)) == {"wristed_ff", "wristed_th"}
+    _, thumb = reaches(hand)["wristed_th"]
     assert thumb == pytest.approx(0.045 + 0.04 + 0.007, rel=1e-3)
-    result = sg.inspect(built.hand)
+    result = sg.inspect(hand)
     assert result.problems == ()
     # the object fits on either side of this hand
     assert re.match(
