@@ -62,7 +62,6 @@ def move_driven_chain(
     duration: float,
     *,
     timestep: float | None = None,
-    sample: float = SAMPLE,
 ) -> tuple[ChainRecording, PressureRecording]:
     """Simulate a chain of rigid cells under motor torques, from its straight state at rest.
 
@@ -71,7 +70,6 @@ def move_driven_chain(
         torques: Motor torques, one per chamber [N·m]; taken in the middle of each step.
         duration: [s]
         timestep: [s]; a safe one where not given.
-        sample: Time between two rows of the recording of the chain [s].
 
     Raises:
         DescriptionError: A time is not positive, a torque more than its motor has, its pressure at
@@ -90,7 +88,7 @@ def move_driven_chain(
         )
     coupling = _Coupling(chain, torques)
     with _free_chambers(chain.model):
-        recording = chain.move(coupling, duration, timestep=timestep, sample=sample)
+        recording = chain.move(coupling, duration, timestep=timestep)
         coupling(float(chain.data.time))
     return recording, coupling.recording()
 
@@ -118,9 +116,7 @@ class _Coupling:
 
     def __init__(self, chain: ArmChain, torques: Inputs) -> None:
         self._chain, self._torques = chain, torques
-        limits = [(part.pressure_min, part.pressure_max) for part in chain.arm.chambers]
-        self._low = np.array([low for low, _ in limits])
-        self._high = np.array([np.inf if high is None else high for _, high in limits])
+        self._low, self._high = chain.pressure_limits
         self._areas = np.array([chamber.area for chamber in chain.arm.chambers])
         self._volumes = self._areas[:, None] * tendon_jacobian(chain.model)
         self._drives: CoupledStepper | None = None
@@ -253,10 +249,11 @@ class ArmChain:
         self._ends = [self.model.body(end_link(section)).id for section in arm.sections]
         self._roots = np.array(self.model.body_rootid)
         highest = [part.pressure_max for part in arm.chambers]
-        self._limits = (
+        self.pressure_limits = (
             np.array([part.pressure_min for part in arm.chambers]),
             np.array([math.inf if limit is None else limit for limit in highest]),
         )
+        """Lowest and highest pressures of the chambers [Pa], (k,) each."""
         self._drag = np.zeros((self.model.nbody, 2))
         for section in arm.sections:
             loss = np.array([section.damping.drag, section.damping.rotational_drag])
@@ -310,8 +307,7 @@ class ArmChain:
             SimulationError: No rest was found.
         """
         pressure_array = checked_pressures(self.arm, pressures)
-        mujoco.mj_resetData(self.model, self.data)
-        mujoco.mj_forward(self.model, self.data)
+        self.reset()
         gravity = self.model.opt.gravity.copy()
 
         def off(joints: Array, load_factor: float) -> Array:
@@ -414,7 +410,7 @@ class ArmChain:
 
     def _checked(self, pressures: ArrayLike) -> Array:
         """Validate pressures; ``checked_pressures`` is called only for its message."""
-        values, (low, high) = np.asarray(pressures, dtype=float), self._limits
+        values, (low, high) = np.asarray(pressures, dtype=float), self.pressure_limits
         fits = values.shape == low.shape and ((low <= values) & (values <= high)).all()
         return values if fits else checked_pressures(self.arm, values)
 

@@ -42,7 +42,13 @@ from softgrasp.hydraulics.arm import (
 )
 from softgrasp.hydraulics.credibility import assess_arm
 from softgrasp.hydraulics.description import ArmSection, HydraulicArm
-from softgrasp.hydraulics.files import load_hydraulic_arm, load_torques, save_hydraulic_arm
+from softgrasp.hydraulics.files import (
+    beside,
+    load_hydraulic_arm,
+    load_torques,
+    save_hydraulic_arm,
+    torque_rows,
+)
 from softgrasp.hydraulics.integrators import SAMPLE, drive_pressures, inputs_of
 from softgrasp.hydraulics.model import arm_model
 from softgrasp.hydraulics.recording import TipRecording, TorqueTable
@@ -119,8 +125,7 @@ def arm_problem_from(data: dict[str, Tree], directory: Path) -> ArmCalibrationPr
     name = tree.pop("arm")
     if not isinstance(name, str):
         raise DescriptionError(f"expected an arm's name or file, found {name!r}", field="arm")
-    beside = directory / name
-    arm = load_hydraulic_arm(beside if beside.is_file() else name)
+    arm = load_hydraulic_arm(beside(name, directory))
     entries = tree.pop("motions", None)
     if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
         raise DescriptionError(
@@ -143,9 +148,7 @@ def _motion(tree: dict[str, Any], index: int, arm: HydraulicArm, directory: Path
         )  # fmt: skip
     tree.setdefault("name", Path(table).stem)
     if isinstance(torques := tree.get("torques"), str):
-        beside = directory / torques
-        recording = load_torques(beside if beside.is_file() else torques)
-        tree["torques"] = np.column_stack([recording.times, recording.torques]).tolist()
+        tree["torques"] = torque_rows(load_torques(beside(torques, directory)))
     recorded = read_motion(directory / table, len(arm.sections))
     try:
         return ArmMotion(**as_tuples(tree), **recorded)

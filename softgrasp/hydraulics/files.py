@@ -67,14 +67,19 @@ def carrier_from(data: dict[str, Tree], directory: Path) -> HydraulicCarrier:
     if isinstance(arm, dict):
         rest["hydraulic"] = hydraulic_arm_from(arm)
     else:
-        rest["hydraulic"] = load_hydraulic_arm(_beside(str(arm), directory))
+        rest["hydraulic"] = load_hydraulic_arm(beside(str(arm), directory))
     if isinstance(torques, str):
-        table = load_torques(_beside(torques, directory))
-        rest["torques"] = np.column_stack([table.times, table.torques]).tolist()
+        rest["torques"] = torque_rows(load_torques(beside(torques, directory)))
     return HydraulicCarrier(**rest)
 
 
-def _beside(name: str, directory: Path) -> str:
+def torque_rows(table: TorqueTable) -> list[list[float]]:
+    """Return rows of the time [s] and the torques [N·m]."""
+    rows: list[list[float]] = np.column_stack([table.times, table.torques]).tolist()
+    return rows
+
+
+def beside(name: str, directory: Path) -> str:
     """Return the path of a file in the directory if it exists, else the unchanged name."""
     return str(directory / name) if (directory / name).is_file() else name
 
@@ -82,13 +87,10 @@ def _beside(name: str, directory: Path) -> str:
 def carrier_tree(carrier: HydraulicCarrier) -> dict[str, Any]:
     """Convert an arm that carries a hand to a YAML tree; a shipped arm becomes its name."""
     tree: dict[str, Any] = carrier.model_dump(mode="json", exclude_defaults=True)
-    if _is_shipped(carrier.hydraulic):
-        tree["hydraulic"] = carrier.hydraulic.name
+    arm = carrier.hydraulic
+    if arm.name in assets.names("hydraulic_arms") and load_hydraulic_arm(arm.name) == arm:
+        tree["hydraulic"] = arm.name
     return tree
-
-
-def _is_shipped(arm: HydraulicArm) -> bool:
-    return arm.name in assets.names("hydraulic_arms") and load_hydraulic_arm(arm.name) == arm
 
 
 @loader

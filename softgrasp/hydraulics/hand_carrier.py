@@ -300,8 +300,7 @@ def add_hydraulic_arm(
     # the far ends of dampers are no part of the scene's size
     spec.stat.extent = 2.0 * sum(section.length for section in carrier.hydraulic.sections)
     spec.stat.center = base.position
-    hand = frame @ transform(carrier.tool.position, carrier.tool.quaternion)
-    return body, Pose(position=position_of(hand), quaternion=quaternion_of(hand))
+    return body, _pose(frame @ transform(carrier.tool.position, carrier.tool.quaternion))
 
 
 def _show(spec: mujoco.MjSpec, part: Bendable, rgba: visual.Rgba) -> None:
@@ -336,12 +335,6 @@ def _add_drag(spec: mujoco.MjSpec, section: ArmSection, part: Bendable) -> None:
             tendon.wrap_site(end)
 
 
-def add_chambers(spec: mujoco.MjSpec, carrier: HydraulicCarrier) -> None:
-    """Add the tendons and actuators of the chambers."""
-    for part in carrier_parts(carrier):
-        add_segment_actuators(spec, part)
-
-
 def load_with(spec: mujoco.MjSpec, carrier: HydraulicCarrier, palm: str) -> None:
     """Let the weight of a hand act on its arm: no gravity compensation, and a palm mass.
 
@@ -373,7 +366,8 @@ def hand_on_arm(
     end, pose = add_hydraulic_arm(spec, carrier, base)
     bodies = add_hand(spec, mechanism.hand, pose, "servo", end)
     add_mechanism(spec, mechanism)
-    add_chambers(spec, carrier)
+    for part in carrier_parts(carrier):
+        add_segment_actuators(spec, part)
     load_with(spec, carrier, names.hand_body(mechanism.hand))
     return spec, tuple(bodies)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
@@ -140,13 +141,17 @@ def _drawn(run: ArmRun, directory: Path) -> list[Figure]:
 
 def arm_report_html(run: ArmRun, shown: list[Figure], arm_video: ArmVideo | None) -> str:
     """Render the report as HTML that needs no other file."""
+    note = "" if arm_video is None else (
+        f"{arm_video.seconds:.1f} s at real speed; {arm_video.renderer_note}. Gravity points down, "
+        "x of the base to the right. Angles: bending of the sections. Points: path of the tip."
+    )  # fmt: skip
     return templates().get_template("hydraulic.html.j2").render(
         version=__version__,
         title=f"{run.arm.name} under the torques of its motors",
         summary=summary(run),
         keys=key_numbers(run),
         video=embedded(arm_video.path, "video/mp4") if arm_video else "",
-        video_note=_video_note(arm_video) if arm_video else "",
+        video_note=note,
         moves=move_rows(run),
         band=f"{100.0 * BAND:g}",
         shown=[(part, embedded_image(part.path)) for part in shown],
@@ -168,32 +173,20 @@ def _rows(run: ArmRun) -> list[tuple[str, str]]:
     ]
 
 
-def _video_note(arm_video: ArmVideo) -> str:
-    return (
-        f"{arm_video.seconds:.1f} s at real speed; {arm_video.renderer_note}. Gravity points down, "
-        "x of the base to the right. Angles: bending of the sections. Points: path of the tip."
-    )
-
-
 def summary(run: ArmRun) -> str:
     """Summarise the run in one or two sentences."""
-    moves = arm_moves(run)
-    start = f"{len(run.arm.sections)} sections, {run.times[-1]:g} s"
-    if not moves:
-        return f"{start}. The torques do not change, so that only its weight moves the arm."
-    return f"{start}. {' '.join(_sentence(index, move) for index, move in enumerate(moves, 1))}"
-
-
-def _sentence(index: int, move: ArmMove) -> str:
-    how = (
-        "it does not settle within the run"
-        if move.settling is None
-        else f"the settling time is {move.settling:.2f} s"
-    )
-    return (
-        f"Change {index} of the torques, from {move.begin:g} to {move.command_end:g} s, moves the "
-        f"tip by {move.distance:.3f} m; {how}."
-    )
+    sentences = [f"{len(run.arm.sections)} sections, {run.times[-1]:g} s."]
+    for index, move in enumerate(arm_moves(run), 1):
+        how = "it does not settle within the run"
+        if move.settling is not None:
+            how = f"the settling time is {move.settling:.2f} s"
+        sentences.append(
+            f"Change {index} of the torques, from {move.begin:g} to {move.command_end:g} s, moves "
+            f"the tip by {move.distance:.3f} m; {how}."
+        )
+    if len(sentences) == 1:
+        sentences.append("The torques do not change, so that only its weight moves the arm.")
+    return " ".join(sentences)
 
 
 def key_numbers(run: ArmRun) -> list[tuple[str, str]]:
@@ -312,15 +305,11 @@ def draw_pressures(run: ArmRun, path: str | Path) -> Path:
         ResultError: The file cannot be written.
     """
     used = _used(run)
-    with style.figure(path, HEIGHT) as (figure, table):
-        left, right = _two(figure)
-        names = [f"chamber {index + 1}" for index in used]
+    names, pressures = [f"chamber {index + 1}" for index in used], 1e-6 * run.pressures[:, used]
+    with _over_time(run, path) as (figure, table, left, right):
         _lines(left, table, run, run.commanded[:, used], names, "torque of the motor [N·m]")
-        _lines(
-            right, table, run, 1e-6 * run.pressures[:, used], names, "pressure in the chamber [MPa]"
-        )
+        _lines(right, table, run, pressures, names, "pressure in the chamber [MPa]")
         style.legend(figure, left.get_lines()[: len(used)])
-        _finish(figure, run, (left, right))
     return Path(path)
 
 
@@ -330,9 +319,20 @@ def _used(run: ArmRun) -> list[int]:
     return used or list(range(run.pressures.shape[1]))
 
 
-def _two(figure: figure_Figure) -> tuple[Axes, Axes]:
-    grid = style.panels(figure, 1, 2, margins=MARGINS, gaps=GAPS)
-    return figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
+@contextmanager
+def _over_time(
+    run: ArmRun, path: str | Path
+) -> Iterator[tuple[figure_Figure, style.Table, Axes, Axes]]:
+    """Open a figure of two panels over time, grey while the torques change."""
+    with style.figure(path, HEIGHT) as (figure, table):
+        grid = style.panels(figure, 1, 2, margins=MARGINS, gaps=GAPS)
+        left, right = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
+        yield figure, table, left, right
+        for axes in (left, right):
+            style.time_limits(axes, run.times)
+            for move in arm_moves(run):
+                axes.axvspan(move.begin, move.command_end, color=style.HOLD, zorder=0, linewidth=0)
+        style.edge_labels(figure)
 
 
 def _lines(
@@ -346,14 +346,6 @@ def _lines(
     axes.set_title(title)
 
 
-def _finish(figure: figure_Figure, run: ArmRun, panels: Sequence[Axes]) -> None:
-    for axes in panels:
-        style.time_limits(axes, run.times)
-        for move in arm_moves(run):
-            axes.axvspan(move.begin, move.command_end, color=style.HOLD, zorder=0, linewidth=0)
-    style.edge_labels(figure)
-
-
 def draw_curvatures(run: ArmRun, path: str | Path) -> Path:
     """Draw the curvatures of the sections and the lengths of their axes.
 
@@ -361,13 +353,11 @@ def draw_curvatures(run: ArmRun, path: str | Path) -> Path:
         ResultError: The file cannot be written.
     """
     names, curvatures = curvature_lines(run)
-    with style.figure(path, HEIGHT) as (figure, table):
-        left, right = _two(figure)
+    with _over_time(run, path) as (figure, table, left, right):
         _lines(left, table, run, curvatures, names, "curvature [1/m]")
         _lines(right, table, run, 1e3 * run.lengths, _sections(run), "length of the axis [mm]")
         style.legend(figure, left.get_lines()[: len(names)])
         right.legend(loc="best")
-        _finish(figure, run, (left, right))
         style.set_min_span(right, 1.0)
     return Path(path)
 
@@ -382,23 +372,21 @@ def draw_tip(run: ArmRun, path: str | Path) -> Path:
     Raises:
         ResultError: The file cannot be written.
     """
-    sections = len(run.arm.sections)
-    with style.figure(path, HEIGHT) as (figure, table):
-        left, right = _two(figure)
+    sections = _sections(run)
+    with _over_time(run, path) as (figure, table, left, right):
         for axis, color in enumerate(style.AXES_COLORS):
-            for section in range(sections):
-                last = section == sections - 1
-                label = f"{'xyz'[axis]} of {run.arm.sections[section].name}"
+            for section, name in enumerate(sections):
+                last = section == len(sections) - 1
+                label = f"{'xyz'[axis]} of {name}"
                 table.plot(
                     left, run.times, run.ends[:, section, axis], f"{label} [m]", color=color,
                     linestyle="-" if last else style.DASHES[2], linewidth=1.4 if last else 1.0,
                     label=label,
                 )  # fmt: skip
         left.set_title("end of the section, base frame [m]")
-        _lines(right, table, run, run.speeds, _sections(run), "speed of the end [m/s]")
+        _lines(right, table, run, run.speeds, sections, "speed of the end [m/s]")
         right.legend(loc="best")
         style.legend(figure, left.get_lines())
-        _finish(figure, run, (left, right))
     return Path(path)
 
 
@@ -453,10 +441,7 @@ def _flat(run: ArmRun) -> bool:
 
 def pose_rows(run: ArmRun) -> list[int]:
     """Return indices of samples at equal distances along the tip path, both ends included."""
-    steps = np.linalg.norm(np.diff(run.ends[:, -1], axis=0), axis=1)
-    along = np.concatenate([[0.0], np.cumsum(steps)])
-    rows = np.searchsorted(along, np.linspace(0.0, along[-1], POSES))
-    return sorted({0, *np.minimum(rows[:-1], len(along) - 1).tolist(), len(along) - 1})
+    return sorted({0, *_spaced(run.ends[:, -1], POSES)[:-1], len(run.times) - 1})
 
 
 def curvature_lines(run: ArmRun) -> tuple[list[str], Array]:

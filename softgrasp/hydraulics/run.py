@@ -185,7 +185,34 @@ def _overshoot(tip: Array) -> float:
 
 
 @dataclass(frozen=True)
-class ArmRun:
+class ArmShapes:
+    """Shapes of an arm in several states, such as the rows of a recording.
+
+    Args:
+        backbone: Points along the axis in the base frame, base first [m], (t, points, 3).
+        ends: Ends of the sections in the base frame [m], (t, sections, 3).
+        bends: Bending angles of the sections towards x and y [rad], (t, sections, 2).
+        lengths: Lengths of the section axes [m], (t, sections).
+    """
+
+    backbone: Array
+    ends: Array
+    bends: Array
+    lengths: Array
+
+    @property
+    def angles(self) -> Array:
+        """Magnitudes of the bending angles of the sections [rad], (t, sections)."""
+        return np.asarray(np.linalg.norm(self.bends, axis=2))
+
+    @property
+    def curvatures(self) -> Array:
+        """Curvatures of the sections towards x and y, bend over length [1/m], (t, sections, 2)."""
+        return np.asarray(self.bends / self.lengths[:, :, None])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmRun(ArmShapes):
     """Simulation of an arm under motor torques in MuJoCo, recorded at equal intervals.
 
     Args:
@@ -198,10 +225,6 @@ class ArmRun:
         times: [s], (t,).
         pressures: In the chambers [Pa], (t, k).
         joints: Joint positions of all cells [m or rad], (t, nq).
-        backbone: Points along the axis in the base frame, base first [m], (t, points, 3).
-        ends: Ends of the sections in the base frame [m], (t, sections, 3).
-        bends: Bending angles of the sections towards x and y [rad], (t, sections, 2).
-        lengths: Lengths of the section axes [m], (t, sections).
     """
 
     arm: HydraulicArm
@@ -212,15 +235,6 @@ class ArmRun:
     times: Array
     pressures: Array
     joints: Array
-    backbone: Array
-    ends: Array
-    bends: Array
-    lengths: Array
-
-    @property
-    def curvatures(self) -> Array:
-        """Curvatures of the sections towards x and y, bend over length [1/m], (t, sections, 2)."""
-        return np.asarray(self.bends / self.lengths[:, :, None])
 
     @cached_property
     def speeds(self) -> Array:
@@ -297,8 +311,8 @@ def recorded(
     """Make a run from joint positions of the cells (t, nq) every ``SAMPLE``, by kinematics."""
     arm, links = chain.arm, chain.links
     times = np.arange(len(joints), dtype=np.float64) * SAMPLE
-    shapes = chain_shapes(arm, links, joints)
     return ArmRun(
+        **vars(chain_shapes(arm, links, joints)),
         arm=arm,
         links=links,
         torques=torques,
@@ -307,38 +321,7 @@ def recorded(
         times=times,
         pressures=np.stack([pressures(time) for time in times.tolist()]),
         joints=joints,
-        backbone=shapes.backbone,
-        ends=shapes.ends,
-        bends=shapes.bends,
-        lengths=shapes.lengths,
     )
-
-
-@dataclass(frozen=True)
-class ArmShapes:
-    """Shapes of an arm in several states, such as the rows of a recording.
-
-    Args:
-        backbone: Points along the axis in the base frame, base first [m], (t, points, 3).
-        ends: Ends of the sections in the base frame [m], (t, sections, 3).
-        bends: Bending angles of the sections towards x and y [rad], (t, sections, 2).
-        lengths: Lengths of the section axes [m], (t, sections).
-    """
-
-    backbone: Array
-    ends: Array
-    bends: Array
-    lengths: Array
-
-    @property
-    def angles(self) -> Array:
-        """Magnitudes of the bending angles of the sections [rad], (t, sections)."""
-        return np.asarray(np.linalg.norm(self.bends, axis=2))
-
-    @property
-    def curvatures(self) -> Array:
-        """Curvatures of the sections towards x and y, bend over length [1/m], (t, sections, 2)."""
-        return np.asarray(self.bends / self.lengths[:, :, None])
 
 
 def chain_shapes(arm: HydraulicArm, links: int, joints: Array) -> ArmShapes:
