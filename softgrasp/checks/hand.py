@@ -39,9 +39,10 @@ from softgrasp.description.geometry import Cuboid, Sphere
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
-from softgrasp.errors import BuildError, DescriptionError, SoftgraspWarning
+from softgrasp.errors import BuildError, SoftgraspWarning
 from softgrasp.io.hand_sanity import LONGEST_FINGER, millimetres_doubt
-from softgrasp.io.mesh_repair import hull_of, make_solid
+from softgrasp.io.mesh_repair import make_solid
+from softgrasp.io.mjcf.closing_motion import geom_hull
 from softgrasp.io.mjcf.model import primitive_of
 from softgrasp.mechanics.hand_kinematics import chain_links, link_frames
 from softgrasp.mechanics.transforms import Array, transform
@@ -71,8 +72,6 @@ PROBE_RADIUS, PROBE_DENSITY = 5e-3, 700.0
 FAR = 0.5
 """Fraction of a finger's length by which a centre may be out of reach, due to object size [–]."""
 GEOM = mujoco.mjtGeom
-THINNEST = 1e-3
-"""Smallest side of the box that replaces a flat mesh [m]."""
 DUMMY_MASS = 2e-6
 """Largest mass of bodies that only connect joints and have no geometry [kg]."""
 
@@ -522,30 +521,15 @@ def hand_bodies(model: mujoco.MjModel) -> list[Body]:
 
 
 def _geometry(model: mujoco.MjModel, body: int) -> Geometry | None:
-    first, count = int(model.body_geomadr[body]), int(model.body_geomnum[body])
-    touching = [g for g in range(first, first + count) if model.geom_group[g] in TOUCHING_GROUPS]
-    return together([_solid(model, geom) for geom in touching])
+    touching = (model.geom_bodyid == body) & np.isin(model.geom_group, TOUCHING_GROUPS)
+    return together([_solid(model, geom) for geom in np.flatnonzero(touching).tolist()])
 
 
 def _solid(model: mujoco.MjModel, geom: int) -> Geometry:
     frame = transform(model.geom_pos[geom], model.geom_quat[geom])
     if model.geom_type[geom] == GEOM.mjGEOM_MESH:
-        mesh = int(model.geom_dataid[geom])
-        first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
-        try:
-            hull = hull_of(np.array(model.mesh_vert[first : first + count], dtype=float))
-        except DescriptionError:  # a flat mesh has the box around it
-            return _box_around(model, geom, frame)
+        hull = geom_hull(model, geom)
         return placed_solid(make_solid(hull.vertices, hull.faces), frame)
     a, b, c = (2.0 * model.geom_size[geom]).tolist()
     volume, inertia = mass_properties(primitive_of(model, geom) or Cuboid(size=(a, b, c)))
     return placed(volume, inertia, box_corners(model.geom_aabb[geom, 3:]), frame)
-
-
-def _box_around(model: mujoco.MjModel, geom: int, frame: Array) -> Geometry:
-    """Return the box around a geom."""
-    half = np.maximum(model.geom_aabb[geom, 3:], THINNEST / 2.0)
-    x, y, z = (2.0 * half).tolist()
-    volume, inertia = mass_properties(Cuboid(size=(x, y, z)))
-    middle = transform(model.geom_aabb[geom, :3])
-    return placed(volume, inertia, box_corners(half), frame @ middle)

@@ -7,7 +7,7 @@ grasp a preset of the hand. All points come from convex hulls.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from softgrasp.description.actuation import Rates
-from softgrasp.description.finger import Phalanx
+from softgrasp.description.base import error_at, error_inside
+from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.geometry import (
     Capsule,
     Cuboid,
@@ -27,9 +28,11 @@ from softgrasp.description.geometry import (
     Sphere,
     Superellipsoid,
 )
-from softgrasp.description.hand import GraspPreset, Hand
+from softgrasp.description.hand import GraspPreset, Grasps, Hand
+from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.io.mesh import load_mesh
 from softgrasp.io.mesh_repair import Hull, hull_of
+from softgrasp.io.yaml_files import Tree, mapping, rates_to_si
 from softgrasp.mechanics import geometry
 from softgrasp.mechanics.geometry import ball_points
 from softgrasp.mechanics.hand_kinematics import Link, chain_links
@@ -38,6 +41,7 @@ from softgrasp.mechanics.transforms import Array, euler_from_rotation, transform
 if TYPE_CHECKING:
     from softgrasp.grasp_synthesis import SynthesizedGrasp
 
+GRASPS = ("power", "precision")
 Placed = tuple[Shape, Pose]
 ALONG_Z = 0.5
 """Mean part of the finger forces along z above which upright objects are laid across [–]."""
@@ -229,3 +233,49 @@ def _euler(grasp: SynthesizedGrasp) -> tuple[float, float, float]:
     )
     about_x, about_y, about_z = np.round(euler_from_rotation(rotation), 6).tolist()
     return (about_x, about_y, about_z)
+
+
+# Changes by a YAML file beside the model
+def renamed_fingers(hand: Hand, names: Tree) -> tuple[Finger, ...]:
+    """Return the fingers of a hand with the new names of the file.
+
+    Raises:
+        DescriptionError: There is no such finger; knows its location.
+    """
+    known = [finger.name for finger in hand.fingers]
+    new = mapping(names, "fingers")
+    for name in new:
+        if name not in known:
+            raise error_at(f"no finger '{name}'; {did_you_mean(name, known)}", "fingers", name)
+    return tuple(finger.replace(name=new.get(finger.name, finger.name)) for finger in hand.fingers)
+
+
+def changed_grasps(
+    hand: Hand, fields: Tree, units: Sequence[float], shared: Mapping[str, Tree] | None = None
+) -> Grasps:
+    """Return the grasps of a hand with the fields of the file; others are kept.
+
+    Args:
+        hand: The hand.
+        fields: Fields by grasp, in SI except for ``rates`` and ``start``.
+        units: Unit of each actuator in SI.
+        shared: Fields of both grasps, of lower rank.
+
+    Raises:
+        DescriptionError: A grasp or a field is unknown or does not fit; knows its location.
+    """
+    by_grasp = mapping(fields, "grasps")
+    for kind in by_grasp:
+        if kind not in GRASPS:
+            raise error_at(f"no grasp '{kind}'; known: {', '.join(GRASPS)}", "grasps", kind)
+    presets = {}
+    for kind, preset in hand.grasps:
+        changes = {**(shared or {}), **mapping(by_grasp.get(kind, {}), "grasps", kind)}
+        for key in ("rates", "start"):
+            if key in changes:
+                changes[key] = rates_to_si(changes[key], list(units))
+        try:
+            presets[kind] = preset.replace(**({"per_object": False} | changes if changes else {}))
+        except DescriptionError as error:
+            raise error_inside(error, "grasps", kind) from None
+    return Grasps(**presets)

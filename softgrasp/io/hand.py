@@ -23,6 +23,7 @@ from softgrasp.io.yaml_files import (
     FieldPath,
     Tree,
     YamlFile,
+    actuator_units,
     description_tree,
     dump,
     pose_tree,
@@ -200,9 +201,8 @@ def joined_from(data: dict[str, Tree], directory: Path, load: Callable[[str], Ha
         parts.append(PlacedHand(str(part["name"]), hand, Pose(**pose)))
     grasps = None
     if "grasps" in data:
-        units = [
-            {"m": length, "rad": angle}.get(d.unit, 1.0) for p in parts for d in p.hand.actuators
-        ]
+        actuators = [actuator for part in parts for actuator in part.hand.actuators]
+        units = actuator_units(actuators, length, angle)
         grasps = Grasps(**_grasps(data["grasps"], length, angle, units))
     hand = joined_hands(str(data.get("name", "hands")), parts, grasps)
     return hand.replace(source=str(data.get("source", hand.source)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from softgrasp.description.hand import Hand
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.grasp_presets import corners
 from softgrasp.mechanics.hand_kinematics import chain_links
+
+if TYPE_CHECKING:
+    from softgrasp.grasp_synthesis import SynthesizedGrasps
 
 FULL_ROTATION = math.tau + 1e-3
 """Largest usual range of a revolute joint [rad]."""
@@ -121,3 +124,23 @@ def _longest(hand: Hand) -> float:
                 if shape is not None and not isinstance(shape, Mesh)
             ]
     return max(lengths)
+
+
+def warn_of_unopposed(subject: str, grasps: SynthesizedGrasps) -> None:
+    """Warn of synthesized grasps in which the fingers enclose no ball.
+
+    Args:
+        subject: The hand or its file, for the message.
+        grasps: Its grasps.
+
+    Warns:
+        SoftgraspWarning: One for each such grasp.
+    """
+    for name in ("power", "precision"):
+        if not getattr(grasps, name).enclosed:
+            warnings.warn(
+                f"{subject}: {UNOPPOSED} ({name}); specify the grasp in a YAML file with `model:` "
+                "and `grasps:`",
+                SoftgraspWarning,
+                stacklevel=4,
+            )

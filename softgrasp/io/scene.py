@@ -31,6 +31,7 @@ from softgrasp.io.object import expand_directories, object_from
 from softgrasp.io.yaml_files import (
     Tree,
     YamlFile,
+    actuator_units,
     dump,
     pose_tree,
     rates_to_si,
@@ -126,7 +127,7 @@ def scene_from(data: dict[str, Tree], *, directory: Path) -> GraspScene:
 
 def _closure_to_si(closure: dict[str, Tree], hand: Hand, length: float, angle: float) -> None:
     """Convert rates of joints and mean postures; other rates are always in SI."""
-    units = [{"m": length, "rad": angle}.get(actuator.unit, 1.0) for actuator in hand.actuators]
+    units = actuator_units(hand.actuators, length, angle)
     kinds: dict[str, type[Closure]] = {DEFAULT_TYPE: DefaultClosure, **CLOSURES}
     kind = kinds.get(str(closure.get("type", DEFAULT_TYPE)))
     if "rates" in closure and kind is not None and kind.rates_are_of_joints:

@@ -10,7 +10,7 @@ import io
 import logging
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +22,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from softgrasp import assets
+from softgrasp.description.actuation import Actuator
 from softgrasp.description.base import Description, error_at
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean, reason
 from softgrasp.io.files import write_text
@@ -315,6 +316,28 @@ def rates_to_si(value: Tree, units: list[float]) -> Tree:
         return scaled(value, units[0])
     pairs = zip(value, units + units[-1:] * len(value), strict=False)
     return [scaled(number, unit) for number, unit in pairs]
+
+
+def actuator_units(actuators: Sequence[Actuator], length: float, angle: float) -> list[float]:
+    """Return the unit of each actuator's target in a file, in SI.
+
+    Args:
+        actuators: Actuators of the hand.
+        length: Length unit of the file [m].
+        angle: Angle unit of the file [rad].
+    """
+    return [{"m": length, "rad": angle}.get(actuator.unit, 1.0) for actuator in actuators]
+
+
+def mapping(value: Tree, *location: str) -> Mapping[str, Any]:
+    """Return a mapping of the file.
+
+    Raises:
+        DescriptionError: It is something else; knows its location.
+    """
+    if not isinstance(value, dict):
+        raise error_at(f"expected a mapping, found {value!r}", *location)
+    return value
 
 
 # Poses

@@ -53,9 +53,7 @@ def model_actuators(
         model: The model, added servos included.
         starts: Joint variables at the start, by name [rad or m].
     """
-    data = mujoco.MjData(model)
-    for name, value in starts.items():
-        data.qpos[model.joint(name).qposadr[0]] = value
+    data = at_start(model, starts)
     arms = moments(model, data)
     actuators, messages = [], []
     for index in range(model.nu):
@@ -130,10 +128,7 @@ def pace(
         tips: Farthest point of each group that can collide [m], by its first body.
         rates: Closing rates of the actuators.
     """
-    model, data = tree.model, mujoco.MjData(tree.model)
-    for name, value in starts.items():
-        data.qpos[model.joint(name).qposadr[0]] = value
-    arms = moments(model, data)
+    arms = moments(tree.model, at_start(tree.model, starts))
     factors = [
         factor
         for index, (actuator, rate) in enumerate(zip(actuators, rates, strict=True))
@@ -161,13 +156,11 @@ def press_of(
         starts: Joint variables at the start, by name [rad or m].
         tips: Farthest point of each group that can collide [m], by its first body.
     """
-    model, data = tree.model, mujoco.MjData(tree.model)
+    model = tree.model
     kind = kind_of(model, index)
     if not actuator.moves or kind not in (POSITION, SPRUNG):
         return None
-    for name, value in starts.items():
-        data.qpos[model.joint(name).qposadr[0]] = value
-    arm = moments(model, data)[index]
+    arm = moments(model, at_start(model, starts))[index]
     stiffness, damping = (-float(value) for value in model.actuator_biasprm[index, 1:3])
     gain = abs(float(model.actuator_gainprm[index, 0]))
     forces = []
@@ -182,6 +175,14 @@ def press_of(
         at_end = speed / _reach(tree, joint, tips)
         forces.append((stiffness * square * at_end, (friction + damping * square) * at_end))
     return max(forces)
+
+
+def at_start(model: mujoco.MjModel, starts: Mapping[str, float]) -> mujoco.MjData:
+    """Return the state with joint variables by name [rad or m]."""
+    data = mujoco.MjData(model)
+    for name, value in starts.items():
+        data.qpos[model.joint(name).qposadr[0]] = value
+    return data
 
 
 # Kinds
@@ -354,11 +355,7 @@ def _servo(
     tree: MjcfTree, joint: int, name: str, weak: int | None, tips: Mapping[int, Array]
 ) -> AddedServo:
     model = tree.model
-    is_hinge = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
-    group = int(model.jnt_bodyid[joint])
-    anchor = tree.data.xanchor[joint]
-    reaches = [float(np.linalg.norm(tips[g] - anchor)) for g in tree.below(group) if g in tips]
-    reach = max([MIN_LENGTH, *reaches]) if is_hinge else 1.0
+    reach = max(_reach(tree, joint, tips, MIN_LENGTH), MIN_LENGTH)
     stroke = FULL_FORCE_AT / reach
     limit = _stated_limit(model, joint, weak) or TIP_FORCE * reach
     taken = {model.actuator(i).name for i in range(model.nu)}
@@ -400,8 +397,7 @@ def _factors(
     model, factors = tree.model, []
     for move in actuator.moves if rate else ():
         joint = model.joint(move.joint).id
-        dof, arm_length = int(model.jnt_dofadr[joint]), 0.0
-        speed = abs(move.ratio * rate)
+        dof, speed = int(model.jnt_dofadr[joint]), abs(move.ratio * rate)
         arm_length = abs(float(arm[dof]))
         damping = float(np.ravel(model.dof_damping[dof])[0])
         lag = (damping - float(model.actuator_biasprm[index, 2]) * arm_length * arm_length) * speed
@@ -414,14 +410,15 @@ def _factors(
     return factors
 
 
-def _reach(tree: MjcfTree, joint: int, tips: Mapping[int, Array]) -> float:
+def _reach(tree: MjcfTree, joint: int, tips: Mapping[int, Array], default: float = 0.1) -> float:
     """Return the distance from a joint to the end of the chain that it moves [m]; 1 for a slide."""
     model = tree.model
     if int(model.jnt_type[joint]) != mujoco.mjtJoint.mjJNT_HINGE:
         return 1.0
     anchor = tree.data.xanchor[joint]
     groups = tree.below(int(model.jnt_bodyid[joint]))
-    return max((float(np.linalg.norm(tips[g] - anchor)) for g in groups if g in tips), default=0.1)
+    reaches = (float(np.linalg.norm(tips[g] - anchor)) for g in groups if g in tips)
+    return max(reaches, default=default)
 
 
 def _limit(model: mujoco.MjModel, index: int, joint: int, arm: float) -> float:

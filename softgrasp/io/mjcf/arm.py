@@ -13,7 +13,7 @@ from softgrasp import assets
 from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.description.arm import Arm
 from softgrasp.description.finger import Phalanx
-from softgrasp.description.geometry import Mesh, Part, Pose, Shape
+from softgrasp.description.geometry import Mesh, Part, Pose
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.mjcf.actuators import POSITION, kind_of
 from softgrasp.io.mjcf.hand import alone, starts_of
@@ -125,20 +125,16 @@ def _parts(tree: MjcfTree, source: SourceModel, row: Phalanx, path: Path) -> tup
     if tree.joints(group)[-1] != joint:
         return ()
     carry = np.linalg.inv(joint_frame(tree, joint))
-    geoms = [g for b in tree.members[group] for g in _geoms(model, b)]
+    geoms = np.flatnonzero(np.isin(model.geom_bodyid, tree.members[group])).tolist()
     visible = [geom for geom in geoms if model.geom_group[geom] <= 2] or geoms
     parts = []
     for geom in visible:
-        shape = _shape(model, source, geom, path)
+        is_mesh = int(model.geom_type[geom]) == GEOM.mjGEOM_MESH
+        shape = _mesh(source, model, geom, path) if is_mesh else primitive_of(model, geom)
         if shape is not None:
-            frame = carry @ _placed(tree, geom, in_mesh_frame=isinstance(shape, Mesh))
+            frame = carry @ _placed(tree, geom, in_mesh_frame=is_mesh)
             parts.append(Part(shape=shape, pose=pose_of(frame)))
     return tuple(parts)
-
-
-def _geoms(model: mujoco.MjModel, body: int) -> range:
-    first = int(model.body_geomadr[body])
-    return range(first, first + int(model.body_geomnum[body]))
 
 
 def _placed(tree: MjcfTree, geom: int, *, in_mesh_frame: bool) -> Array:
@@ -152,15 +148,9 @@ def _placed(tree: MjcfTree, geom: int, *, in_mesh_frame: bool) -> Array:
     return np.asarray(frame)
 
 
-def _shape(model: mujoco.MjModel, source: SourceModel, geom: int, path: Path) -> Shape | None:
-    if int(model.geom_type[geom]) == GEOM.mjGEOM_MESH:
-        return _mesh(model, source, int(model.geom_dataid[geom]), path)
-    return primitive_of(model, geom)
-
-
-def _mesh(model: mujoco.MjModel, source: SourceModel, index: int, path: Path) -> Mesh | None:
-    """Return the mesh by its file; None if it has none or is not readable."""
-    name = str(model.mesh(index).name).removeprefix(source.prefix)
+def _mesh(source: SourceModel, model: mujoco.MjModel, geom: int, path: Path) -> Mesh | None:
+    """Return the mesh of a geom by its file; None if it has none or is not readable."""
+    name = str(model.mesh(int(model.geom_dataid[geom])).name).removeprefix(source.prefix)
     mesh = source.spec.mesh(name)
     file = path.parent / (source.spec.meshdir or "") / (mesh.file or "")
     if not mesh.file or file.suffix.lower() not in MESH_SUFFIXES or not file.is_file():

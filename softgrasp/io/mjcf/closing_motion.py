@@ -17,8 +17,14 @@ from softgrasp.errors import DescriptionError
 from softgrasp.grasp_synthesis import Digit, DigitJoint
 from softgrasp.io.grasp_presets import corners, inside, on_faces
 from softgrasp.io.mesh_repair import Hull, hull_of
-from softgrasp.io.mjcf.actuators import SPRUNG, kind_of, spring_of
-from softgrasp.io.mjcf.model import BOTH_GROUP, TOUCHED_GROUP, moments, primitive_of
+from softgrasp.io.mjcf.actuators import SPRUNG, at_start, kind_of, spring_of
+from softgrasp.io.mjcf.model import (
+    BOTH_GROUP,
+    TOUCHED_GROUP,
+    mesh_vertices,
+    moments,
+    primitive_of,
+)
 from softgrasp.io.mjcf.tree import MjcfTree, closed, joint_range
 from softgrasp.mechanics.transforms import Array
 
@@ -55,9 +61,7 @@ class ClosingModel:
         self.model, self._tree = tree.model, tree
         self.actuators = [actuator.as_actuator for actuator in actuators]
         self.rest = [actuator.start for actuator in actuators]
-        self._data = mujoco.MjData(self.model)
-        for name, value in starts.items():
-            self._data.qpos[self.model.joint(name).qposadr[0]] = value
+        self._data = at_start(self.model, starts)
         self._begin = np.array(self._data.qpos)
         self._sums = [kind_of(self.model, i) == SPRUNG for i in range(len(actuators))]
         self._held = np.zeros(self.model.nv, dtype=bool)
@@ -258,7 +262,7 @@ def skins(model: mujoco.MjModel) -> dict[int, Array]:
     """Sample surface points of bodies that can collide, in their frames (n, 3) [m], by index."""
     points_of_body: dict[int, list[Array]] = {}
     for geom in touching_geoms(model):
-        points = _in_body(model, geom, on_faces(_hull(model, geom)))
+        points = _in_body(model, geom, on_faces(geom_hull(model, geom)))
         points_of_body.setdefault(int(model.geom_bodyid[geom]), []).append(points)
     return {body: np.vstack(parts) for body, parts in points_of_body.items()}
 
@@ -266,7 +270,7 @@ def skins(model: mujoco.MjModel) -> dict[int, Array]:
 def inner_points(model: mujoco.MjModel, body: int) -> Array:
     """Sample points inside the colliding geoms of a body, in its frame, (n, 3) [m]."""
     geoms = [geom for geom in touching_geoms(model) if int(model.geom_bodyid[geom]) == body]
-    clouds = [_in_body(model, geom, inside(_hull(model, geom))) for geom in geoms]
+    clouds = [_in_body(model, geom, inside(geom_hull(model, geom))) for geom in geoms]
     return np.vstack([np.zeros((0, 3)), *clouds])
 
 
@@ -282,15 +286,14 @@ def _in_body(model: mujoco.MjModel, geom: int, points: Array) -> Array:
     return np.asarray(points @ rotation.reshape(3, 3).T + model.geom_pos[geom])
 
 
-def _hull(model: mujoco.MjModel, geom: int) -> Hull:
-    """Convex hull of a geom in its frame."""
+def geom_hull(model: mujoco.MjModel, geom: int) -> Hull:
+    """Return the convex hull of a geom in its frame; that of the box around a flat mesh."""
     if int(model.geom_type[geom]) == GEOM.mjGEOM_MESH:
-        vertices = _mesh_vertices(model, geom)
-        size = np.ptp(vertices, axis=0)
+        vertices = mesh_vertices(model, int(model.geom_dataid[geom]))
         try:
             return hull_of(vertices)
-        except DescriptionError:  # a flat mesh has the box around it
-            x, y, z = np.maximum(size, THINNEST).tolist()
+        except DescriptionError:
+            x, y, z = np.maximum(np.ptp(vertices, axis=0), THINNEST).tolist()
             middle = (vertices.max(axis=0) + vertices.min(axis=0)) / 2.0
             return hull_of(corners(Cuboid(size=(x, y, z))) + middle)
     shape = primitive_of(model, geom)
@@ -299,9 +302,3 @@ def _hull(model: mujoco.MjModel, geom: int) -> Hull:
     box = model.geom_aabb[geom]
     x, y, z = (2.0 * box[3:]).tolist()
     return hull_of(corners(Cuboid(size=(x, y, z))) + box[:3])
-
-
-def _mesh_vertices(model: mujoco.MjModel, geom: int) -> Array:
-    mesh = int(model.geom_dataid[geom])
-    first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
-    return np.asarray(model.mesh_vert[first : first + count], dtype=float)

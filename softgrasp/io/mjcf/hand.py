@@ -18,7 +18,7 @@ import numpy as np
 
 from softgrasp import assets
 from softgrasp.description.actuation import Coupling, Rates
-from softgrasp.description.base import error_at, error_inside
+from softgrasp.description.base import error_at
 from softgrasp.description.contact import Contact
 from softgrasp.description.finger import Finger
 from softgrasp.description.geometry import Pose
@@ -33,8 +33,8 @@ from softgrasp.description.hand import (
 )
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis import SynthesizedGrasp, SynthesizedGrasps, synthesize_grasps
-from softgrasp.io.grasp_presets import in_frame, preset_of
-from softgrasp.io.hand_sanity import UNOPPOSED, warn_about_units
+from softgrasp.io.grasp_presets import changed_grasps, in_frame, preset_of, renamed_fingers
+from softgrasp.io.hand_sanity import warn_about_units, warn_of_unopposed
 from softgrasp.io.mjcf.actuators import (
     UNKNOWN,
     kind_of,
@@ -63,7 +63,7 @@ from softgrasp.io.mjcf.tree import (
     touching_bodies,
     tree_of,
 )
-from softgrasp.io.yaml_files import Tree, pose_tree, rates_to_si, take_units, to_si
+from softgrasp.io.yaml_files import Tree, actuator_units, pose_tree, take_units, to_si
 from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.transforms import Array, quaternion_of, transform
 
@@ -78,7 +78,6 @@ FIELDS = (
     "gravity_compensation",
     "units",
 )
-GRASPS = ("power", "precision")
 HOME = ("home", "open", "start")
 """Keyframes for the initial posture, the first that exists; else the first keyframe."""
 EARTH = (0.0, 0.0, -9.81)
@@ -206,9 +205,10 @@ def hand_beside(data: dict[str, Tree], directory: Path) -> Hand:
     if "contact" in rest:
         changes["contact"] = Contact(**rest["contact"])
     if "grasps" in rest:
-        changes["grasps"] = _grasps(hand, rest["grasps"], length, angle)
+        units = actuator_units(hand.actuators, length, angle)
+        changes["grasps"] = changed_grasps(hand, to_si(rest["grasps"], length, angle), units)
     if "fingers" in rest:
-        changes["fingers"] = _renamed(hand, rest["fingers"])
+        changes["fingers"] = renamed_fingers(hand, rest["fingers"])
     return hand.replace(**changes) if changes else hand
 
 
@@ -357,20 +357,13 @@ def _standing(up: Array) -> Pose:
 
 def _check_grasps(grasps: SynthesizedGrasps, path: Path) -> None:
     """Refuse a hand whose fingers touch no sphere; warn if they touch it from one side only."""
-    for name, grasp in (("power", grasps.power), ("precision", grasps.precision)):
-        if not grasp.normals:
-            raise DescriptionError(
-                "expected actuators that close the fingers on a ball of 12 to 60 mm radius, found "
-                "none; specify the grasps in a YAML file with `model:` and `grasps:`",
-                file=path,
-            )
-        if not grasp.enclosed:
-            warnings.warn(
-                f"{path.name}: {UNOPPOSED} ({name}); specify the grasp in a YAML "
-                "file with `model:` and `grasps:`",
-                SoftgraspWarning,
-                stacklevel=4,
-            )
+    if not (grasps.power.normals and grasps.precision.normals):
+        raise DescriptionError(
+            "expected actuators that close the fingers on a ball of 12 to 60 mm radius, found "
+            "none; specify the grasps in a YAML file with `model:` and `grasps:`",
+            file=path,
+        )
+    warn_of_unopposed(path.name, grasps)
 
 
 def _preset(read: ReadHand, grasp: SynthesizedGrasp, pose: Pose) -> GraspPreset:
@@ -388,44 +381,6 @@ def _in_hand(fingers: tuple[Finger, ...], pose: Pose) -> tuple[Finger, ...]:
 
 def _moved(pose: Pose, frame: Array) -> Pose:
     return pose_of(frame @ transform(pose.position, pose.quaternion))
-
-
-# Fields of the YAML file
-def _renamed(hand: Hand, names: Tree) -> tuple[Any, ...]:
-    known = [finger.name for finger in hand.fingers]
-    if not isinstance(names, dict):
-        raise error_at(
-            f"expected new names by the current ones ({', '.join(known)}), found {names!r}",
-            "fingers",
-        )
-    for name in names:
-        if name not in known:
-            raise error_at(f"no finger '{name}'; {did_you_mean(name, known)}", "fingers", name)
-    return tuple(f.replace(name=names.get(f.name, f.name)) for f in hand.fingers)
-
-
-def _grasps(hand: Hand, fields: Tree, length: float, angle: float) -> Grasps:
-    if not isinstance(fields, dict) or not set(fields) <= set(GRASPS):
-        raise error_at(f"expected power, precision or both, found {fields!r}", "grasps")
-    units = [{"rad": angle, "m": length}.get(actuator.unit, 1.0) for actuator in hand.actuators]
-    presets = {}
-    for name in GRASPS:
-        preset: GraspPreset = getattr(hand.grasps, name)
-        changes = fields.get(name, {})
-        if not isinstance(changes, dict):
-            raise error_at(f"expected fields of a grasp, found {changes!r}", "grasps", name)
-        changes = to_si(
-            {key: value for key, value in changes.items() if key not in ("rates", "start")},
-            length,
-            angle,
-        ) | {key: rates_to_si(changes[key], units) for key in ("rates", "start") if key in changes}
-        if changes:
-            changes = {"per_object": False} | changes
-        try:
-            presets[name] = preset.replace(**changes)
-        except DescriptionError as error:
-            raise error_inside(error, "grasps", name) from None
-    return Grasps(**presets)
 
 
 # Differences between file and scene

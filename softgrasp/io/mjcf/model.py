@@ -203,6 +203,12 @@ def primitive_of(model: mujoco.MjModel, geom: int) -> Shape | None:
     return None
 
 
+def mesh_vertices(model: mujoco.MjModel, mesh: int) -> Array:
+    """Return the vertices of a mesh in the frame of its geoms, (n, 3) [m]."""
+    first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
+    return np.asarray(model.mesh_vert[first : first + count], dtype=float)
+
+
 # Files of a model
 def model_files(path: Path, *, textures: bool = True) -> list[Path]:
     """List all files of a model, the main file first; those of textures where requested.

@@ -20,9 +20,9 @@ from softgrasp.description.object import GraspObject
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.mesh import stamped
 from softgrasp.io.mesh_files import read_triangles
-from softgrasp.io.mjcf.model import model_files, primitive_of, refused
+from softgrasp.io.mjcf.model import mesh_vertices, model_files, primitive_of, refused
 from softgrasp.io.mjcf.tree import frame_of, weight_of
-from softgrasp.io.object_parts import Weight, articulated, object_name, object_of_parts
+from softgrasp.io.object_parts import articulated, object_name, object_of_parts
 from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.transforms import Array, transform
 
@@ -42,8 +42,8 @@ class _Model(NamedTuple):
     spec: mujoco.MjSpec
     model: mujoco.MjModel
     data: mujoco.MjData
-    root: int
-    """Body whose frame is that of the object; 0 is the world."""
+    root: Array
+    """Frame of the object in the world, (4, 4): that of its free body, if any."""
     bodies: NDArray[np.int64]
     """Bodies of the object."""
 
@@ -88,7 +88,7 @@ def read_mjcf_object(
         object_name(path, read.spec.modelname),
         [_part(read, geom) for geom in touching],
         [_part(read, geom) for geom in drawn],
-        _weight(read),
+        weight_of(model, read.data, read.bodies.tolist(), read.root),
         mass=mass,
         density=density,
         friction=next((value for value in frictions if value != DEFAULT_FRICTION), None),
@@ -124,7 +124,8 @@ def _read(path: Path, lock_joints: bool) -> _Model:
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
     _report_left_out(path, model, bodies)
-    return _Model(path, spec, model, data, root, bodies)
+    frame = frame_of(data.xpos[root], data.xmat[root])
+    return _Model(path, spec, model, data, frame, bodies)
 
 
 def _drop_textures(spec: mujoco.MjSpec) -> None:
@@ -169,8 +170,8 @@ def _rgba(model: mujoco.MjModel, geom: int) -> tuple[float, float, float, float]
 
 def _part(read: _Model, geom: int) -> Part:
     model, data = read.model, read.data
-    root = frame_of(data.xpos[read.root], data.xmat[read.root])
-    frame = np.asarray(np.linalg.inv(root) @ frame_of(data.geom_xpos[geom], data.geom_xmat[geom]))
+    world = frame_of(data.geom_xpos[geom], data.geom_xmat[geom])
+    frame = np.asarray(np.linalg.inv(read.root) @ world)
     shape = primitive_of(model, geom)
     if shape is None:
         if int(model.geom_type[geom]) != int(GEOM.mjGEOM_MESH):
@@ -197,8 +198,7 @@ def _mesh(read: _Model, index: int) -> tuple[Shape, Array]:
             f"mesh '{name}': expected a file and a scale above 0, found {reason}", file=read.path
         )
     file = read.path.parent / read.spec.meshdir / asset.file
-    start, count = int(model.mesh_vertadr[index]), int(model.mesh_vertnum[index])
-    compiled = model.mesh_vert[start : start + count] @ inside[:3, :3].T + inside[:3, 3]
+    compiled = mesh_vertices(model, index) @ inside[:3, :3].T + inside[:3, 3]
     vertices = read_triangles(file)[0] * scale
     extent = float(np.ptp(vertices, axis=0).max())
     ends = [np.array([points.min(axis=0), points.max(axis=0)]) for points in (compiled, vertices)]
@@ -211,9 +211,3 @@ def _mesh(read: _Model, index: int) -> tuple[Shape, Array]:
     x, y, z = scale.tolist()
     shape = Mesh(file=portable_name(file), scale=x if x == y == z else (x, y, z), collision="link")
     return stamped(shape), inside
-
-
-def _weight(read: _Model) -> Weight | None:
-    """Return the mass properties of all bodies of the object together."""
-    root = frame_of(read.data.xpos[read.root], read.data.xmat[read.root])
-    return weight_of(read.model, read.data, read.bodies.tolist(), root)

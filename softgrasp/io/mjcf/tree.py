@@ -50,12 +50,9 @@ class MjcfTree:
 
     def touching(self, group: int) -> list[str]:
         """Names of the bodies of a group that can collide."""
-        return [self.model.body(index).name for index in self.members[group] if self._can(index)]
-
-    def _can(self, body: int) -> bool:
-        first, count = int(self.model.body_geomadr[body]), int(self.model.body_geomnum[body])
-        groups = self.model.geom_group[first : first + count]
-        return bool(np.isin(groups, (BOTH_GROUP, TOUCHED_GROUP)).any()) if count else False
+        model = self.model
+        can_touch = {*model.geom_bodyid[np.isin(model.geom_group, (BOTH_GROUP, TOUCHED_GROUP))]}
+        return [model.body(index).name for index in self.members[group] if index in can_touch]
 
     def joints(self, group: int) -> list[int]:
         """Hinges and slides between a group and its parent."""

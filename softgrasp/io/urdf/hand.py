@@ -10,7 +10,6 @@ other field of a hand.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,7 +20,7 @@ import numpy as np
 
 from softgrasp.assets import ROBOT_SUFFIXES
 from softgrasp.description.actuation import Coupling, Rates
-from softgrasp.description.base import error_at, error_inside
+from softgrasp.description.base import error_at
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.hand import (
     RESERVED_NAMES,
@@ -32,17 +31,22 @@ from softgrasp.description.hand import (
     Palm,
 )
 from softgrasp.description.robot import Link, Robot
-from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
+from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.grasp_synthesis import DescribedHand, synthesize_grasps
-from softgrasp.io.grasp_presets import link_surfaces, preset_of
-from softgrasp.io.hand_sanity import UNOPPOSED, warn_about_units
+from softgrasp.io.grasp_presets import (
+    changed_grasps,
+    link_surfaces,
+    preset_of,
+    renamed_fingers,
+)
+from softgrasp.io.hand_sanity import warn_about_units, warn_of_unopposed
 from softgrasp.io.input_limits import MAX_JOINTS
 from softgrasp.io.urdf.joints import HAND, ServoRules, followed, ranges
 from softgrasp.io.urdf.kinematic_tree import HandTree, Machine, finger_of, hand_tree
 from softgrasp.io.urdf.links import believable_density, parts_of, touching
 from softgrasp.io.urdf.reader import Settings, made_of_robot
 from softgrasp.io.urdf.soft_hand import soft_hand
-from softgrasp.io.yaml_files import Tree, rates_to_si, scaled, take_units, to_si
+from softgrasp.io.yaml_files import Tree, actuator_units, mapping, scaled, take_units, to_si
 from softgrasp.mechanics.robot_kinematics import fused
 
 IN_FILE = ("effort", "velocity", "damping", "friction")
@@ -156,14 +160,7 @@ def with_synthesized_grasps(hand: Hand, fastest: Mapping[str, float]) -> Hand:
         SoftgraspWarning: Its fingers do not oppose one another.
     """
     synthesized = synthesize_grasps(DescribedHand(hand, link_surfaces(hand)), fastest)
-    for name, grasp in (("power", synthesized.power), ("precision", synthesized.precision)):
-        if not grasp.enclosed:
-            warnings.warn(
-                f"hand '{hand.name}': {UNOPPOSED} ({name}); specify the grasp in a "
-                "YAML file with `model:` and `grasps:`",
-                SoftgraspWarning,
-                stacklevel=2,
-            )
+    warn_of_unopposed(f"hand '{hand.name}'", synthesized)
     posture = hand.posture(synthesized.power.start)
     fingers = tuple(_standing(finger, posture) for finger in hand.fingers)
     grasps = Grasps(power=preset_of(synthesized.power), precision=preset_of(synthesized.precision))
@@ -255,16 +252,15 @@ def changed_hand(data: dict[str, Tree], directory: Path) -> Hand:
     if model.suffix.lower() not in ROBOT_SUFFIXES:
         known = ", ".join(ROBOT_SUFFIXES)
         raise error_at(f"expected a robot as {known}, found '{model.suffix or model.name}'", MODEL)
-    names = _mapping(rest.pop("fingers", {}), "fingers")
+    names = rest.pop("fingers", {})
     in_file, in_rows = _joint_settings(rest.pop("joints", {}), length, angle)
-    settings = HandSettings(
-        density=_positive(rest.pop("density", None)),
-        rows=in_rows,
-    )
+    settings = HandSettings(density=_positive(rest.pop("density", None)), rows=in_rows)
     hand = made_of_robot(model, lambda robot: robot_hand(robot, settings), in_file)
-    hand = _renamed(hand, names)
-    units = [length if actuator.unit == "m" else angle for actuator in hand.actuators]
-    return hand.replace(**_fields(hand, to_si(rest, length, angle), units))
+    hand = hand.replace(fingers=renamed_fingers(hand, names))
+    units, fields = actuator_units(hand.actuators, length, angle), to_si(rest, length, angle)
+    shared = {"rates": fields.pop("rates")} if "rates" in fields else {}
+    grasps = changed_grasps(hand, fields.pop("grasps", {}), units, shared)
+    return hand.replace(**fields, grasps=grasps)
 
 
 def _joint_settings(
@@ -273,9 +269,9 @@ def _joint_settings(
     """Fields that replace those of the robot file, and fields of phalanges, by joint."""
     in_file: dict[str, Callable[[str], Mapping[str, Any]]] = {}
     in_rows: dict[str, dict[str, Any]] = {}
-    for name, fields in _mapping(joints, "joints").items():
+    for name, fields in mapping(joints, "joints").items():
         known = ("limits", *IN_FILE, *IN_ROW)
-        for key, value in _mapping(fields, "joints", name).items():
+        for key, value in mapping(fields, "joints", name).items():
             if key not in known:
                 raise error_at(f"no such field; {did_you_mean(key, known)}", "joints", name, key)
             numbers = [type(v) in (int, float) for v in value] if isinstance(value, list) else []
@@ -298,56 +294,12 @@ def _for_type(
     return values
 
 
-def _renamed(hand: Hand, names: Mapping[str, Any]) -> Hand:
-    """Rename the fingers of a hand as the YAML file requests."""
-    known = [finger.name for finger in hand.fingers]
-    for name in names:
-        if name not in known:
-            raise error_at(f"no finger '{name}'; {did_you_mean(name, known)}", "fingers", name)
-    fingers = (finger.replace(name=names.get(finger.name, finger.name)) for finger in hand.fingers)
-    return hand.replace(fingers=tuple(fingers))
-
-
-def _fields(hand: Hand, fields: dict[str, Tree], units: list[float]) -> dict[str, Any]:
-    """Fields of a hand that the YAML file replaces; grasps keep their other fields."""
-    changed = {key: value for key, value in fields.items() if key not in ("rates", "grasps")}
-    grasps = hand.grasps
-    by_grasp = _mapping(fields.get("grasps", {}), "grasps")
-    for kind, preset in hand.grasps:
-        preset_fields = dict(_mapping(by_grasp.get(kind, {}), "grasps", kind))
-        if "rates" in fields:
-            preset_fields = {"rates": fields["rates"]} | preset_fields
-        for key in ("rates", "start"):
-            if key in preset_fields:
-                preset_fields[key] = rates_to_si(preset_fields[key], units)
-        if preset_fields:
-            preset_fields = {"per_object": False} | preset_fields
-            grasps = _with_preset(grasps, kind, preset, preset_fields)
-    unknown = [kind for kind in by_grasp if kind not in ("power", "precision")]
-    if unknown:
-        raise error_at(f"no grasp '{unknown[0]}'; known: power, precision", "grasps", unknown[0])
-    return changed | {"grasps": grasps}
-
-
-def _with_preset(grasps: Any, kind: str, preset: Any, preset_fields: dict[str, Tree]) -> Any:
-    try:
-        return grasps.replace(**{kind: preset.replace(**preset_fields)})
-    except DescriptionError as error:
-        raise error_inside(error, "grasps", kind) from None
-
-
 def _positive(value: Tree) -> float | None:
     if value is None:
         return None
     if type(value) not in (int, float) or not value > 0.0:
         raise error_at(f"expected a number above 0, found {value!r}", "density")
     return float(value)
-
-
-def _mapping(value: Tree, *location: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise error_at(f"expected a mapping, found {value!r}", *location)
-    return value
 
 
 assert set(IN_ROW) <= set(Phalanx.model_fields)
