@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from PIL import Image as Pillow
@@ -55,8 +54,10 @@ FRAME_WIDTH = 960
 BRIGHT_PATH = 0.05
 """Duration of the latest part of the path, which is drawn bright [s]."""
 OUTLINE, PATH, OLD_PATH = (20, 20, 20), (215, 40, 90), (235, 160, 175)
-BARS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
-"""Lengths of a scale bar [m]."""
+LETTERS = 26.0
+"""Height of the letters on a frame [pixels]."""
+LONGEST_BAR = 0.22
+"""Largest length of a scale bar over the width of the image [–]."""
 
 
 def steps_image(measurement: PhotoMeasurement, width: int = 1280) -> Image:
@@ -213,7 +214,7 @@ def _joints_panel(measurement: PhotoMeasurement, size: tuple[int, int]) -> Image
     for angle, (x, y) in zip(np.degrees(measurement.angles), labels, strict=True):
         write(writing, (x, y), degrees(float(angle)), letters, middle=True)
     if measurement.metres_per_px is not None:
-        _draw_scale(writing, size, measurement.metres_per_px / scale, letters)
+        _draw_scale(writing, size, 1.2 * letters, measurement.metres_per_px / scale, letters)
     return np.array(drawn)
 
 
@@ -237,12 +238,16 @@ def _label_positions(
 
 
 def _draw_scale(
-    writing: ImageDraw.ImageDraw, size: tuple[int, int], metres_per_px: float, letters: float
+    writing: ImageDraw.ImageDraw,
+    size: tuple[int, int],
+    left: float,
+    metres_per_px: float,
+    letters: float,
 ) -> None:
-    """Draw a bar of a round number of millimetres in the lower left corner."""
-    max_length = 0.22 * size[0] * metres_per_px * 1e3
+    """Draw a bar of a round number of millimetres above the lower border, from a column on."""
+    max_length = LONGEST_BAR * size[0] * metres_per_px * 1e3
     length = max((n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500) if n <= max_length), default=1)
-    left, down = 1.2 * letters, size[1] - 1.2 * letters
+    down = size[1] - 1.2 * letters
     right = left + length * 1e-3 / metres_per_px
     writing.line([(left, down), (right, down)], fill=INK, width=max(round(letters / 7), 2))
     write(
@@ -304,9 +309,13 @@ def _annotated(frame: Image, track: TipTrack, index: int) -> Image:
     draw_dot(canvas, path[-1], 3.0, PATH)
     time, height = float(track.time[index]), float(1e3 * track.height[index])
     rows, columns = canvas.shape[:2]
-    _text(canvas, f"{time:.3f} s   tip {height:+.1f} mm", (24, rows - 28))
-    _scale_bar(canvas, track.pixel_size / zoom, (columns - 24, rows - 28))
-    return np.asarray(canvas)
+    drawn = Pillow.fromarray(canvas)
+    writing = ImageDraw.Draw(drawn)
+    text = f"{time:.3f} s   tip {height:+.1f} mm"
+    write(writing, (LETTERS, rows - 1.2 * LETTERS), text, LETTERS)
+    left = (1.0 - LONGEST_BAR) * columns - LETTERS
+    _draw_scale(writing, (columns, rows), left, track.pixel_size / zoom, LETTERS)
+    return np.array(drawn)
 
 
 def _finger_outline(frame: Image, track: TipTrack) -> Array | None:
@@ -315,24 +324,3 @@ def _finger_outline(frame: Image, track: TipTrack) -> Array | None:
         return find_outline(segment(frame, track.colour)).points
     except DescriptionError:
         return None
-
-
-def _text(canvas: Any, words: str, corner: tuple[int, int], *, ends: bool = False) -> None:
-    """Write dark letters with a light rim, starting or ending at a position."""
-    cv2 = opencv()
-    font, size = cv2.FONT_HERSHEY_SIMPLEX, 0.9
-    if ends:
-        corner = (corner[0] - cv2.getTextSize(words, font, size, 2)[0][0], corner[1])
-    for colour, width in ((SHEET, 6), (INK, 2)):
-        cv2.putText(canvas, words, corner, font, size, colour, width, cv2.LINE_AA)
-
-
-def _scale_bar(canvas: Any, pixel_size: float, end: tuple[int, int]) -> None:
-    """Draw a bar of a round length that ends at a position [pixels]."""
-    cv2 = opencv()
-    max_length = 0.2 * canvas.shape[1] * pixel_size
-    length = max((bar for bar in BARS if bar <= max_length), default=BARS[0])
-    begin = (round(end[0] - length / pixel_size), end[1])
-    for colour, width in ((SHEET, 8), (INK, 4)):
-        cv2.line(canvas, begin, end, colour, width, cv2.LINE_AA)
-    _text(canvas, f"{1e3 * length:g} mm", (end[0], end[1] - 16), ends=True)

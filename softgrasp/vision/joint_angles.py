@@ -88,7 +88,38 @@ Scale = float | KnownLength | Checkerboard | Literal["joints"]
 
 
 @dataclass(frozen=True, eq=False)
-class PhotoMeasurement:
+class FingerPoints:
+    """Joints and tip of a finger in an image, (column, row), and the steps to them."""
+
+    joints_px: Array
+    """Apexes of the valleys from the base, (n, 2)."""
+    tip_px: Array | None
+    """Midpoint of the two corners of the end, (2,)."""
+    tilt: float
+    """Direction of the base in the image, positive downwards [rad]; the reference of the angles."""
+    segmentation: Segmentation
+    """The steps to the mask of the finger."""
+    outline: Outline
+    """Outline of the mask, with its top and bottom line."""
+    base_tilt: float | None
+    """Measured direction of the base, positive downwards [rad]; None where it is not visible."""
+    quality: PhotoQuality | None = None
+    """Focus and exposure at the outline; None where markers were measured."""
+
+    @property
+    def mask(self) -> Bools:
+        """Pixels that show the finger, (height, width)."""
+        return self.segmentation.finger
+
+    @property
+    def points_px(self) -> Array:
+        """Joints, and the tip where it was measured, (n + 1, 2) or (n, 2)."""
+        tip = [] if self.tip_px is None else [self.tip_px]
+        return np.array([*self.joints_px, *tip])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PhotoMeasurement(FingerPoints):
     """The joint angles of a finger in a photograph, and all intermediate results.
 
     All pixel coordinates (column, row) refer to ``image``; (0, 0) is the outer corner of its
@@ -101,37 +132,12 @@ class PhotoMeasurement:
     convention: Convention
     """``hinges``: rotations of the simulated finger's joints, 0 in the straight one; or
     ``segments``: differences of the segments' directions (Hadi et al. 2025, eq 3)."""
-    joints_px: Array
-    """Apexes of the valleys from the base, (n, 2)."""
-    tip_px: Array | None
-    """Midpoint of the two corners of the end, (2,)."""
     notched_below: bool
     """Whether the valleys are in the bottom line."""
-    tilt: float
-    """Direction of the base in the image, positive downwards [rad]; the reference of the angles."""
     metres_per_px: float | None
     """Side of a pixel [m], where a scale was specified."""
     image: Image
     """Measured image: the photograph, rectified and mirrored where requested."""
-    segmentation: Segmentation
-    """The steps to the mask of the finger."""
-    outline: Outline
-    """Outline of the mask, with its top and bottom line."""
-    quality: PhotoQuality | None
-    """Focus and exposure at the outline; None where markers were measured."""
-    base_tilt: float | None
-    """Measured direction of the base, positive downwards [rad]; None where it is not visible."""
-
-    @property
-    def mask(self) -> Bools:
-        """Pixels that show the finger, (height, width)."""
-        return self.segmentation.finger
-
-    @property
-    def points_px(self) -> Array:
-        """Joints, and the tip where it was measured, (n + 1, 2) or (n, 2)."""
-        tip = [] if self.tip_px is None else [self.tip_px]
-        return np.array([*self.joints_px, *tip])
 
     @property
     def points(self) -> Array | None:
@@ -208,43 +214,23 @@ def measure_photo(
             seen = _segmented(image, colour, ground)
             refuse_cut(seen.finger, flipped=flip)
             read = _read_valleys(image, seen, count, tip, tilt, below=notches == "bottom")
-        points = read.joints if read.tip is None else np.vstack([read.joints, read.tip])
         if finger is not None:
-            _refuse_other_finger(points, finger)
+            _refuse_other_finger(read.points_px, finger)
     except DescriptionError as error:
         raise error.located(file=file) from error
-    joint_angles = segment_angles(points, read.tilt)
+    joint_angles = segment_angles(read.points_px, read.tilt)
     if finger is not None and angles == "hinges":
         joint_angles = joint_angles - design_angles(finger)[: len(joint_angles)]
     if finger is not None and scale == "joints":
-        metres = scale_of_joints(read.joints, finger)
+        metres = scale_of_joints(read.joints_px, finger)
     return PhotoMeasurement(
-        joint_angles,
-        angles,
-        read.joints,
-        read.tip,
-        notches == "bottom",
-        read.tilt,
-        metres,
-        image,
-        read.segmentation,
-        read.outline,
-        read.quality,
-        read.base_tilt,
+        **vars(read),
+        angles=joint_angles,
+        convention=angles,
+        notched_below=notches == "bottom",
+        metres_per_px=metres,
+        image=image,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Read:
-    """Points of a finger in an image."""
-
-    joints: Array
-    tip: Array | None
-    tilt: float
-    segmentation: Segmentation
-    outline: Outline
-    base_tilt: float | None
-    quality: PhotoQuality | None = None
 
 
 def _refuse_other_finger(points: Array, finger: SoftFinger) -> None:
@@ -288,7 +274,7 @@ def _read_valleys(
     tilt: float | Literal["base"],
     *,
     below: bool,
-) -> _Read:
+) -> FingerPoints:
     outline = find_outline(seen)
     notched, smooth = (outline.bottom, outline.top)[:: 1 if below else -1]
     joints_px = _valleys(notched, smooth, count, below=below)
@@ -307,7 +293,7 @@ def _read_valleys(
         tip_px = _tip(outline, joints_px, angle) if tip else None
     except DescriptionError as error:
         raise DescriptionError("; ".join([error.message, *quality.findings()])) from None
-    return _Read(joints_px, tip_px, angle, seen, outline, base, quality)
+    return FingerPoints(joints_px, tip_px, angle, seen, outline, base, quality)
 
 
 def _valleys(notched: Array, smooth: Array, count: int, *, below: bool) -> Array:
@@ -328,7 +314,7 @@ def _valleys(notched: Array, smooth: Array, count: int, *, below: bool) -> Array
 
 def _read_markers(
     image: Image, markers: Markers, count: int, tip: bool, tilt: float | Literal["base"]
-) -> _Read:
+) -> FingerPoints:
     points, seen = find_markers(image, markers, count + tip)
     base: float | None = None
     if len(points) > count + tip:
@@ -342,7 +328,7 @@ def _read_markers(
         )
     angle = base if tilt == "base" and base is not None else float(tilt if tilt != "base" else 0.0)
     outline = find_outline(seen)
-    return _Read(points[:count], points[count] if tip else None, angle, seen, outline, base)
+    return FingerPoints(points[:count], points[count] if tip else None, angle, seen, outline, base)
 
 
 def _refuse_unknown(field: str, word: str, known: tuple[str, ...]) -> None:
