@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from math import degrees, isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from softgrasp.vision import Picks
 
 
+T = TypeVar("T")
 Row = dict[str, Any]
 
 # softgrasp twin fit
@@ -298,61 +300,47 @@ def twins() -> list[Row]:
     """List twins with their parts."""
     from softgrasp.twin.files import load_twin
 
-    return [
-        {
-            "name": name,
-            "fingers": len(twin.gripper.fingers),
-            "pieces": len(twin.finger.lengths),
-            "map": twin.controller.map.name,
-            "source": twin.source,
-        }
-        for name in assets.names("twins")
-        for twin in [load_twin(name)]
-    ]
+    return _listed("twins", load_twin, lambda twin: {
+        "fingers": len(twin.gripper.fingers),
+        "pieces": len(twin.finger.lengths),
+        "map": twin.controller.map.name,
+        "source": twin.source,
+    })  # fmt: skip
 
 
 def pressure_fits() -> list[Row]:
     """List fits of bending angles over pressure."""
     from softgrasp.twin.files import load_pressure_fit
 
-    return [
-        {
-            "name": name,
-            "pieces": len(fit.lengths),
-            "pressures_kpa": [round(1e-3 * pressure, 9) for pressure in fit.pressures],
-            "source": fit.source,
-        }
-        for name in assets.names("pressure_fits")
-        for fit in [load_pressure_fit(name)]
-    ]
+    return _listed("pressure_fits", load_pressure_fit, lambda fit: {
+        "pieces": len(fit.lengths),
+        "pressures_kpa": [round(1e-3 * pressure, 9) for pressure in fit.pressures],
+        "source": fit.source,
+    })  # fmt: skip
 
 
 def register_maps() -> list[Row]:
     """List register maps of controllers."""
     from softgrasp.twin.files import load_register_map
 
-    return [
-        {"name": name, "unit": register_map.device_id, "source": register_map.source}
-        for name in assets.names("register_maps")
-        for register_map in [load_register_map(name)]
-    ]
+    return _listed("register_maps", load_register_map,
+                   lambda one: {"unit": one.device_id, "source": one.source})  # fmt: skip
 
 
 def robot_programs() -> list[Row]:
     """List programs of simulated robots."""
     from softgrasp.twin.files import load_robot_program
 
-    return [
-        {
-            "name": name,
-            "arm": program.arm.name,
-            "postures": len(program.postures),
-            "period_s": program.period,
-            "source": program.source,
-        }
-        for name in assets.names("robot_programs")
-        for program in [load_robot_program(name)]
-    ]
+    return _listed("robot_programs", load_robot_program, lambda program: {
+        "arm": program.arm.name,
+        "postures": len(program.postures),
+        "period_s": program.period,
+        "source": program.source,
+    })  # fmt: skip
+
+
+def _listed(kind: str, load: Callable[[str], T], row: Callable[[T], Row]) -> list[Row]:
+    return [{"name": name} | row(load(name)) for name in assets.names(kind)]
 
 
 def _lengths_from_mm(option: str, text: str) -> list[float]:
@@ -371,8 +359,7 @@ def _lengths_from_mm(option: str, text: str) -> list[float]:
             raise DescriptionError(
                 f"{option}: expected numbers separated by commas, found '{part.strip()}'"
             )
-        numbers.append(number)
-    for number in numbers:
         if number <= 0.0:
             raise DescriptionError(f"{option}: expected lengths above 0, found {number:g}")
+        numbers.append(number)
     return [round(1e-3 * number, 12) for number in numbers]

@@ -491,14 +491,7 @@ def load_register_map(name: str | Path = DEFAULT) -> RegisterMap:
 
 def _register_map_from(data: dict[str, Tree], _directory: Path) -> RegisterMap:
     rest = {key: value for key, value in data.items() if key != "unit"}
-    unit = data.get("unit", "Pa")
-    if not isinstance(unit, str) or unit not in PRESSURE_UNITS:
-        raise DescriptionError(
-            f"no unit of pressure '{unit}'; {did_you_mean(str(unit), PRESSURE_UNITS)}",
-            field="unit",
-            location=("unit",),
-        )
-    return RegisterMap(**_in_pascals(rest, PRESSURE_UNITS[unit]))
+    return RegisterMap(**_in_pascals(rest, _pascals(data.get("unit", "Pa"), "unit")))
 
 
 def _in_pascals(data: Tree, factor: float) -> Tree:
@@ -547,12 +540,16 @@ def _take_pressure_unit(data: dict[str, Tree]) -> tuple[dict[str, Tree], float]:
     units_tree = data.get("units")
     if not isinstance(units_tree, dict) or "pressure" not in units_tree:
         return data, 1.0
-    unit = units_tree["pressure"]
+    others = {kind: name for kind, name in units_tree.items() if kind != "pressure"}
+    return data | {"units": others}, _pascals(units_tree["pressure"], "units", "pressure")
+
+
+def _pascals(unit: Tree, *location: str) -> float:
+    """Return a unit of pressure [Pa]."""
     if not isinstance(unit, str) or unit not in PRESSURE_UNITS:
         raise DescriptionError(
             f"no unit of pressure '{unit}'; {did_you_mean(str(unit), PRESSURE_UNITS)}",
-            field="units.pressure",
-            location=("units", "pressure"),
+            field=".".join(location),
+            location=location,
         )
-    others = {kind: name for kind, name in units_tree.items() if kind != "pressure"}
-    return data | {"units": others}, PRESSURE_UNITS[unit]
+    return PRESSURE_UNITS[unit]

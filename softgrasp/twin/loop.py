@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -120,12 +120,7 @@ class TwinLoop:
         """Vent first where that is due, whatever the readings are; then read."""
         self._take()
         if self.watchdog.vents:
-            try:
-                await VENT.send(self._client)
-            except DeviceError as error:
-                self._report("vent", f"Vent failed: {error}.")
-            else:
-                self._report("vent", "")
+            await self._attempt("Vent failed", VENT.send(self._client))
         return await self._client.read()
 
     async def _watch(self, cycle: Cycle[ControllerReading]) -> None:
@@ -142,16 +137,16 @@ class TwinLoop:
         elif cycle.value is not None:
             await self._send(cycle.ended, cycle.value)
         if self.watchdog.master:
-            await self._beat()
+            await self._attempt("No heartbeat", self._client.beat())
 
-    async def _beat(self) -> None:
-        """Change the heartbeat of the controller, where its map has one."""
+    async def _attempt(self, failure: str, request: Coroutine[Any, Any, None]) -> None:
+        """Await a request to the controller, and report its failure."""
         try:
-            await self._client.beat()
+            await request
         except DeviceError as error:
-            self._report("heartbeat", f"No heartbeat: {error}.")
+            self._report(failure, f"{failure}: {error}.")
         else:
-            self._report("heartbeat", "")
+            self._report(failure, "")
 
     def _take(self) -> None:
         """Take confirmed commands; one that vents comes before all others and replaces them."""

@@ -18,7 +18,6 @@ import socket
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self
 
 from pymodbus.constants import ExcCodes
@@ -34,7 +33,7 @@ from softgrasp.twin.modbus import (
     FrameReader,
     pdu_bytes,
 )
-from softgrasp.twin.pneumatic_controller import CommandCallback, SimulatedController, Valve
+from softgrasp.twin.pneumatic_controller import SimulatedController, Valve
 
 LOOPBACK, PORT = "127.0.0.1", 5020
 """Default address and port of ``softgrasp twin serve``; the standard port 502 needs privileges."""
@@ -165,12 +164,7 @@ class ControllerServer:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def _accept(self, stream: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -221,7 +215,6 @@ def controller_server(
     valve: Valve | None = None,
     *,
     watchdog: float | None = None,
-    heard: CommandCallback | None = None,
 ) -> ControllerServer:
     """Make a simulated pneumatic controller on Modbus TCP in real time; it is not started yet.
 
@@ -229,13 +222,11 @@ def controller_server(
         registers: Register map.
         valve: Valve and sensor.
         watchdog: Time without a request after which both triggers go off [s]; None: never.
-        heard: Called after every command, with the new state.
 
     Raises:
         BackendUnavailable: pymodbus is not installed.
     """
-    controller = SimulatedController(registers, valve, watchdog=watchdog, heard=heard)
-    return ControllerServer(controller)
+    return ControllerServer(SimulatedController(registers, valve, watchdog=watchdog))
 
 
 # Requests

@@ -92,28 +92,27 @@ class TwinRow(NamedTuple):
             "connected": self.reading is not None,
         }
         fields_of_row |= {key: getattr(self.reading, key, None) for key in READ}
-        fields_of_row |= _numbered(
-            "position", "xyz", None if self.flange is None else self.flange.position
-        )
-        fields_of_row |= _numbered(
-            "quaternion", "wxyz", None if self.flange is None else self.flange.quaternion
-        )
+        for name, axes in (("position", "xyz"), ("quaternion", "wxyz")):
+            fields_of_row |= _numbered(name, axes, getattr(self.flange, name, None))
         if self.shape is not None:
             fields_of_row |= _counted("angle", self.shape.angles)
             fields_of_row |= _counted("curvature", self.shape.curvatures)
-            for finger, tip in enumerate(self.shape.tips):
-                fields_of_row |= _numbered(f"tip{finger + 1}", "xyz", tip.tolist())
+            fields_of_row |= _tips("tip", self.shape.tips)
         if self.joints is not None:
             fields_of_row |= _counted("joint", self.joints)
         if self.settled_tips is not None:
-            for finger, tip in enumerate(self.settled_tips):
-                fields_of_row |= _numbered(f"settled_tip{finger + 1}", "xyz", tip.tolist())
+            fields_of_row |= _tips("settled_tip", self.settled_tips)
         return fields_of_row | {"events": " ".join(self.events)}
 
 
 def _numbered(name: str, axes: str, values: Sequence[float] | None) -> dict[str, Any]:
     parts = [None] * len(axes) if values is None else values
     return {f"{name}_{axis}": value for axis, value in zip(axes, parts, strict=True)}
+
+
+def _tips(name: str, tips: Array) -> dict[str, Any]:
+    rows = (_numbered(f"{name}{k}", "xyz", tip) for k, tip in enumerate(tips.tolist(), 1))
+    return {key: value for row in rows for key, value in row.items()}
 
 
 def _counted(name: str, values: Array) -> dict[str, Any]:

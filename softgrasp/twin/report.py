@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -193,8 +194,7 @@ def draw_pressures(record: TwinRecord, path: Path) -> Path:
         ResultError: The file cannot be written.
     """
     rows, time = record.rows, column(record.rows, "time")
-    with style.figure(path, HEIGHT) as (figure, table):
-        left, right = _panels(figure, 2)
+    with _over_time(path, time, 2) as (table, (left, right)):
         for sign, color in (("positive", style.SERIES[1]), ("negative", style.SERIES[4])):
             target = KPA * column(rows, f"{sign}_target")
             target[column(rows, f"{sign}_on") != 1.0] = np.nan
@@ -209,7 +209,6 @@ def draw_pressures(record: TwinRecord, path: Path) -> Path:
             values, label = column(rows, f"curvature_{number}"), f"piece {number}"
             table.plot(right, time, values, f"{label} curvature [1/m]", color=color, label=label)
         right.set_title("curvature [1/m]")
-        _finish(figure, (left, right), time)
     return path
 
 
@@ -219,11 +218,16 @@ def _panels(figure: Any, count: int) -> list[Any]:
     return [figure.add_subplot(grid[0, column]) for column in range(count)]
 
 
-def _finish(figure: Any, panels: Sequence[Any], time: Array) -> None:
-    for axes in panels:
-        style.time_limits(axes, time)
-        axes.legend(loc="best")
-    style.edge_labels(figure)
+@contextmanager
+def _over_time(path: Path, time: Array, count: int) -> Iterator[tuple[style.Table, list[Any]]]:
+    """Open a figure of panels over time, each with a legend."""
+    with style.figure(path, HEIGHT) as (figure, table):
+        panels = _panels(figure, count)
+        yield table, panels
+        for axes in panels:
+            style.time_limits(axes, time)
+            axes.legend(loc="best")
+        style.edge_labels(figure)
 
 
 def draw_tips(record: TwinRecord, path: Path) -> Path:
@@ -233,9 +237,8 @@ def draw_tips(record: TwinRecord, path: Path) -> Path:
         ResultError: The file cannot be written.
     """
     rows, time = record.rows, column(record.rows, "time")
-    with style.figure(path, HEIGHT) as (figure, table):
-        settled = any("settled_tip1_x" in row for row in rows)
-        panels = _panels(figure, 1 + settled)
+    settled = any("settled_tip1_x" in row for row in rows)
+    with _over_time(path, time, 1 + settled) as (table, panels):
         for axis, color in zip("xyz", style.AXES_COLORS, strict=True):
             values = column(rows, f"tip1_{axis}")
             table.plot(panels[0], time, values, f"tip 1 {axis} [m]", color=color, label=axis)
@@ -254,7 +257,6 @@ def draw_tips(record: TwinRecord, path: Path) -> Path:
                 table.plot(panels[1], time, gap, name, color=color, ls=dashes,
                            label=f"finger {number}")  # fmt: skip
             panels[1].set_title("distance of the tip in MuJoCo from the arcs [mm]")
-        _finish(figure, panels, time)
     return path
 
 

@@ -14,7 +14,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -235,13 +234,10 @@ class CommandPanel:
             self.buttons = {name: gui.add_button(name) for name in (CLOSE, OPEN)}
             self.message = gui.add_markdown(NOTHING)
             self.confirm, self.cancel = gui.add_button("Confirm"), gui.add_button("Cancel")
-        for name, button in self.buttons.items():
-            button.on_click(partial(self._pressed, name))
+        self.buttons[CLOSE].on_click(lambda _: self.ask(CLOSE))
+        self.buttons[OPEN].on_click(lambda _: self.ask(OPEN))
         self.confirm.on_click(lambda _: self.send())
         self.cancel.on_click(lambda _: self.forget())
-
-    def _pressed(self, name: str, _: object) -> None:
-        self.ask(name)
 
     def ask(self, name: str) -> None:
         """Propose the command of a button, to be confirmed."""
