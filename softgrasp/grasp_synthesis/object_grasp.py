@@ -126,9 +126,7 @@ class Contacts(NamedTuple):
 
     def of(self, chosen: Indices) -> Contacts:
         """Select some of the poses."""
-        return Contacts(
-            self.touched[chosen], self.points[chosen], self.normals[chosen], self.fraction[chosen]
-        )
+        return Contacts._make(column[chosen] for column in self)
 
 
 Column = tuple[Flags, Array, Array, Array]
@@ -171,6 +169,7 @@ class ObjectSearch:
         self._targets = begin + self.fractions[:, None] * travel
         self._frames = hand.frames(self._targets)
         self._digits = [self._moving(digit.bodies) for digit in hand.digits]
+        self._wrapped: dict[tuple[int, int, str], dict[str, Array]] = {}
         still = [
             placed(points, self._frames[body][:1])[0]
             for body, points in self._points.items()
@@ -275,8 +274,7 @@ class ObjectSearch:
         """Compute the smallest distance of points (n, 3) from the object at positions, (m,)."""
         if not len(points) or not len(positions):
             return np.full(len(positions), np.inf)
-        middle = points.mean(axis=0)
-        reach = float(np.linalg.norm(points - middle, axis=1).max())
+        middle, reach = _ball_around(points)
         origins = positions @ rotation
         gaps = self.field.distances(middle @ rotation - origins) - reach
         near = np.flatnonzero(gaps < NEAR)
@@ -309,8 +307,7 @@ class ObjectSearch:
             origin = poses.positions[rows] @ rotation
             for link, body in enumerate(bodies):
                 points = self._points[body]
-                middle = points.mean(axis=0)
-                reach = float(np.linalg.norm(points - middle, axis=1).max())
+                middle, reach = _ball_around(points)
                 moved = placed(points, frames[link]) @ rotation
                 centers = placed(middle[None], frames[link])[:, 0] @ rotation
                 bound = self.field.distances(centers[:, None] - origin[None]) <= reach + 5e-3
@@ -392,7 +389,8 @@ class ObjectSearch:
                 stages = self._further(poses.of(rows), rows, rotations, number, at, first)
             for chosen, frames in stages:
                 for index, body in enumerate(bodies):
-                    seen, where = self._touch(poses.of(chosen), rotations, body, frames[body])
+                    cloud = placed(self._points[body], frames[body][None])[0]
+                    seen, where = self._nearest(cloud, poses.of(chosen), rotations)
                     near = seen <= TOUCHING
                     touched[chosen, index] = near | (index == first)
                     points[chosen, index], normals[chosen, index] = where
@@ -432,17 +430,6 @@ class ObjectSearch:
             frames = self.hand.frames(later)
             self._wrapped[key] = {b: frames[b] for b in self._digits[number]}
         return self._wrapped[key]
-
-    @cached_property
-    def _wrapped(self) -> dict[tuple[int, int, str], dict[str, Array]]:
-        return {}
-
-    def _touch(
-        self, poses: Poses, rotations: Array, body: str, frame: Array
-    ) -> tuple[Array, tuple[Array, Array]]:
-        """Return the distance of a link from the object, contact point and normal, (m, …)."""
-        cloud = placed(self._points[body], frame[None])[0]
-        return self._nearest(cloud, poses, rotations)
 
     def _nearest(
         self, cloud: Array, poses: Poses, rotations: Array
@@ -699,3 +686,9 @@ class ObjectSearch:
             return np.ones(len(arrivals))
         arrivals = np.where(np.isnan(arrivals), np.nanmean(arrivals), arrivals)
         return np.asarray(np.maximum(arrivals / max(arrivals.max(), 1e-9), 0.3))
+
+
+def _ball_around(points: Array) -> tuple[Array, float]:
+    """Return middle (3,) and radius of a ball around points (n, 3) [m]."""
+    middle = points.mean(axis=0)
+    return middle, float(np.linalg.norm(points - middle, axis=1).max())

@@ -187,9 +187,9 @@ class PostureSearch:
             first: Length of the first step over the usual one [–].
         """
         low, high = self.hand.tree.limits.T
-        scale = np.concatenate(
-            [[ROTATION_STEP] * 3, [POSITION_STEP] * 3, self._target_scales(low, high)]
-        )
+        ranges = zip(self.actuators, low, high, strict=True)
+        first_steps = [SCALES.get(one.unit, 0.03 * (b - a)) for one, a, b in ranges]
+        scale = np.array([*[ROTATION_STEP] * 3, *[POSITION_STEP] * 3, *first_steps])
         mean = np.zeros((len(candidates), len(scale)))
         square = np.zeros_like(mean)
         best, lowest = candidates, np.full(len(candidates), np.inf)
@@ -214,15 +214,6 @@ class PostureSearch:
             )
         at = energy.evaluate(candidates)
         return _kept(best, lowest, replace(candidates, forces=at.forces), at.energy)[0]
-
-    def _target_scales(self, low: Array, high: Array) -> Array:
-        """Return the first step of each target, (nu,)."""
-        return np.array(
-            [
-                SCALES.get(actuator.unit, 0.03 * (b - a))
-                for actuator, a, b in zip(self.actuators, low, high, strict=True)
-            ]
-        )
 
     def _usable_seeds(
         self, candidates: Candidates, random: np.random.Generator, tips_only: float
@@ -433,10 +424,8 @@ def _kept(
     best: Candidates, lowest: Array, candidates: Candidates, energy: Array
 ) -> tuple[Candidates, Array]:
     """Return the candidates with the lowest energies so far, and these energies."""
-    lower = energy < lowest
-    return _exchanged(best, np.flatnonzero(lower), candidates.of(np.flatnonzero(lower))), np.where(
-        lower, energy, lowest
-    )
+    lower = np.flatnonzero(energy < lowest)
+    return _exchanged(best, lower, candidates.of(lower)), np.fmin(energy, lowest)
 
 
 def _exchanged(
