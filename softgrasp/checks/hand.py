@@ -41,7 +41,7 @@ from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, SoftgraspWarning
 from softgrasp.io.hand_sanity import LONGEST_FINGER, millimetres_doubt
-from softgrasp.io.mesh_repair import make_solid
+from softgrasp.io.mesh_repair import as_solid
 from softgrasp.io.mjcf.closing_motion import geom_hull
 from softgrasp.io.mjcf.model import primitive_of
 from softgrasp.mechanics.hand_kinematics import chain_links, link_frames
@@ -528,8 +528,7 @@ def _geometry(model: mujoco.MjModel, body: int) -> Geometry | None:
 def _solid(model: mujoco.MjModel, geom: int) -> Geometry:
     frame = transform(model.geom_pos[geom], model.geom_quat[geom])
     if model.geom_type[geom] == GEOM.mjGEOM_MESH:
-        hull = geom_hull(model, geom)
-        return placed_solid(make_solid(hull.vertices, hull.faces), frame)
+        return placed_solid(as_solid(geom_hull(model, geom)), frame)
     a, b, c = (2.0 * model.geom_size[geom]).tolist()
     volume, inertia = mass_properties(primitive_of(model, geom) or Cuboid(size=(a, b, c)))
     return placed(volume, inertia, box_corners(model.geom_aabb[geom, 3:]), frame)

@@ -27,7 +27,7 @@ from softgrasp.io.mesh import (
     mesh_solid,
     size_doubt,
 )
-from softgrasp.io.mesh_repair import Solid, hull_of, make_solid
+from softgrasp.io.mesh_repair import Solid, as_solid, hull_of
 from softgrasp.model.object import USUAL_DENSITY, density_guess, is_usual, object_mass
 from softgrasp.model.shapes import extent, inertia_tensor, mass_properties
 
@@ -206,7 +206,7 @@ def _origin(solid: Solid, subject: str) -> Check:
 def _against_hull(solid: Solid, subject: str) -> Check:
     """Compare with the inertia of the convex hull at the same mass, which other programs use."""
     hull = hull_of(solid.vertices)
-    other = make_solid(hull.vertices, hull.faces).inertia / hull.volume
+    other = as_solid(hull).inertia / hull.volume
     ratio = float(np.trace(other) / np.trace(solid.inertia / solid.volume))
     measured = f"hull has {ratio:.3g} x the inertia at the same mass"
     if 1.0 / HULL_INERTIA <= ratio <= HULL_INERTIA:

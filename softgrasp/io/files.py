@@ -9,13 +9,14 @@ progress to the listener of the current context; without one, only to the log.
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import logging
 import re
 import signal
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -106,6 +107,14 @@ def write_text(target: str | Path, text: str) -> Path:
     with atomic_path(target) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return Path(target)
+
+
+def sha256_of(files: Iterable[Path]) -> str:
+    """Hash the contents of files in the given order."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def write_bytes(target: str | Path, content: bytes) -> Path:

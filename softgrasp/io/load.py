@@ -213,12 +213,7 @@ def robot_path(name: str | Path) -> Path:
     path = Path(name)
     if path.suffix.lower() in ROBOT_SUFFIXES:
         return _shipped(path) or path
-    if path.suffix or len(path.parts) > 1:
-        raise DescriptionError(
-            f"expected a robot as {', '.join(ROBOT_SUFFIXES)} or a library name, found "
-            f"'{path.suffix or path.name}'",
-            file=path,
-        )
+    _refuse_other_files(path, "a robot", ROBOT_SUFFIXES)
     return assets.find(ROBOTS, str(name))
 
 
@@ -236,8 +231,7 @@ def _described_object(name: str, path: Path) -> GraspObject:
 
 def _refuse_other_files(path: Path, what: str, suffixes: tuple[str, ...]) -> None:
     """Refuse a file with an unsupported suffix; accept a plain name."""
-    is_file_name = path.suffix != "" or len(path.parts) > 1
-    if is_file_name:
+    if path.suffix or len(path.parts) > 1:
         raise DescriptionError(
             f"expected {what} as {', '.join(suffixes)} or a library name, found "
             f"'{path.suffix or path.name}'",

@@ -6,8 +6,8 @@ cached until it changes.
 
 from __future__ import annotations
 
-import hashlib
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +21,7 @@ from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.description.geometry import Mesh
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning
 from softgrasp.io.convex_decomposition import collision_parts
-from softgrasp.io.files import report_progress
+from softgrasp.io.files import report_progress, sha256_of
 from softgrasp.io.input_limits import MAX_MESH, check_size, note_inputs
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.mesh_repair import Solid, as_solid, hull_of, make_solid
@@ -133,7 +133,7 @@ def stamped(shape: Mesh) -> Mesh:
         return shape
     for file in files:
         check_size(file, MAX_MESH)
-    return shape.replace(sha256=_sha256(*files))
+    return shape.replace(sha256=sha256_of(files))
 
 
 def size_doubt(extent: float, shape: Mesh) -> str:
@@ -180,18 +180,9 @@ def _body(
     except DescriptionError as error:
         raise error.located(file=file) from error
     doubt = size_doubt(float(np.ptp(solid.vertices, axis=0).max()), shape)
-    return MeshBody(
-        vertices=_locked(solid.vertices - solid.center_of_mass),
-        faces=_locked(solid.faces),
-        volume=solid.volume,
-        inertia_per_density=_locked(solid.inertia),
-        center_of_mass=_locked(solid.center_of_mass),
-        parts=tuple((_locked(v - solid.center_of_mass), _locked(f)) for v, f in parts),
-        sha256=_sha256(file, parts_file),
-        warnings=tuple(
-            f"{file.name}: {note}" for note in (doubt, *_repair_notes(solid), *notes) if note
-        ),
-    )
+    files = [file] if parts_file is None else [file, parts_file]
+    return _made(solid, (solid.vertices, solid.faces), parts, files,
+                 [doubt, *_repair_notes(solid), *notes])  # fmt: skip
 
 
 def _link_body(shape: Mesh, file: Path, factor: NDArray[np.float64]) -> MeshBody:
@@ -202,17 +193,25 @@ def _link_body(shape: Mesh, file: Path, factor: NDArray[np.float64]) -> MeshBody
         hull = hull_of(vertices)
     except DescriptionError as error:
         raise error.located(file=file) from error
-    solid = as_solid(hull)
-    note = size_doubt(float(np.ptp(vertices, axis=0).max()), shape)
+    doubt = size_doubt(float(np.ptp(vertices, axis=0).max()), shape)
+    parts = [(hull.vertices, hull.faces)]
+    return _made(as_solid(hull), (vertices, faces), parts, [file], [doubt])
+
+
+def _made(
+    solid: Solid, surface: Part, parts: Sequence[Part], files: Sequence[Path], notes: Sequence[str]
+) -> MeshBody:
+    """Make the body of a solid with a surface and parts in the frame of its file."""
+    centre = solid.center_of_mass
     return MeshBody(
-        vertices=_locked(vertices - solid.center_of_mass),
-        faces=_locked(faces),
+        vertices=_locked(surface[0] - centre),
+        faces=_locked(surface[1]),
         volume=solid.volume,
         inertia_per_density=_locked(solid.inertia),
-        center_of_mass=_locked(solid.center_of_mass),
-        parts=((_locked(hull.vertices - solid.center_of_mass), _locked(hull.faces)),),
-        sha256=_sha256(file),
-        warnings=(f"{file.name}: {note}",) if note else (),
+        center_of_mass=_locked(centre),
+        parts=tuple((_locked(vertices - centre), _locked(faces)) for vertices, faces in parts),
+        sha256=sha256_of(files),
+        warnings=tuple(f"{files[0].name}: {note}" for note in notes if note),
     )
 
 
@@ -269,11 +268,3 @@ def _locked(array: NDArray[Number]) -> NDArray[Number]:
     array = np.ascontiguousarray(array)
     array.setflags(write=False)
     return array
-
-
-def _sha256(*files: Path | None) -> str:
-    digest = hashlib.sha256()
-    for file in files:
-        if file is not None:
-            digest.update(file.read_bytes())
-    return digest.hexdigest()

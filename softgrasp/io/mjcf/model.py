@@ -8,7 +8,6 @@ actuators and tendons of the file are kept.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import warnings
 from collections import Counter
@@ -26,6 +25,7 @@ from softgrasp import assets
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Pose, Shape, Sphere
 from softgrasp.description.hand import AddedServo, HandModel
 from softgrasp.errors import DescriptionError
+from softgrasp.io.files import sha256_of
 from softgrasp.io.input_limits import (
     MAX_ELEMENTS,
     MAX_JOINTS,
@@ -334,14 +334,6 @@ def source_model(model: HandModel) -> SourceModel:
     source = read_model(path)
     check_hash(source.sha256, model.sha256, path)
     return source
-
-
-def sha256_of(files: list[Path]) -> str:
-    """Hash the contents of files in the given order."""
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
 
 
 def _read_document(path: Path, directory: Path, documents: dict[Path, Element]) -> None:
