@@ -65,3 +65,9 @@ def test_check_ends_with_0_where_nothing_spoils_a_grasp(run: Run, tmp_path: Path
     assert any("apirate" in remark for remark in ran.json["remarks"])
     assert any("compensates no weight" in remark for remark in ran.json["remarks"])
     assert np.isfinite([one["mass_kg"] for one in ran.json["fingers"]]).all()
+
+
+def test_fingers_of_joined_hands_are_measured_from_their_bases() -> None:
+    known, alone = reaches(sg.load_hand("two_hands")), reaches(sg.load_hand("four_finger"))
+    assert known["left_F1"][1] == pytest.approx(alone["F1"][1])
+    np.testing.assert_allclose(known["left_F1"][0], (-0.15, 0.02, 0.05), atol=1e-9)
