@@ -105,9 +105,9 @@ GRIP_TIME_FACTOR = 8.0
 class ForceLimitedClosure(Closure):
     """Each joint continues through contact until a grip force or a torque is reached.
 
-    With ``force`` a joint closes at its rate, and slows down before its finger touches, until
-    contact is established on its phalanx or on a later one of its finger; until then, short contacts
-    reduce the lag of its servo to what most of that force needs. It then moves at
+    With ``force`` a joint closes at its rate, slower before its finger touches, until contact is
+    established on its phalanx or on a later one of its finger; until then, short contacts reduce
+    the lag of its servo to what most of that force needs. It then moves at
     ``contact_rate_fraction`` of its rate, while no finger is about to touch, unless no force is
     measured for ten times ``samples``. It stops where ``samples`` consecutive normal forces, on its
     phalanx or on a later one, are above the force, and continues below nine tenths of it. Where a
