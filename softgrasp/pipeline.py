@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from typing import NamedTuple
 
 import mujoco
@@ -69,6 +70,8 @@ def simulate(
     begin = time.perf_counter()
     with _collected_warnings() as messages:
         built = compile_scene(scene)
+        if built is scene:  # a run changes its model
+            built = built._replace(model=copy(built.model))
         build_time = time.perf_counter() - begin
         run = engine.run(built, progress)
     taken = time.perf_counter() - begin

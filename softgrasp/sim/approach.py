@@ -68,7 +68,7 @@ class Approach:
         for body, (gap, points) in nearest.items():
             moving = [d for d, stops in enumerate(layout.stops) if body in stops]
             speed = self._speed(data, body, points, {d: float(rates[d]) for d in moving})
-            allowed = layout.approach_speed + max(gap - MARGIN, 0.0) / BRAKING_TIME
+            allowed = float(layout.approach_speed[body]) + max(gap - MARGIN, 0.0) / BRAKING_TIME
             if speed > allowed:
                 factors[moving] = np.minimum(factors[moving], max(allowed / speed, SLOWEST))
         changed = bool((factors != self.factors).any())

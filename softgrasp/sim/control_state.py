@@ -8,7 +8,6 @@ MuJoCo's arrays), ``ClosureState`` what the controller carries from one control 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -41,6 +40,8 @@ MAX_RELIEFS = 4
 are opposed, and would push the object through it."""
 IN_VAIN = 16
 """Number of times after which all fingers give way, as one that does so alone is still pressed."""
+SMALLEST_MOBILITY = 1e-3
+"""Smallest inverse mass of two bodies that touch, for those that cannot move [1/kg]."""
 RELEASE_RATIO = 0.9
 """Fraction of the requested force below which a stopped actuator continues. Without this band
 fingers that share a load advance alternately and push the object along."""
@@ -62,8 +63,8 @@ class ClosureLayout:
     """Normal force at which actuators stop [N]; None where contact itself stops them."""
     torque_limits: Array | None
     """Servo torques at which actuators stop, infinite where none does, (nd,) [N·m or N]."""
-    approach_speed: float
-    """Speed at which a body may touch the object where actuators stop at a force [m/s]."""
+    approach_speed: Array
+    """Speed at which a body may touch the object where actuators stop at a force, (nb,) [m/s]."""
     contact_rate_scale: float
     """Factor on the increment of an actuator in contact [–]."""
     increments: Array
@@ -148,14 +149,15 @@ def closure_layout(built: CompiledScene) -> ClosureLayout:
     )
 
 
-def _approach_speed(built: CompiledScene) -> float:
-    """Return limit/(D + √(K·m)), with m the largest effective mass of a pair [m/s]."""
-    limit, contact = built.scene.closure.stop_force, built.contact
-    if limit is None or not contact.converted or not len(built.pair_solref):
-        return math.inf
-    rates = -built.pair_solref[:, 0] / (1.0 - built.scene.impedance)  # K over the effective mass
-    spring = contact.stiffness / math.sqrt(float(rates[rates > 0.0].min(initial=math.inf)))
-    return limit / (contact.damping + spring)
+def _approach_speed(built: CompiledScene) -> Array:
+    """Return limit/(D + √(K·m)), with m the mass of a body and the object in touch, (nb,) [m/s]."""
+    limit, contact, model = built.scene.closure.stop_force, built.contact, built.model
+    if limit is None or not contact.converted:
+        return np.full(len(built.bodies), np.inf)
+    weights = model.body_invweight0[:, 0]
+    hand = weights[[model.body(name).id for name in built.bodies]]
+    mobility = np.maximum(hand + weights[model.body(names.OBJECT).id], SMALLEST_MOBILITY)
+    return np.asarray(limit / (contact.damping + np.sqrt(contact.stiffness / mobility)))
 
 
 def _grip_leads(built: CompiledScene) -> tuple[tuple[float, ...], ...]:

@@ -111,6 +111,8 @@ class Stepper(ABC):
         self._path, self._led = np.zeros((0, 0)), slice(0)
         self._samples_ahead = self.max_samples
         self._frozen, self._rate_factors = False, np.ones(len(layout.increments))
+        self._felt: list[list[float]] = []
+        """Forces of the bodies at the last samples, where contact is detected by sensors [N]."""
         self.loads = np.zeros((0, 3))
         """Gravity at the coming samples while it changes, (n, 3) [m/s²]."""
         self._replan()
@@ -237,6 +239,8 @@ class Stepper(ABC):
         """Return the forces of the bodies that move, at the last samples, (n, nb) [N]."""
         layout, last = self._layout, self.recording.rows
         forces = self.recording.force[max(last - layout.samples, 0) : last] @ layout.force_sum.T
+        if self._felt:
+            forces = np.array(self._felt)
         forces[:, sorted({*range(len(layout.bodies))} - {*chain(*layout.stops)})] = 0.0
         return np.asarray(forces)
 
@@ -641,6 +645,7 @@ class MujocoStepper(Stepper):
         if layout.feels and self._sensing is not None:
             # noise around zero is no touch
             felt = self._sensing.felt()
+            self._felt = [*self._felt, felt][-layout.samples :]
             forces = [force if force > layout.threshold else 0.0 for force in felt]
         state.contact = debounce(forces, layout.threshold, layout.samples, state.contact)
         changed = any(state.contact.changes)
