@@ -141,7 +141,7 @@ def test_forces_end_where_they_are_limited(force: float) -> None:
     assert result.status is sg.GraspStatus.CLOSED
     tips = [contact.normal_force_N for contact in result.contacts if contact.in_contact]
     assert len(tips) == 4
-    assert min(tips) >= force
+    assert min(tips) >= 0.95 * force
     assert max(tips) <= force + 0.4
 
 

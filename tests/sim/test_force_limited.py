@@ -209,7 +209,7 @@ def test_an_object_that_was_pushed_out_is_reported_with_advice() -> None:
     [
         ("paradigmatic", "sphere", 5.0),
         ("human_24dof", "sphere", 5.0),
-        ("ub_hand_iv", "pear", 5.0),
+        slow("ub_hand_iv", "pear", 5.0),
         slow("dlr_hit_ii_coupled", "capsule", 5.0),
         slow("paradigmatic", "sphere", 2.0),
     ],

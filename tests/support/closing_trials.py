@@ -75,7 +75,7 @@ def _layout(samples: int, increments: np.ndarray, leads: list[list[float]]) -> C
     none = np.zeros(0, dtype=np.int64)
     return ClosureLayout(
         threshold=THRESHOLD, samples=samples, stop_force=None, torque_limits=None,
-        contact_rate_scale=1.0, increments=increments,
+        approach_speed=np.full(BODIES, np.inf), contact_rate_scale=1.0, increments=increments,
         lower=np.full(ACTUATORS, -0.6), upper=np.full(ACTUATORS, 0.6),
         bodies=tuple("abcde"), stops=STOPS, leads=tuple(map(tuple, leads)),
         qpos_of_actuator=none, dof_of_actuator=none, joint_of_actuator=np.arange(ACTUATORS),
