@@ -50,11 +50,11 @@ def fingertips(result: sg.GraspResult) -> list[float]:
     ("hand", "obj", "force"),
     [
         ("three_fingered", "sphere", 5.0),
-        ("three_fingered", "cylinder", 5.0),
+        slow("three_fingered", "cylinder", 5.0),
         ("three_fingered", "cylinder", 2.0),
         ("three_fingered", "cuboid", 5.0),
         ("four_finger", "sphere", 5.0),
-        ("four_finger", "cylinder", 2.0),
+        slow("four_finger", "cylinder", 2.0),
         ("underactuated_1", "cylinder", 5.0),
         slow("underactuated_1", "cylinder", 2.0),
         slow("three_fingered", "mug", 5.0),
