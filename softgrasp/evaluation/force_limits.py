@@ -66,7 +66,7 @@ def reached_forces(run: FinishedRun, forces: Array) -> tuple[ReachedForce, ...]:
 
 
 def _reason(run: FinishedRun, body: int, ratio: float, full: list[str]) -> str:
-    """Return why a body presses with a ratio of its limit that is not wanted."""
+    """Return why a body presses with more than its limit, or much less; empty else."""
     if RELEASE_RATIO <= ratio <= 1.0 + TOLERANCE or run.layout.feels:
         return ""
     if ratio > 1.0:

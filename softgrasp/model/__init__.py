@@ -11,6 +11,7 @@ NAMES = {
     "model.hand": ("add_hand", "build_hand_spec"),
     "model.names": ("=names",),
     "model.placement": ("object_pose",),
+    "model.family": ("Family",),
     "model.robot": (
         "add_bendable", "bend_joints", "robot_model", "robot_spec", "segment_actuator_names",
         "slide_joints", "twist_joints",

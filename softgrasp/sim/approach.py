@@ -46,17 +46,15 @@ class Approach:
                 self._pairs.append((*pair, indices[hand]))
         joints = [-1 if a < 0 else _joint_at(model, a) for a in layout.joint_of_actuator.tolist()]
         self._dofs = [-1 if joint < 0 else int(model.jnt_dofadr[joint]) for joint in joints]
-        self.factors = np.ones(len(layout.stops))
-        """Factors on the rates of the actuators, (nd,)."""
 
-    def update(self, data: mujoco.MjData, targets: Array) -> bool:
-        """Update the factors; True if they have changed.
+    def factors(self, data: mujoco.MjData, targets: Array) -> Array:
+        """Compute the factors on the rates of the actuators in a state, (nd,).
 
         Args:
             data: The present state.
             targets: Targets of the last sample, (nd,); those at their limits move no more.
         """
-        layout, factors = self._layout, np.ones(len(self.factors))
+        layout, factors = self._layout, np.ones(len(self._layout.stops))
         following = np.clip(targets + layout.increments, layout.lower, layout.upper)
         rates = (following - targets) / layout.control_period
         nearest: dict[int, tuple[float, Array]] = {}
@@ -71,9 +69,7 @@ class Approach:
             allowed = float(layout.approach_speed[body]) + max(gap - MARGIN, 0.0) / BRAKING_TIME
             if speed > allowed:
                 factors[moving] = np.minimum(factors[moving], max(allowed / speed, SLOWEST))
-        changed = bool((factors != self.factors).any())
-        self.factors = factors
-        return changed
+        return factors
 
     def _gap(
         self, data: mujoco.MjData, first: int, second: int, farthest: float

@@ -175,6 +175,8 @@ class Stepper(ABC):
     def follow_rates(self) -> None:
         """Let all actuators move at their rates again from their present targets."""
         self._path, self._frozen = np.zeros((0, 0)), False
+        self._rate_factors = np.ones(len(self._layout.increments))
+        self._state.full, self._state.reliefs = False, [0] * len(self._layout.bodies)
         self._replan()
 
     def freeze(self) -> None:
@@ -686,9 +688,9 @@ class MujocoStepper(Stepper):
         self.recording.qpos[self.recording.rows] = self._data.qpos
 
     def _slow_down(self) -> bool:
-        changed = self._approach.update(self._data, self._state.targets)
-        self._rate_factors = self._approach.factors
-        return changed
+        before = self._rate_factors
+        self._rate_factors = self._approach.factors(self._data, self._state.targets)
+        return bool((self._rate_factors != before).any())
 
     @cached_property
     def _approach(self) -> Approach:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import softgrasp as sg
-from softgrasp.description.sweep import Axis
+from softgrasp.description.sweep import Axis, SweepPlan
 from softgrasp.model.family import Family
 from softgrasp.sweeps import families
 from softgrasp.sweeps.executors import Rows
 from softgrasp.sweeps.families import PlanFamilies
 from softgrasp.sweeps.parameters import scene_of_row
 from softgrasp.sweeps.table import row_of
+from tests.model.test_weak_servos import jaws
 from tests.sweeps.plans import plan
 
 
@@ -77,3 +79,18 @@ def test_row_with_an_invalid_value_reports_it_alone() -> None:
     rows = Rows(swept).compute(range(swept.size))
     assert [row["error"] == "" for row in rows] == [True, False, True]
     assert "stiffness" in rows[1]["error"]
+
+
+@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
+def test_rows_whose_choices_depend_on_the_weight_are_built_alone(
+    tmp_path: Path, made: list[Family]
+) -> None:
+    weights = Axis(path="object.mass", values=(0.05, 0.1))
+    weak = sg.GraspScene(hand=sg.load_hand(jaws(tmp_path, 100.0)), object=sg.load_object("sphere"))
+    stated = weak.replace(closure=sg.PositionIncrementClosure())
+    for scene in (weak, stated.replace(adapt_grasp=True)):
+        shared = PlanFamilies(SweepPlan(scene=scene.replace(grasp="power"), axes=(weights,)))
+        assert [shared.compiled(row) for row in range(2)] == [None, None]
+    assert not made
+    forces = [sg.resolve(weak.replace(object=weak.object.weighing(mass=m))) for m in (0.05, 0.1)]
+    assert forces[0].scene.closure != forces[1].scene.closure  # why it must not be shared
