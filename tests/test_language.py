@@ -19,6 +19,7 @@ ESTABLISHED = re.compile(
     least_squares.*|LEAST_SQUARES|look_ahead|LOOK_AHEAD|look_at  # terms of the field
     |asked|bench|doctor                  # names fixed for users: contact_model.asked, two verbs
     |(open_)?page|Page                   # a page that is served to a browser
+    |PlacePhase                          # the class of the phase `place`
     """,
     re.VERBOSE,
 )

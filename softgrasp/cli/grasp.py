@@ -316,7 +316,7 @@ def _exit_with_code(result: GraspResult, job: Job) -> None:
     if result.outcome is Outcome.UNSTABLE:
         terminal.show_message("error", result.message)
         raise typer.Exit(DIVERGED)
-    if job.require_held and result.outcome is not Outcome.HELD:
+    if job.require_held and not (result.held and result.outcome.is_success):
         terminal.show_message("error", "--require-held: the object was not held")
         raise typer.Exit(NOT_HELD)
     if not result.outcome.is_success:

@@ -40,8 +40,8 @@ NAMES = {
         "Axis", "GraspPlan", "ImportedGrasp", "PoseNoise", "PoseSampling", "SweepPlan",
     ),
     "description.task": (
-        "ApproachPhase", "ClosePhase", "HoldPhase", "LiftPhase", "MovePhase", "PreshapePhase",
-        "Pull", "ShakePhase", "SuccessCriterion",
+        "ApproachPhase", "ClosePhase", "HoldPhase", "LiftPhase", "MovePhase", "PlacePhase",
+        "PreshapePhase", "Pull", "ReleasePhase", "ShakePhase", "SuccessCriterion",
     ),
 }  # fmt: skip
 """Public names by the module that defines them; ``=name`` is the module itself."""

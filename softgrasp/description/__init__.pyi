@@ -90,8 +90,10 @@ from softgrasp.description.task import ClosePhase as ClosePhase
 from softgrasp.description.task import HoldPhase as HoldPhase
 from softgrasp.description.task import LiftPhase as LiftPhase
 from softgrasp.description.task import MovePhase as MovePhase
+from softgrasp.description.task import PlacePhase as PlacePhase
 from softgrasp.description.task import PreshapePhase as PreshapePhase
 from softgrasp.description.task import Pull as Pull
+from softgrasp.description.task import ReleasePhase as ReleasePhase
 from softgrasp.description.task import ShakePhase as ShakePhase
 from softgrasp.description.task import SuccessCriterion as SuccessCriterion
 

@@ -38,7 +38,15 @@ from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.object import GraspObject, Lift, Mount, PlacedObject, Surrounding, Table
 from softgrasp.description.scene_validation import SCENE_RULES
 from softgrasp.description.sensor import AnySensor
-from softgrasp.description.task import ClosePhase, Phase, PreshapePhase, Sequence, SuccessCriterion
+from softgrasp.description.task import (
+    ClosePhase,
+    MovePhase,
+    Phase,
+    PreshapePhase,
+    Sequence,
+    SuccessCriterion,
+    unfold,
+)
 from softgrasp.errors import DescriptionError, did_you_mean
 
 STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.81)
@@ -257,17 +265,27 @@ class GraspScene(Description):
         """Actuator targets at the start of the closure: ``start``, or the last preshape."""
         return tuple(command.start for command in self.actuators)
 
+    @cached_property
+    def steps(self) -> tuple[Phase, ...]:
+        """The phases of the sequence, each ``place`` as its parts; the closure alone by default."""
+        return unfold(self.sequence) or (ClosePhase(),)
+
     @property
     def phases(self) -> tuple[Phase, ...]:
-        """The sequence, or the closure alone, followed by the motion of the hold test."""
+        """The phases of the sequence, followed by the motion of the hold test."""
         motion = self.success.motion if self.success is not None else ()
-        return (*(self.sequence or (ClosePhase(),)), *motion)
+        return (*self.steps, *motion)
 
     @property
     def on_wrist(self) -> bool:
         """Return whether a wrist or arm moves the hand in translation and rotation."""
         carried = isinstance(self.arm, HandCarrier)
         return carried or bool(self.sequence) or any(phase.moves_wrist for phase in self.phases)
+
+    @property
+    def guarded_moves(self) -> int:
+        """Number of moves that stop at a force."""
+        return sum(isinstance(one, MovePhase) and one.max_force is not None for one in self.phases)
 
     @property
     def is_plain(self) -> bool:
@@ -277,7 +295,7 @@ class GraspScene(Description):
     @property
     def time_besides_closing(self) -> float:
         """Maximum duration of everything except the closure [s]."""
-        phases = sum(phase.time for phase in self.sequence if not isinstance(phase, ClosePhase))
+        phases = sum(phase.time for phase in self.steps if not isinstance(phase, ClosePhase))
         lift = 0.0 if self.lift is None else self.lift.time + self.lift.hold_time
         return phases + lift + (0.0 if self.success is None else self.success.max_duration)
 

@@ -31,6 +31,8 @@ LONGEST_CLOSURE = 600.0
 MAX_SAMPLES = 2_000_000
 """Largest number of control samples of one closure: each is a row in memory and in
 ``trajectory.npz``."""
+LETS_GO = ("release", "place")
+"""Phases in which the hand lets the object go; a sequence has at most one."""
 
 
 # Hand, closure and actuation.
@@ -119,11 +121,22 @@ def _sequence_fits(scene: GraspScene) -> None:
     closes = [index for index, kind in enumerate(kinds) if kind == "close"]
     if len(closes) > 1:
         raise FieldError(f"expected one close, found {len(closes)}", "sequence", closes[1], "type")
+    letting_go = [index for index, kind in enumerate(kinds) if kind in LETS_GO]
+    if len(letting_go) > 1:
+        raise FieldError(
+            f"expected one release or place, found {len(letting_go)}",
+            *("sequence", letting_go[1], "type"),
+        )
     for index, kind in enumerate(kinds):
         if kind == "approach" and index > 0:
             raise FieldError(
                 f"expected an approach only as the first phase, found it after '{kinds[index - 1]}'"
                 "; use 'move' for later motions",
+                *("sequence", index, "type"),
+            )
+        if kind in LETS_GO and index < closes[0]:
+            raise FieldError(
+                f"expected a {kind} only after 'close', found it before",
                 *("sequence", index, "type"),
             )
         if kind == "preshape" and index > closes[0]:
@@ -204,6 +217,13 @@ def _can_be_evaluated(scene: GraspScene) -> None:
                 f"{did_you_mean(name, [ALL, *scene.surrounding_names])}",
                 *("success", "removes"),
             )
+    released = any(phase.type in LETS_GO for phase in scene.sequence)
+    if released and (any(tests) or success.removes):
+        raise FieldError(
+            "expected no gravity, motion, directions, pulls or removes beside a sequence that lets "
+            "the object go, after which they would act; found some",
+            "success",
+        )
     if success.pulls and scene.object.elasticity is not None:
         raise FieldError(
             "expected a rigid object to be pulled out, found a deformable one", "success", "pulls"

@@ -1,9 +1,9 @@
 """Tasks: phases of wrist and fingers, and the criterion for a held object.
 
-A ``Sequence`` of phases (approach, preshape, close, hold, lift, move, shake) states what wrist and
-fingers do in order; every phase begins and ends at rest. Displacements and rotations are those of
-the hand in the world frame; only ``approach`` and the reference points ``about`` are in the hand's
-frame.
+A ``Sequence`` of phases (approach, preshape, close, hold, lift, move, shake, place, release) states
+what wrist and fingers do in order; every phase begins and ends at rest. Displacements and rotations
+are those of the hand in the world frame; only ``approach`` and the reference points ``about`` are
+in the hand's frame.
 
 A ``SuccessCriterion`` states the loads and motions after the closure and the limits that the grasp
 has to satisfy. It is saved with every result, so that the meaning of ``held`` is always known.
@@ -116,6 +116,9 @@ class MovePhase(_Phase):
     """Centre of rotation in the hand's frame [m]."""
     time: Positive = 1.0
     """[s]"""
+    max_force: Positive | None = None
+    """Force at which the motion stops, for a guarded move: that of everything else on the hand and
+    the object in it, less that at the start of the move [N]; None: it goes on."""
 
     @model_validator(mode="after")
     def _moves(self) -> Self:
@@ -129,6 +132,8 @@ class MovePhase(_Phase):
         return True
 
 
+MARGIN_BELOW = 0.01
+"""Distance that a ``place`` goes further down than the hand was raised [m]."""
 SHAKE_PEAKS = (2.3167, 1.2225, 1.1122)
 """Largest acceleration of a shake of one, two, or more cycles over that of a sine of its amplitude
 and frequency, because it grows and fades (``mechanics.trajectory.shaken``) [–]."""
@@ -195,6 +200,88 @@ class ShakePhase(_Phase):
         return True
 
 
+class _LettingGo(_Phase):
+    """Base of the phases in which the hand lets the object go."""
+
+    time: Positive = 0.5
+    """[s]"""
+    max_fall: Positive = 0.005
+    """Largest distance by which an object that is ``PLACED`` sinks from here on [m]."""
+    max_tilt: Positive = 0.2
+    """Largest angle of its vertical axis to where that axis was at the start of the run [rad]."""
+
+
+class ReleasePhase(_LettingGo):
+    """The fingers go back to where they began to close, within ``time``."""
+
+    type: Literal["release"] = "release"
+
+
+class PlacePhase(_LettingGo):
+    """The hand goes down until the object presses on something, lets go, and goes back.
+
+    It is a guarded move, a release and a move; results name them ``lower``, ``release`` and
+    ``retreat``, after the name of the phase where it has one.
+    """
+
+    type: Literal["place"] = "place"
+    depth: Positive | None = None
+    """Longest way down [m]; by default 10 mm more than lifts and moves have raised the hand."""
+    max_force: Positive = 1.0
+    """Force at which the hand stops on its way down [N]; see ``MovePhase.max_force``."""
+    lower_time: Positive = 2.0
+    """Time for the whole depth [s]."""
+    retreat: Vec3 = (0.0, 0.0, 0.1)
+    """Displacement of the hand after the release, in the world [m]."""
+    retreat_time: Positive = 1.0
+    """[s]"""
+
+    def parts(self, raised: float) -> tuple[MovePhase, ReleasePhase, MovePhase]:
+        """Return the phases that it consists of.
+
+        Args:
+            raised: Height by which the hand has been raised since the closure [m].
+        """
+        before = f"{self.name}: " if self.name else ""
+        down = max(raised, 0.0) + MARGIN_BELOW if self.depth is None else self.depth
+        limits = {"max_fall": self.max_fall, "max_tilt": self.max_tilt}
+        return (
+            MovePhase(
+                name=f"{before}lower", displacement=(0.0, 0.0, -down), time=self.lower_time,
+                max_force=self.max_force,
+            ),
+            ReleasePhase(name=f"{before}release", time=self.time, **limits),
+            MovePhase(name=f"{before}retreat", displacement=self.retreat, time=self.retreat_time),
+        )  # fmt: skip
+
+    @property
+    def moves_wrist(self) -> bool:
+        """Return True: this phase moves the wrist."""
+        return True
+
+
+def unfold(sequence: Sequence) -> tuple[Phase, ...]:
+    """Replace every ``place`` of a sequence by its parts."""
+    phases: list[Phase] = []
+    for phase in sequence:
+        match phase:
+            case PlacePhase():
+                phases += phase.parts(sum(map(_rise, phases)))
+            case _:
+                phases.append(phase)
+    return tuple(phases)
+
+
+def _rise(phase: Phase) -> float:
+    match phase:
+        case LiftPhase():
+            return phase.height
+        case MovePhase():
+            return phase.displacement[2]
+        case _:
+            return 0.0
+
+
 def _from_word(value: Any) -> Any:
     """Convert the name of a phase type to a phase with its defaults."""
     return {"type": value} if isinstance(value, str) else value
@@ -203,7 +290,15 @@ def _from_word(value: Any) -> Any:
 Motion = Annotated[HoldPhase | LiftPhase | MovePhase | ShakePhase, Field(discriminator="type")]
 """A phase that may follow a closed grasp."""
 Phase = Annotated[
-    ApproachPhase | PreshapePhase | ClosePhase | HoldPhase | LiftPhase | MovePhase | ShakePhase,
+    ApproachPhase
+    | PreshapePhase
+    | ClosePhase
+    | HoldPhase
+    | LiftPhase
+    | MovePhase
+    | ShakePhase
+    | ReleasePhase
+    | PlacePhase,
     Field(discriminator="type"),
 ]
 """Any phase of a sequence; in files the type alone is a phase with its defaults."""

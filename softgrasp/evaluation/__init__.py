@@ -8,6 +8,7 @@ NAMES = {
     "evaluation.analysis": ("analysis_of", "GraspAnalysis"),
     "evaluation.hold_result": ("CREEP_FRACTION", "is_within"),
     "evaluation.outcome": ("EJECTION_SAMPLES", "GraspStatus", "OPPOSING_TOLERANCE", "Outcome"),
+    "evaluation.put_down": ("PutDown",),
     "evaluation.result": (
         "GraspResult", "HoldTest", "Interrupted", "OtherContact", "PhaseSpan", "SensorReading",
     ),

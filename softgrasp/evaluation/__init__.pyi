@@ -6,6 +6,7 @@ from softgrasp.evaluation.outcome import EJECTION_SAMPLES as EJECTION_SAMPLES
 from softgrasp.evaluation.outcome import GraspStatus as GraspStatus
 from softgrasp.evaluation.outcome import OPPOSING_TOLERANCE as OPPOSING_TOLERANCE
 from softgrasp.evaluation.outcome import Outcome as Outcome
+from softgrasp.evaluation.put_down import PutDown as PutDown
 from softgrasp.evaluation.result import GraspResult as GraspResult
 from softgrasp.evaluation.result import HoldTest as HoldTest
 from softgrasp.evaluation.result import Interrupted as Interrupted

@@ -53,7 +53,7 @@ from softgrasp.model.deformable import node_track, rigid_track
 from softgrasp.model.placement import PlacedItem, placed_items
 from softgrasp.sim.hold_test import direction_label, palm_body
 from softgrasp.sim.load_balance import NO_LOAD, load_balance, object_mass
-from softgrasp.sim.motion_plan import PhaseRows
+from softgrasp.sim.motion_plan import PhaseRows, put_down_row
 from softgrasp.sim.run_record import FinishedRun, PullRecord, PushRecord
 
 CREEP_FRACTION = 0.25
@@ -73,7 +73,7 @@ def hold_test(run: FinishedRun, tracks: list[Track], pressed: Array) -> HoldTest
     Args:
         run: The run.
         tracks: Tracks of all objects, the one to be grasped first.
-        pressed: Normal force of each body on the first object at the end, (nb,) [N].
+        pressed: Normal force of each body on the first object, (T, nb) [N].
     """
     scene, begin = run.scene, run.hold_from
     criterion = scene.success or scene.lift
@@ -81,7 +81,7 @@ def hold_test(run: FinishedRun, tracks: list[Track], pressed: Array) -> HoldTest
         return None
     position = tracks[0].position
     in_hand, orientations = seen_from_palm(run, *tracks[0])
-    end = min(_before_trials(run), len(position) - 1) - begin
+    end = end_of_hold(run) - begin
     gone = _displaced(in_hand[: end + 1], orientations[: end + 1])
     late = min(max(round(_creep_time(run, criterion) / scene.control_period), 1), end) or 1
     # without anything before pushes and pulls there is no time under load
@@ -138,16 +138,16 @@ def _parts(run: FinishedRun, point: Array) -> tuple[HoldPart, ...]:
         run: The run.
         point: The object's centre at the start of the test, (3,) [m], palm frame.
     """
-    begin, last = run.hold_from or 0, _before_trials(run)
+    begin, last = run.hold_from or 0, end_of_hold(run)
     spans = [rows for rows in run.phases if begin <= rows.begin and rows.end <= last]
     records = {record.row: record for record in run.loads}
-    moves = dict(zip(run.phases, run.scene.phases, strict=False))
     ends = [rows.end for rows in spans]
     palm = palm_deviations(run, begin, ends, point)
     parts = []
     for rows in spans:
-        record, phase = records.get(rows.end), moves.get(rows)
+        record, phase = records.get(rows.end), rows.phase
         moved = run.scene.lift is not None or (phase is not None and phase.moves_wrist)
+        moved &= rows.stopped_by is None
         sag, lag, travel = (None,) * 3 if palm is None else palm.within(rows)
         missed = moved and sag is not None and sag > max(MIN_MISS, MISS * (travel or 0.0))
         parts.append(
@@ -171,7 +171,8 @@ def commanded_acceleration(scene: GraspScene) -> float:
     rotation the same for the arc of the object about its centre.
     """
     kinds = [phase.type for phase in scene.phases]
-    later: list[Phase | Lift] = [*scene.phases[kinds.index("close") + 1 :]]
+    end = kinds.index("release") if "release" in kinds else None
+    later: list[Phase | Lift] = [*scene.phases[kinds.index("close") + 1 : end]]
     return max(map(partial(_acceleration, scene), [*later, scene.lift or HoldPhase()]))
 
 
@@ -211,7 +212,7 @@ def _others(run: FinishedRun, tracks: list[Track]) -> tuple[OtherHeld, ...]:
     held_objects = []
     for name, track in zip(run.scene.object_names[1:], tracks, strict=True):
         positions, orientations = seen_from_palm(run, *track)
-        last = min(_before_trials(run), len(track.position) - 1) - (run.hold_from or 0)
+        last = end_of_hold(run) - (run.hold_from or 0)
         rows = slice(0, last + 1)  # pushes and pulls act on the first object only
         drop, rotation = (float(v.max()) for v in _displaced(positions[rows], orientations[rows]))
         held_objects.append(OtherHeld(name=name, drop_m=drop, rotation_rad=rotation))
@@ -262,16 +263,16 @@ def is_within(
 
 
 def bodies_on_object(run: FinishedRun, pressed: Array) -> int:
-    """Count bodies in established contact with the object to be grasped at the end.
+    """Count bodies in established contact with the object at the end, or until it is put down.
 
     Args:
         run: The run.
-        pressed: Normal force of each body on it at the end, (nb,) [N].
+        pressed: Normal force of each body on it, (T, nb) [N].
     """
-    if not run.scene.objects:
-        return sum(run.state.in_contact)
-    pairs = zip(run.state.in_contact, pressed, strict=True)
-    return sum(bool(on and force > 0.0) for on, force in pairs)
+    put_down = put_down_row(run.phases)
+    row = run.recording.rows - 1 if put_down is None else put_down
+    established = run.recording.in_contact[row].astype(bool)
+    return int((established & (pressed[row] > 0.0) if run.scene.objects else established).sum())
 
 
 def seen_from_palm(run: FinishedRun, position: Array, quaternion: Array) -> tuple[Array, Array]:
@@ -489,17 +490,17 @@ def _creep_time(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:
     """
     if isinstance(criterion, Lift) or (criterion.gravity is not None and not criterion.motion):
         return CREEP_FRACTION * criterion.hold_time
-    last = [rows for rows in run.phases if rows.end <= _before_trials(run)][-1]
-    phase = dict(zip(run.phases, run.scene.phases, strict=False)).get(last)
-    if isinstance(phase, ShakePhase):
-        return 1.0 / phase.frequency
+    last = [rows for rows in run.phases if rows.end <= end_of_hold(run)][-1]
+    if isinstance(last.phase, ShakePhase):
+        return 1.0 / last.phase.frequency
     return CREEP_FRACTION * (last.end - last.begin) * run.scene.control_period
 
 
-def _before_trials(run: FinishedRun) -> int:
-    """Return the last row before the pushes and pulls."""
+def end_of_hold(run: FinishedRun) -> int:
+    """Return the last row before pushes and pulls, or before the object is put down."""
     begins = [trial.begin for trial in run.trials] + [pull.begin for pull in run.pulls]
-    return min(begins, default=run.recording.rows)
+    put_down = put_down_row(run.phases)
+    return min([*begins, run.recording.rows - 1] if put_down is None else [put_down])
 
 
 def _load(run: FinishedRun, criterion: SuccessCriterion | Lift) -> float:

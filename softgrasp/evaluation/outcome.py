@@ -21,6 +21,7 @@ from softgrasp.sim.load_balance import NO_LOAD
 if TYPE_CHECKING:
     from softgrasp.description.object import Lift
     from softgrasp.description.task import SuccessCriterion
+    from softgrasp.evaluation.put_down import PutDown
     from softgrasp.evaluation.result import (
         DirectionTest,
         GraspResult,
@@ -93,11 +94,13 @@ class Outcome(Enum):
     NOT_CLOSED = "the hand cannot close on the object and was not moved"
     TIMED_OUT = "time ran out while joints were still closing"
     UNSTABLE = "the simulation is unstable"
+    PLACED = "the object was put down and rests where the hand let it go"
+    MISPLACED = "the object was let go, but does not rest where the hand let it go"
 
     @property
     def is_success(self) -> bool:
-        """Whether the object is held, or was grasped in a run without a hold test."""
-        return self in (Outcome.HELD, Outcome.CLOSED)
+        """Whether the object is held, was put down, or was grasped in a run without a hold test."""
+        return self in (Outcome.HELD, Outcome.CLOSED, Outcome.PLACED)
 
 
 class OutcomeReason(NamedTuple):
@@ -147,6 +150,8 @@ def outcome_of(result: GraspResult) -> OutcomeReason:
     if result.status is GraspStatus.NOT_CLOSED:
         return _plain(Outcome.NOT_CLOSED)
     reason = _after_closing(result)
+    if result.put_down is not None and reason.outcome.is_success:
+        reason = _let_go(result.put_down)
     missed = "" if result.hold is None else motion_text(result.hold)
     return reason._replace(sentence=f"{reason.sentence}; {missed}") if missed else reason
 
@@ -167,6 +172,13 @@ def _after_closing(result: GraspResult) -> OutcomeReason:
     if result.hold is None and not result.scene.sequence:
         return _closed(result, row)
     return _carried(result, row)
+
+
+def _let_go(put_down: PutDown) -> OutcomeReason:
+    """Decide the outcome of an object that was carried well until it was let go."""
+    outcome = Outcome.MISPLACED if put_down.failure else Outcome.PLACED
+    text = put_down.failure or put_down.sentence
+    return OutcomeReason(outcome, f"{outcome.value}: {text}")
 
 
 def motion_text(hold: HoldTest) -> str:
@@ -362,10 +374,17 @@ def _is_lost(result: GraspResult) -> bool:
     pushes = () if result.hold is None else result.hold.directions
     if any(not test.held and test.contacts == 0 for test in pushes):
         return True
-    if not _touching(result, -1).any():
+    last = _carried_until(result)
+    if not _touching(result, last).any():
         return True
-    last = len(result.time) - 1
     return _is_supported(result) and not _balance(result, _hand_normals(result, last))
+
+
+def _carried_until(result: GraspResult) -> int:
+    """Return the last row at which the hand shall hold the object."""
+    if result.put_down is None:
+        return len(result.time) - 1
+    return int(np.searchsorted(result.time, result.put_down.start_s - 1e-9))
 
 
 def _is_supported(result: GraspResult) -> bool:

@@ -25,6 +25,7 @@ from softgrasp.description.sensor import AnySensor, TactileSensor
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.evaluation.force_limits import ReachedForce
 from softgrasp.evaluation.outcome import GraspStatus, Outcome, OutcomeReason, outcome_of
+from softgrasp.evaluation.put_down import PutDown
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.load_balance import LoadBalance, first_unborne
 from softgrasp.sim.run_record import ContactEvent
@@ -237,6 +238,8 @@ class PhaseSpan(Description):
     name: str
     start_s: float
     end_s: float
+    stopped_by_N: float | None = None
+    """Force on hand and object at which a guarded move stopped; None where it did not."""
 
 
 class DirectionTest(Description):
@@ -411,6 +414,8 @@ class GraspResult:
     objects: tuple[ObjectMotion, ...]
     contact_model: ContactModel
     hold: HoldTest | None
+    put_down: PutDown | None = None
+    """How the object was put down, and where it rests; None where the hand kept it."""
     reached_forces: tuple[ReachedForce, ...] = ()
     """Force of every finger in contact at the end of a force-limited closure, with its limit."""
     peaks: tuple[PeakForce, ...] = ()

@@ -32,6 +32,7 @@ from softgrasp.evaluation.hold_result import (
     object_tracks,
 )
 from softgrasp.evaluation.outcome import GraspStatus, grasp_status
+from softgrasp.evaluation.put_down import put_down
 from softgrasp.evaluation.quality_log import quality_log
 from softgrasp.evaluation.result import (
     BodyContact,
@@ -115,7 +116,8 @@ def result_of(
     others, within = ((), ()) if run.diverged else other_contacts(run, run.other_points())
     messages += self_contact_warnings(contacts, within)
     messages += (FLEX_WARNING.format(version=run.engine.version),) if model.nflex else ()
-    hold = hold_test(run, tracks, forces_on_objects(run, force)[-1, :, 0])
+    pressed = forces_on_objects(run, force)[..., 0]
+    hold, lowered = hold_test(run, tracks, pressed), put_down(run, *tracks[0], pressed)
     held = is_held(run, hold)
     messages += creep_warnings(scene, hold, held) + hold_warnings(scene, hold, held)
     closed = run.recording.rows if run.hold_from is None else run.hold_from + 1
@@ -154,6 +156,7 @@ def result_of(
             saturated=saturated_actuators(run),
         ),
         hold=hold,
+        put_down=lowered,
         reached_forces=reached,
         peaks=peaks,
         quality_log=None if quality_rate is None else quality_log(run, quality_rate),
@@ -335,9 +338,14 @@ def _others_than(set_values: dict[str, float], usual: float) -> dict[str, float]
 def _phases(run: FinishedRun) -> tuple[PhaseSpan, ...]:
     times = run.recording.time
     return tuple(
-        PhaseSpan(name=name, start_s=float(times[begin]), end_s=float(times[end]))
-        for name, begin, end in run.phases
-        if end < run.recording.rows
+        PhaseSpan(
+            name=part.name,
+            start_s=float(times[part.begin]),
+            end_s=float(times[part.end]),
+            stopped_by_N=part.stopped_by,
+        )
+        for part in run.phases
+        if part.end < run.recording.rows
     )
 
 

@@ -16,6 +16,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 from softgrasp.evaluation.force_limits import ReachedForce
 from softgrasp.evaluation.outcome import GraspStatus
+from softgrasp.evaluation.put_down import PutDown
 from softgrasp.evaluation.quality_log import QualityLog
 from softgrasp.evaluation.result import (
     ADDED_KEYS,
@@ -145,6 +146,7 @@ def document(result: GraspResult) -> dict[str, Any]:
         "phases": result.phases or None,
         "quality": result.quality,
         "hold": None if result.hold is None else _hold(result.hold),
+        "put_down": result.put_down,
         "reached_forces": result.reached_forces or None,
         "peak_forces": tuple(_peak(peak) for peak in result.peaks) or None,
         "warnings": result.warnings,
@@ -195,6 +197,7 @@ def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> Gra
         objects=tuple(_made(ObjectMotion, part) for part in document_data["objects"]),
         contact_model=_made(ContactModel, document_data["contact_model"]),
         hold=_made(HoldTest, document_data["hold"]) if "hold" in document_data else None,
+        put_down=_made(PutDown, document_data["put_down"]) if "put_down" in document_data else None,
         reached_forces=tuple(
             _made(ReachedForce, part) for part in document_data.get("reached_forces", ())
         ),

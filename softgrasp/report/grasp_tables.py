@@ -27,6 +27,7 @@ from softgrasp.evaluation.result import (
     GraspResult,
     HoldPart,
     PairContact,
+    PhaseSpan,
 )
 from softgrasp.mechanics.transforms import euler_from_quaternions
 from softgrasp.model import names
@@ -211,8 +212,13 @@ def _phases(result: GraspResult) -> list[tuple[str, str]]:
         return []
     sequence = result.scene.sequence
     sequence_rows = [("Sequence", "; ".join(map(phase_text, sequence)))] if sequence else []
-    spans = (f"{span.name} {span.start_s:.3f}–{span.end_s:.3f} s" for span in shown_phases(result))
+    spans = map(_span_text, shown_phases(result))
     return [*sequence_rows, ("Phases", ", ".join(spans))]
+
+
+def _span_text(span: PhaseSpan) -> str:
+    stop = "" if span.stopped_by_N is None else f" (stopped by {span.stopped_by_N:.3g} N)"
+    return f"{span.name} {span.start_s:.3f}–{span.end_s:.3f} s{stop}"
 
 
 def _criterion(result: GraspResult) -> str:

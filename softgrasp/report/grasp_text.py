@@ -71,6 +71,7 @@ class QualityRow(NamedTuple):
 TONES: dict[Outcome, Tone] = {
     **dict.fromkeys(Outcome, "bad"),
     Outcome.HELD: "good",
+    Outcome.PLACED: "good",
     Outcome.CLOSED: "neutral",
 }
 """Colour of each outcome in reports."""
@@ -438,6 +439,10 @@ def phase_text(phase: Phase) -> str:
             amounts = [millimetres(moved)] if moved else []
             amounts += [f"{math.degrees(angle):.3g}°"] if angle else []
             how = f" {' and '.join(amounts)}"
+            how += f" up to {phase.max_force:g} N" if phase.max_force is not None else ""
+        case "place":
+            how = f" down to {phase.max_force:g} N"
+            return f"{name}{how}, release, retreat {millimetres(math.hypot(*phase.retreat))}"
     return f"{name}{how} {'for' if phase.type == 'hold' else 'within'} {phase.time:g} s"
 
 

@@ -35,7 +35,8 @@ NORMAL_95 = 1.959963984540054
 """97.5 % quantile of the standard normal distribution."""
 _UNIT = re.compile(r"\[([^\[\]]+)\]")
 LOST = (
-    Outcome.DROPPED, Outcome.EJECTED, Outcome.MISSED, Outcome.NOT_CLOSED, Outcome.UNSTABLE
+    Outcome.DROPPED, Outcome.EJECTED, Outcome.MISSED, Outcome.NOT_CLOSED, Outcome.UNSTABLE,
+    Outcome.MISPLACED,
 )  # fmt: skip
 """Outcomes of grasps without the object in the hand."""
 

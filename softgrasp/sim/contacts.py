@@ -117,6 +117,9 @@ class ContactReader:
         self._rank = [index if yes else -1 for index, yes in enumerate(self._is_object)]
         self._rank[model.body(OBJECT).id] = 0  # a deformable one is the last body
         self._is_around = [is_around(name) for name in self._bodies]
+        fixed = zip(self._bodies, self._is_object, self._is_around, strict=True)
+        self._is_carried = [name == OBJECT or not (one or two) for name, one, two in fixed]
+        self._is_carried[0] = False
 
     def read(self, data: mujoco.MjData, bodies: Container[str] | None = None) -> list[ContactPoint]:
         """Read the contacts with objects in the state of the last physics step.
@@ -207,6 +210,22 @@ class ContactReader:
                 )
             )
         return points
+
+    def outside_force(self, data: mujoco.MjData) -> Array:
+        """Sum the contact forces on hand, arm and grasped object, (3,) [N], world frame.
+
+        Those between them cancel. It is what an ideal sensor at the wrist reads less weight and
+        inertia, where the hand holds the object.
+        """
+        total, force = np.zeros(3), np.zeros(6)
+        for contact in self._all(data):
+            inside = [self._is_carried[self._body_of_geom[one]] for one in contact[1:3]]
+            if inside[0] == inside[1]:
+                continue
+            mujoco.mj_contactForce(self._model, data, contact.number, force)
+            sign = 1.0 if contact.swapped != inside[1] else -1.0
+            total += sign * force[:3] @ np.reshape(contact.frame, (3, 3))
+        return total
 
     def forces_on(self, data: mujoco.MjData, body: str) -> dict[str, Array]:
         """Sum the contact forces of other bodies on one in the state of the last physics step.

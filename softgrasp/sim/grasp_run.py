@@ -20,7 +20,13 @@ import numpy as np
 from softgrasp.description.arm import HandCarrier
 from softgrasp.description.object import Lift
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.task import ClosePhase, Phase, SuccessCriterion
+from softgrasp.description.task import (
+    ClosePhase,
+    MovePhase,
+    Phase,
+    ReleasePhase,
+    SuccessCriterion,
+)
 from softgrasp.extensions import CARRIERS
 from softgrasp.io.files import delayed_interrupt
 from softgrasp.mechanics.transforms import Array
@@ -52,6 +58,8 @@ LARGEST_SPEED = 300.0
 """Norm of all joint velocities [rad/s or m/s] above which a run has diverged, before it is NaN."""
 FARTHEST, LARGEST_FORCE = 1e3, 1e9
 """Positions [rad or m] and forces [N] from which on rows of a diverged run are discarded."""
+SETTLING_SAMPLES = 200
+"""Control samples after a guarded move in which wrist and object come to rest."""
 GRACE = 0.5
 """Time that a closure without a specified duration may take longer than its slowest joint [s]."""
 
@@ -100,6 +108,7 @@ class ClosureRun:
         """What the engine notes about the run, besides its warnings."""
         self.hold_from: int | None = None
         """Row at which the hold test, or the lift, began: the end of the closure."""
+        self._stopped_by: float | None = None
         self.phases: list[PhaseRows] = []
         """Phases so far."""
         self.trials: list[PushRecord] = []
@@ -186,25 +195,26 @@ class ClosureRun:
         if self.refusal:  # the first sample is the start
             yield from self.advancing(1)
             return
-        for phase in self.scene.sequence or (ClosePhase(),):
-            yield from self._as_phase(phase.label, self._phase(phase))
+        for phase in self.scene.steps:
+            yield from self._as_phase(phase.label, self._phase(phase), phase)
         if success is not None and success.gravity is not None:
             yield from self._as_phase("hold test", self._gravity_ramp(success))
         for phase in success.motion if success is not None else ():
-            yield from self._as_phase(phase.label, self._phase(phase))
+            yield from self._as_phase(phase.label, self._phase(phase), phase)
         if success is not None and (success.directions or success.pulls) and not self.diverged:
             yield from self._disturbances(success)
         if lift is not None:
             yield from self._as_phase("lift", self._lifting(lift))
         self.finished = not self.diverged
 
-    def _as_phase(self, name: str, plans: Plans) -> Plans:
+    def _as_phase(self, name: str, plans: Plans, phase: Phase | None = None) -> Plans:
         """Run a phase unless the run has diverged, and store which rows belong to it."""
         if self.diverged:
             return
-        begin = max(self.recording.rows - 1, 0)
+        begin, self._stopped_by = max(self.recording.rows - 1, 0), None
         yield from plans
-        self.phases.append(PhaseRows(name, begin, self.recording.rows - 1))
+        end = self.recording.rows - 1
+        self.phases.append(PhaseRows(name, begin, end, phase, self._stopped_by))
 
     def _phase(self, phase: Phase) -> Plans:
         if isinstance(phase, ClosePhase):
@@ -223,15 +233,37 @@ class ClosureRun:
         samples = max(round(phase.time / self.scene.control_period), 1)
         actuator_count = len(self.scene.actuators)
         path = self._trajectory.through(phase, samples)
-        if self.hold_from is None:  # before the closure the phase moves the fingers, too
+        first = actuator_count
+        if self.hold_from is None or isinstance(phase, ReleasePhase):  # it moves the fingers, too
             fingers = finger_path(self.scene, phase, self.state.targets[:actuator_count], samples)
-            path = np.hstack([fingers, path])
+            path, first = np.hstack([fingers, path]), 0
             if self.recording.rows == 0:  # the first sample is the start
                 path = np.vstack([self.state.targets, path])
-            self._stepper.lead(0, path)
-        elif phase.moves_wrist:
-            self._stepper.lead(actuator_count, path)
-        yield from (self.advancing if self.hold_from is None else self.weighed)(len(path))
+            if self.hold_from is not None:
+                self._stepper.freeze()
+        advancing = self.advancing if self.hold_from is None else self.weighed
+        if first == 0 or phase.moves_wrist:
+            self._stepper.lead(first, path)
+        if isinstance(phase, MovePhase) and phase.max_force is not None:
+            yield from self._until_pressed(len(path), phase.max_force)
+            path = np.tile(self.state.targets[first:], (SETTLING_SAMPLES, 1))
+            self._stepper.lead(first, path)
+        yield from advancing(len(path))
+
+    def _until_pressed(self, samples: int, max_force: float) -> Plans:
+        """Run a move to its end, or until other things press on hand and object with a force."""
+        read, carrier = self._contacts.outside_force, len(self.scene.actuators)
+        start, over = read(self.data), 0
+        for left in reversed(range(samples)):
+            yield from self.advancing(1)
+            force = float(np.linalg.norm(read(self.data) - start))
+            over = over + 1 if force > max_force else 0
+            if self.diverged:
+                return
+            if over == self.layout.samples:
+                self._trajectory.stop(left, self.state.targets[carrier:].copy())
+                self._stopped_by = force
+                return
 
     @cached_property
     def _trajectory(self) -> MountTrajectory:
@@ -392,7 +424,7 @@ def planned_samples(scene: GraspScene) -> int:
 def max_rows(scene: GraspScene) -> int:
     """Return the largest number of control samples of a whole run, all phases included."""
     success = scene.success
-    parts = len(scene.phases)
+    parts = len(scene.phases) + SETTLING_SAMPLES * scene.guarded_moves
     parts += 0 if success is None else len(success.directions) + len(success.pulls)
     # one more per part, and two, for what rounding may add
     besides = round(scene.time_besides_closing / scene.control_period)

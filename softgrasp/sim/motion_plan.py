@@ -6,6 +6,7 @@ those of a lift.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from softgrasp.description.task import (
     MovePhase,
     Phase,
     PreshapePhase,
+    ReleasePhase,
     ShakePhase,
 )
 from softgrasp.mechanics.trajectory import eased, moved, shaken, straight_path, unit
@@ -35,6 +37,26 @@ class PhaseRows(NamedTuple):
     """Row at which it began: the last one of the phase before."""
     end: int
     """Its last row."""
+    phase: Phase | None = None
+    """The phase of the sequence or of the hold test; None of another part."""
+    stopped_by: float | None = None
+    """Force at which a guarded move stopped [N]; None where it did not."""
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether it is a move that stops at a force."""
+        return isinstance(self.phase, MovePhase) and self.phase.max_force is not None
+
+
+def put_down_row(phases: Sequence[PhaseRows]) -> int | None:
+    """Return the row at which a hand begins to put its object down; None where it does not.
+
+    It is the start of a release, or of the guarded move right before it.
+    """
+    for before, part in zip([None, *phases], phases, strict=False):
+        if isinstance(part.phase, ReleasePhase):
+            return before.begin if before is not None and before.is_guarded else part.begin
+    return None
 
 
 class MountTrajectory:
@@ -49,6 +71,7 @@ class MountTrajectory:
         self._scene = scene
         self._pose = start_pose(scene)
         self._targets = np.array(carrier_start(scene))
+        self._poses_ahead = self._pose[None]
 
     def through(self, phase: Phase, samples: int) -> Array:
         """Compute wrist or arm targets in a phase, (samples, nc) [m or rad], and advance.
@@ -64,8 +87,20 @@ class MountTrajectory:
         if poses is None:
             return np.tile(self._targets, (samples, 1))
         targets = carrier_targets(self._scene, poses, self._targets)
-        self._pose, self._targets = poses[-1], targets[-1]
+        self._pose, self._targets, self._poses_ahead = poses[-1], targets[-1], poses
         return targets
+
+    def stop(self, left: int, targets: Array) -> None:
+        """Go on from a sample of the last phase instead of from its end.
+
+        Args:
+            left: Number of samples of the phase after it.
+            targets: Wrist or arm targets there, (nc,) [m or rad].
+        """
+        self._pose, self._targets = (
+            self._poses_ahead[max(-1 - left, -len(self._poses_ahead))],
+            targets,
+        )
 
     def _poses(self, phase: Phase, samples: int) -> Array | None:
         """Compute hand poses in the world, (samples, 4, 4); None if the hand does not move."""
@@ -100,7 +135,7 @@ class MountTrajectory:
 
 
 def finger_path(scene: GraspScene, phase: Phase, targets: Array, samples: int) -> Array:
-    """Compute targets of the hand's actuators in a phase before the closure, (samples, nd).
+    """Compute targets of the hand's actuators in a phase that is no closure, (samples, nd).
 
     Args:
         scene: The scene.
@@ -111,6 +146,8 @@ def finger_path(scene: GraspScene, phase: Phase, targets: Array, samples: int) -
     goal = targets
     if isinstance(phase, PreshapePhase):
         goal = np.array(scene.hand.preshape(phase.preshape).positions)
+    elif isinstance(phase, ReleasePhase):
+        goal = np.array(scene.closing_start)
     return np.asarray(targets + eased(samples)[:, None] * (goal - targets))
 
 

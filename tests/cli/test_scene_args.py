@@ -186,8 +186,8 @@ def test_criteria_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (
             {"sequence": "approach,squeeze,close"},
-            "sequence[1]: expected approach, preshape, close, hold, lift, move or shake, found "
-            "'squeeze'",
+            "sequence[1]: expected approach, preshape, close, hold, lift, move, shake, release or "
+            "place, found 'squeeze'",
         ),
         ({"sequence": ""}, "--sequence: expected phases such as approach,close,lift, found none"),
     ],

@@ -54,8 +54,29 @@ def test_a_scene_starts_from_a_preshape() -> None:
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"sequence": ("approach", "clos")},
-        "sequence[1]: expected approach, preshape, close, hold, lift, move or shake, found 'clos'; "
-        "did you mean 'close'?",
+        "sequence[1]: expected approach, preshape, close, hold, lift, move, shake, release or "
+        "place, found 'clos'; did you mean 'close'?",
+    ),
+    (
+        {"sequence": ("release", "close")},
+        "sequence[0].type: expected a release only after 'close', found it before",
+    ),
+    (
+        {"sequence": ("close", "place", "release")},
+        "sequence[2].type: expected one release or place, found 2",
+    ),
+    (
+        {"sequence": ("close", "place"), "success": {"gravity": [0, 0, -1.0]}},
+        "success: expected no gravity, motion, directions, pulls or removes beside a sequence that "
+        "lets the object go, after which they would act; found some",
+    ),
+    (
+        {"success": {"motion": ["place"]}},
+        "success.motion[0]: expected hold, lift, move or shake, found 'place'",
+    ),
+    (
+        {"sequence": ("close", {"type": "place", "max_force": 0.0})},
+        "sequence[1].max_force: expected a number above 0, found 0.0",
     ),
     ({"sequence": ("close", "close")}, "sequence[1].type: expected one close, found 2"),
     ({"sequence": ("hold",)}, "sequence: expected one close among its phases, found none"),

@@ -20,6 +20,7 @@ from softgrasp.report import grasp_text
 from softgrasp.report.grasp_tables import key_numbers
 from softgrasp.sim.hold_test import palm_body
 from softgrasp.sweeps.table import row_of
+from tests.sim.test_put_down import PLACE, carry
 from tests.sim.test_simulate import diverging
 from tests.support.pads import on_a_stand, pads
 from tests.support.scenes import ball, pinch
@@ -47,6 +48,8 @@ def ending(name: str) -> sg.GraspResult:
         "no rates": lambda: pinch(closure=sg.PositionIncrementClosure(rates=0.0), success=TEST),
         "out of reach": lambda: pinch(object_position=(0.5, 0.0, 0.0)),
         "too stiff": lambda: diverging(success=TEST),
+        "put down": lambda: carry(PLACE),
+        "let go in the air": lambda: carry("release", "hold"),
     }
     return sg.simulate(scenes[name]())
 
@@ -67,20 +70,24 @@ def ending(name: str) -> sg.GraspResult:
         ("no rates", Outcome.NOT_CLOSED),
         ("out of reach", Outcome.NOT_CLOSED),
         ("too stiff", Outcome.UNSTABLE),
+        ("put down", Outcome.PLACED),
+        ("let go in the air", Outcome.MISPLACED),
     ],
 )
 def test_every_outcome_comes_from_its_cause(name: str, expected: sg.Outcome) -> None:
     result = ending(name)
     assert result.outcome is expected, result.message
     criterion = result.success_criterion
-    assert result.held is (None if criterion is None else expected is Outcome.HELD)
+    held = expected in (Outcome.HELD, Outcome.PLACED, Outcome.MISPLACED)
+    assert result.held is (None if criterion is None else held)
     assert row_of(result)["outcome"] == expected.name
     word, tone = grasp_text.verdict(result)
     assert word == expected.name.capitalize().replace("_", " ")
     if name in ("held", "heavy object", "slippery object", "on a stand", "yielding servos"):
         # the closure gripped, whatever became of it in the test
         assert result.status is sg.GraspStatus.CLOSED
-    assert tone == {Outcome.HELD: "good", Outcome.CLOSED: "neutral"}.get(expected, "bad")
+    tones = {Outcome.HELD: "good", Outcome.PLACED: "good", Outcome.CLOSED: "neutral"}
+    assert tone == tones.get(expected, "bad")
     # it is said of no other end that the hand has closed on the object
     assert ("has closed on the object" in result.message) is (expected is Outcome.CLOSED)
 
