@@ -12,10 +12,10 @@ import numpy as np
 
 from softgrasp.description.base import Description, Vec3
 from softgrasp.description.geometry import Sphere
-from softgrasp.description.task import ReleasePhase
+from softgrasp.description.task import MovePhase, ReleasePhase
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.sim.load_balance import LoadBalance, load_balance
-from softgrasp.sim.motion_plan import put_down_row
+from softgrasp.sim.motion_plan import PhaseRows, put_down_row
 from softgrasp.sim.run_record import FinishedRun
 
 MOVING_SPEED = 1e-3
@@ -46,6 +46,8 @@ class PutDown(Description):
     """Mean speed at the end."""
     stopped_by_N: float | None = None
     """Force at which the motion down stopped; None where it came to its end, or without one."""
+    way_m: float | None = None
+    """Length of the whole motion down; None without one."""
     balance: LoadBalance | None = None
     """What bears the object at the end."""
     max_fall_m: float
@@ -59,7 +61,10 @@ class PutDown(Description):
             return "the hand still touches it"
         if self.fall_m > self.max_fall_m:
             fall, limit = 1e3 * self.fall_m, 1e3 * self.max_fall_m
-            return f"it fell by {fall:.3g} mm, more than the {limit:.3g} mm allowed"
+            fell = f"it fell by {fall:.3g} mm, more than the {limit:.3g} mm allowed"
+            if self.way_m is None or self.stopped_by_N is not None:
+                return fell
+            return f"{fell}, as nothing was met on the {1e3 * self.way_m:.3g} mm down (depth)"
         if self.tilt_rad > self.max_tilt_rad:
             tilt, limit = math.degrees(self.tilt_rad), math.degrees(self.max_tilt_rad)
             return f"it tilted by {tilt:.3g}°, more than the {limit:.3g}° allowed"
@@ -112,10 +117,16 @@ def put_down(
         displacement_m=tuple((position[-1] - position[0]).tolist()),
         speed_m_s=_speed(times, position, len(position) - 1 - late, len(position) - 1),
         stopped_by_N=before.stopped_by if before.begin == start else None,
+        way_m=_length(before) if before.begin == start else None,
         balance=None if record is None else load_balance(run.model, run.scene, record),
         max_fall_m=part.phase.max_fall,
         max_tilt_rad=part.phase.max_tilt,
     )
+
+
+def _length(part: PhaseRows) -> float:
+    assert isinstance(part.phase, MovePhase)  # a guarded one
+    return float(np.linalg.norm(part.phase.displacement))
 
 
 def _speed(times: Array, position: Array, first: int, last: int) -> float:

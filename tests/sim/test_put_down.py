@@ -204,6 +204,11 @@ REST = PutDown(
         ({}, ""),
         ({"release_s": None}, "the hand still touches it"),
         ({"fall_m": 0.006}, "it fell by 6 mm, more than the 5 mm allowed"),
+        (
+            {"fall_m": 0.006, "way_m": 0.11},
+            "it fell by 6 mm, more than the 5 mm allowed, as nothing was met on the 110 mm down "
+            "(depth)",
+        ),
         ({"tilt_rad": math.pi / 2}, "it tilted by 90°, more than the 11.5° allowed"),
         ({"speed_m_s": 0.01}, "it still moves at 10 mm/s"),
     ],
