@@ -15,7 +15,10 @@ import softgrasp as sg
 
 IMAGES = Path(__file__).resolve().parent / "images"
 SIZE, FPS, SECONDS, COLORS = (320, 240), 8, 4.0, 128
-SCENES = ("demo", "demo_soft", "two_hands_ball", "table_edge", "santello_sphere", "soft_mug")
+SCENES = (
+    "demo", "demo_soft", "two_hands_ball", "table_edge", "santello_sphere", "soft_mug",
+    "pick_and_place",
+)  # fmt: skip
 
 
 THREE = ("demo", "demo_soft", "two_hands_ball")

@@ -19,6 +19,7 @@ from softgrasp.cli.options import (
     INTERRUPTED,
     NOT_HELD,
     PROBLEMS,
+    CameraOption,
     Force,
     Json,
     NoReport,
@@ -29,6 +30,7 @@ from softgrasp.cli.options import (
     VideoSize,
     Workers,
     size_of,
+    viewpoint_of,
     with_scene_options,
 )
 from softgrasp.cli.terminal import (
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from softgrasp.description.scene import GraspScene
     from softgrasp.evaluation.result import GraspResult
     from softgrasp.io.finger_ensemble import FingerEnsemble
+    from softgrasp.rendering.viewpoint import Viewpoint
     from softgrasp.sweeps.ensemble import EnsembleResult
 
 UNITS = {
@@ -91,6 +94,7 @@ def grasp(
     renderer: Renderer = "auto",
     no_video: NoVideo = False,
     video_size: VideoSize = None,
+    camera: CameraOption = None,
     no_report: NoReport = False,
     json: Json = False,
 ) -> None:
@@ -115,7 +119,7 @@ def grasp(
     if options.contact_model is not None:
         require_known("contact model", options.contact_model, CONTACT_MODELS)
     scene = scene_of(first, second, options)
-    pixels = size_of(video_size)
+    pixels, viewpoint = size_of(video_size), viewpoint_of(camera)
     known = None if ensemble is None else _known_fingers(options, ensemble, backend)
     job = Job(
         directory=output_directory(
@@ -124,6 +128,7 @@ def grasp(
         renderer=renderer,
         video=not no_video,
         video_size=pixels,
+        viewpoint=viewpoint,
         report=not no_report,
         backend=backend,
         require_held=require_held,
@@ -163,6 +168,7 @@ class Job:
     renderer: str = "auto"
     video: bool = True
     video_size: tuple[int, int] = DEFAULT_VIDEO_SIZE
+    viewpoint: Viewpoint | None = None
     report: bool = True
     backend: str = "mujoco"
     require_held: bool = False
@@ -270,6 +276,7 @@ def _write(
             renderer=job.renderer,
             video=job.video,
             video_size=job.video_size,
+            viewpoint=job.viewpoint,
             report=job.report,
             progress=lambda file, done: update(f"writing {file}", done),
             ensemble=ensemble,

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, ParamSpec, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, get_args, get_type_hints
 
 import typer
 
@@ -28,6 +28,9 @@ from softgrasp.errors import (
     missing_library,
 )
 from softgrasp.units import LengthUnit
+
+if TYPE_CHECKING:
+    from softgrasp.rendering.viewpoint import Viewpoint
 
 PROBLEMS, WRONG_INPUT, MISSING, DIVERGED, NOT_HELD, INTERRUPTED = 1, 2, 3, 4, 5, 130
 """Exit codes; 0 where the job ran, for a grasp only where the object is held or grasped."""
@@ -48,6 +51,15 @@ Force = Annotated[
 NoVideo = Annotated[bool, typer.Option("--no-video", help="Make no video.")]
 VideoSize = Annotated[
     str | None, typer.Option(metavar="WxH", help="Size of the video [px]; else 640x480.")
+]
+CameraOption = Annotated[
+    str | None,
+    typer.Option(
+        "--camera",
+        metavar="AZ,EL[,DIST]",
+        help="Camera of video and key frames: azimuth and elevation [deg], distance [m]; or front, "
+        "back, left, right, top. Else the one that sees most of hand and object.",
+    ),
 ]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Draw no figures, write no report.")]
 Renderer = Annotated[
@@ -95,7 +107,37 @@ def size_of(text: str | None) -> tuple[int, int]:
         raise DescriptionError(
             f"--video-size: expected {MIN_PIXELS} to {MAX_PIXELS} pixels each, found '{text}'"
         )
+    if width % 2 or height % 2:
+        even = f"{width + width % 2}x{height + height % 2}"
+        raise DescriptionError(
+            f"--video-size: expected even numbers, as the video format halves both, found '{text}';"
+            f" use {even}"
+        )
     return width, height
+
+
+def viewpoint_of(text: str | None) -> Viewpoint | None:
+    """Read where a camera stands, such as ``front`` or ``125,-20,0.5``.
+
+    Raises:
+        DescriptionError: It is neither a name nor two or three such numbers.
+    """
+    if text is None:
+        return None
+    from softgrasp.rendering.viewpoint import VIEWPOINTS, Viewpoint
+
+    if text in VIEWPOINTS:
+        return VIEWPOINTS[text]
+    try:
+        azimuth, elevation, *distance = (float(part) for part in text.split(","))
+        viewpoint = Viewpoint(azimuth, elevation, *distance)
+    except (ValueError, TypeError):
+        raise DescriptionError(
+            "--camera: expected azimuth, elevation and perhaps distance such as 125,-20,0.5, or "
+            f"one of {', '.join(VIEWPOINTS)}; found '{text}'"
+        ) from None
+    viewpoint.check("--camera")
+    return viewpoint
 
 
 def pressure_of(text: str | float) -> float:

@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from softgrasp.cli import terminal
-from softgrasp.cli.options import Json, NoVideo, Renderer, VideoSize, size_of
+from softgrasp.cli.options import (
+    CameraOption,
+    Json,
+    NoVideo,
+    Renderer,
+    VideoSize,
+    size_of,
+    viewpoint_of,
+)
 
 
 def report(
@@ -17,6 +25,7 @@ def report(
     renderer: Renderer = "auto",
     no_video: NoVideo = False,
     video_size: VideoSize = None,
+    camera: CameraOption = None,
     json_: Json = False,
 ) -> None:
     """Write figures and report of a result from its files, such as after --no-report.
@@ -33,6 +42,7 @@ def report(
             renderer=renderer,
             video=not no_video,
             video_size=size_of(video_size),
+            viewpoint=viewpoint_of(camera),
             progress=lambda file, done: update(f"writing {file}", done),
         )
     if json_:

@@ -278,7 +278,7 @@ def _camera(task: GraspTask, model: mujoco.MjModel, aspect: float) -> Camera:
     if task.scene.lift is not None:
         cloud = np.concatenate([cloud, cloud + np.array([0.0, 0.0, task.scene.lift.height])])
     hand = [model.body(body).id for body in task.bodies]
-    return best_camera(model, data, cloud, hand, [model.body(names.OBJECT).id], aspect)
+    return best_camera(model, [data], cloud, hand, [model.body(names.OBJECT).id], aspect)
 
 
 def registered_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:

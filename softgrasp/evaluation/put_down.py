@@ -46,7 +46,7 @@ class PutDown(Description):
     """Mean speed at the end."""
     stopped_by_N: float | None = None
     """Force at which the motion down stopped; None where it came to its end, or without one."""
-    way_m: float | None = None
+    path_m: float | None = None
     """Length of the whole motion down; None without one."""
     balance: LoadBalance | None = None
     """What bears the object at the end."""
@@ -62,9 +62,9 @@ class PutDown(Description):
         if self.fall_m > self.max_fall_m:
             fall, limit = 1e3 * self.fall_m, 1e3 * self.max_fall_m
             fell = f"it fell by {fall:.3g} mm, more than the {limit:.3g} mm allowed"
-            if self.way_m is None or self.stopped_by_N is not None:
+            if self.path_m is None or self.stopped_by_N is not None:
                 return fell
-            return f"{fell}, as nothing was met on the {1e3 * self.way_m:.3g} mm down (depth)"
+            return f"{fell}, as nothing was met on the {1e3 * self.path_m:.3g} mm down (depth)"
         if self.tilt_rad > self.max_tilt_rad:
             tilt, limit = math.degrees(self.tilt_rad), math.degrees(self.max_tilt_rad)
             return f"it tilted by {tilt:.3g}°, more than the {limit:.3g}° allowed"
@@ -117,7 +117,7 @@ def put_down(
         displacement_m=tuple((position[-1] - position[0]).tolist()),
         speed_m_s=_speed(times, position, len(position) - 1 - late, len(position) - 1),
         stopped_by_N=before.stopped_by if before.begin == start else None,
-        way_m=_length(before) if before.begin == start else None,
+        path_m=_length(before) if before.begin == start else None,
         balance=None if record is None else load_balance(run.model, run.scene, record),
         max_fall_m=part.phase.max_fall,
         max_tilt_rad=part.phase.max_tilt,

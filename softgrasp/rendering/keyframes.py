@@ -7,6 +7,7 @@ video.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -170,19 +171,16 @@ class Playback(ReplayedResult):
         Args:
             begin: Start of the interval [s]; None for the start of the run.
         """
-        start, end = self.result.time[[0, -1]]
+        start = self.result.time[0]
         first = geom_corner_points(self.model, self.pose(start), self._movers)
         palm = self.data.body(names.hand_body(self.result.scene.hand)).xpos.copy()
         middle = first.mean(axis=0)
         reach = np.linalg.norm(first - middle, axis=1).max()
-        begin = start if begin is None else begin
-        phase_ends = [phase.end_s for phase in self.result.phases if begin < phase.end_s < end]
-        even = np.linspace(begin, end, CAMERA_SAMPLES)
-        times = np.unique([*even, *phase_ends] if has_phases(self.result) else even)
+        times = self.sampled_times(begin)
         lift = self.result.scene.lift
         farthest = STRAY * reach + (0.0 if lift is None else lift.height)
         near = []
-        for time in times.tolist():
+        for time in times:
             points = geom_corner_points(self.model, self.pose(time), self._movers)
             away = np.linalg.norm(points - middle, axis=1)
             if self.result.scene.on_wrist:  # points that move with the hand are always framed
@@ -193,9 +191,26 @@ class Playback(ReplayedResult):
             near.append(points[away <= farthest])
         return np.concatenate(near)
 
+    def sampled_times(self, begin: float | None = None) -> list[float]:
+        """Return evenly spaced times and the ends of phases, from ``begin`` or the start on [s]."""
+        start, end = self.result.time[[0, -1]].tolist()
+        start = start if begin is None else begin
+        even = np.linspace(start, end, CAMERA_SAMPLES).tolist()
+        ends = self.result.phases if has_phases(self.result) else ()
+        return sorted({*even, *(phase.end_s for phase in ends if start < phase.end_s < end)})
+
+    @cached_property
+    def framed_objects(self) -> list[str]:
+        """Bodies of the objects, without further ones that cannot move."""
+        scene = self.result.scene
+        first, *others = names.object_bodies(scene)
+        placed = zip(others, scene.objects, strict=True)
+        return [first, *(body for body, one in placed if one.mount != "fixed")]
+
     def _moves(self, geom: int) -> bool:
         body = self.model.body(int(self.model.geom_bodyid[geom])).name
-        return not names.is_around(body)
+        fixed = names.is_object(body) and body not in self.framed_objects
+        return not (names.is_around(body) or fixed)
 
     def _forces(self, time: float, window: float) -> Array:
         first, last = self.row(time - 0.5 * window)[0], self.row(time + 0.5 * window)[0]

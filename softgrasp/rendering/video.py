@@ -26,13 +26,17 @@ from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
 from softgrasp.evaluation.result import GraspResult
 from softgrasp.io.files import DISK_ERRORS, atomic_path, delayed_interrupt, disk_message
 from softgrasp.mechanics.transforms import Array
-from softgrasp.model import names
 from softgrasp.model.deformable import node_bodies
-from softgrasp.rendering.camera import Camera
+from softgrasp.rendering.camera import Camera, frame_points
 from softgrasp.rendering.keyframes import Playback, has_phases, video_parts
 from softgrasp.rendering.overlay import Ball, Image, Mark, Renderer, Rgba, stamp
 from softgrasp.rendering.renderer import open_renderer
-from softgrasp.rendering.viewpoint import CAMERA_ROWS, best_camera
+from softgrasp.rendering.viewpoint import (
+    CAMERA_ROWS,
+    Viewpoint,
+    best_camera,
+    is_beside_walls,
+)
 
 Progress = Callable[[float], None]
 """Called with the completed fraction, 0 to 1."""
@@ -59,6 +63,9 @@ AFTERMATH = 0.05
 _STEPS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 _FACTORS = tuple(step * 10.0**power for power in range(-3, 7) for step in _STEPS)
 
+MARK_ROUNDS, MARK_MARGIN = 4, 0.03
+"""Largest number of times that a camera moves back for force arrows, whose length grows with its
+distance, and their free margin on each side of the image, over its size."""
 UNSEEN = 2e-5
 """Invisible change of a joint or of the object [rad or m]."""
 AHEAD = 2
@@ -174,6 +181,7 @@ def render_video(
     size: tuple[int, int] = SIZE,
     fps: int = 24,
     seconds: float | None = None,
+    viewpoint: Viewpoint | None = None,
     progress: Progress | None = None,
 ) -> VideoInfo:
     """Write a video of a finished run: closure in slow motion, remaining phases, final state.
@@ -188,6 +196,7 @@ def render_video(
         size: Width and height [px].
         fps: Frames per second.
         seconds: Duration of the video [s]; automatic if None.
+        viewpoint: Where the camera stands; automatic if None.
         progress: Called with the completed fraction.
 
     Raises:
@@ -195,9 +204,11 @@ def render_video(
         DescriptionError: Unknown renderer, or invalid duration or size.
         ResultError: The video cannot be written.
     """
+    if size[0] % 2 or size[1] % 2:  # the format halves both
+        raise DescriptionError(f"expected even numbers of pixels, found {size}", field="size")
     playback, schedule = Playback(result), pace(result, fps, seconds)
     with open_renderer(playback.model, *size, renderer) as drawer:
-        camera = framing([playback], size)
+        camera = framing([playback], size, viewpoint=viewpoint)
         windows = np.diff(schedule.times, prepend=schedule.times[:1])
         frames = draw_frames(playback, drawer, camera, schedule.times, windows)
         write_frames(path, _stamped(frames, schedule, progress), fps)
@@ -225,6 +236,7 @@ def render_key_frames(
     renderer: str = "auto",
     size: tuple[int, int] = SIZE,
     camera: Camera | None = None,
+    viewpoint: Viewpoint | None = None,
     playback: Playback | None = None,
 ) -> list[Image]:
     """Render a finished run at given times with one camera.
@@ -235,6 +247,7 @@ def render_key_frames(
         renderer: ``auto``, ``gl`` or ``raycast``.
         size: Width and height [px].
         camera: The camera; automatic if None.
+        viewpoint: Where it stands instead.
         playback: The run with its compiled model, where there is one already.
 
     Returns:
@@ -245,7 +258,7 @@ def render_key_frames(
     """
     playback = playback or Playback(result)
     with open_renderer(playback.model, *size, renderer) as drawer:
-        camera = camera or framing([playback], size)
+        camera = camera or framing([playback], size, viewpoint=viewpoint)
         at = np.array(times, dtype=float)
         return list(draw_frames(playback, drawer, camera, at, np.zeros_like(at)))
 
@@ -256,21 +269,57 @@ def framing(
     *,
     only_ends: bool = False,
     rows: int = CAMERA_ROWS,
+    viewpoint: Viewpoint | None = None,
 ) -> Camera:
-    """Choose one camera for all runs, from the state at the end of the first one.
+    """Choose one camera for all runs, by the states of the first one.
 
-    ``size`` is that of the images [px]; ``only_ends`` frames the final states only.
+    Args:
+        playbacks: The runs.
+        size: Width and height of the images [px].
+        only_ends: Whether to frame the final states only.
+        rows: Height of the images by which cameras are compared [px].
+        viewpoint: Where the camera stands; automatic if None.
     """
     ends = [float(playback.result.time[-1]) for playback in playbacks]
     begins = ends if only_ends else [None] * len(ends)
     clouds = [playback.cloud(begin) for playback, begin in zip(playbacks, begins, strict=True)]
-    first = playbacks[0]
-    data = first.pose(ends[0])
+    first, aspect, cloud = playbacks[0], size[0] / size[1], np.concatenate(clouds)
+    if viewpoint is not None:
+        return viewpoint.camera(cloud, aspect)
     hand = [first.model.body(name).id for name in first.result.contact_bodies.tolist()]
-    object_bodies = [first.model.body(name).id for name in names.object_bodies(first.result.scene)]
+    object_bodies = [first.model.body(name).id for name in first.framed_objects]
     object_bodies += node_bodies(first.model)
-    cloud = np.concatenate(clouds)
-    return best_camera(first.model, data, cloud, hand, object_bodies, size[0] / size[1], rows)
+    closed = first.result.closing
+    several = is_beside_walls(first.model) and closed is not None and not only_ends
+    times = [closed.start_s, closed.end_s, ends[0]] if several and closed else ends[:1]
+    states = (first.pose(time) for time in times)
+    camera = best_camera(first.model, states, cloud, hand, object_bodies, aspect, rows)
+    return camera if only_ends else _with_marks(camera, first, cloud, aspect)
+
+
+def _with_marks(camera: Camera, playback: Playback, cloud: Array, aspect: float) -> Camera:
+    """Move a camera until the arrows of all sampled forces are in its image."""
+    for _ in range(MARK_ROUNDS):
+        tails = np.array(
+            [
+                _end(mark)
+                for time in playback.sampled_times()
+                for mark in (playback.pose(time), playback.marks(time, camera))[1]
+            ]
+        ).reshape(-1, 3)
+        columns, rows, _ = camera.project(tails, 1, 1).T
+        beside = np.abs(np.concatenate([(columns - 0.5) / aspect, rows - 0.5]))
+        if beside.max(initial=0.0) < 0.5 - MARK_MARGIN:
+            break
+        camera = frame_points(
+            np.concatenate([cloud, tails]),
+            azimuth_deg=camera.azimuth_deg,
+            elevation_deg=camera.elevation_deg,
+            aspect=aspect,
+            margin=MARK_MARGIN,
+            fovy_deg=camera.fovy_deg,
+        )
+    return camera
 
 
 def pace(result: GraspResult, fps: int, seconds: float | None = None) -> PlaybackSchedule:

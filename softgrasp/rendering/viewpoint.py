@@ -1,16 +1,25 @@
-"""Choice of the camera of a video or a page: a viewpoint from which hand and object are visible."""
+"""Choice of the camera of a video or a page: a viewpoint from which hand and object are visible.
+
+Beside walls and blocks, steep and wide-angled cameras are candidates, too: they look over the rim
+of a bin, past a block, or stand inside a closed space.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import product
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
+from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.rendering.camera import Camera, frame_points, key_direction
+from softgrasp.model.names import is_around
+from softgrasp.rendering.camera import DEFAULT_FOVY_DEG, Camera, frame_points, key_direction
 from softgrasp.rendering.rays import Caster
 
 AZIMUTHS_DEG = tuple(
@@ -19,6 +28,12 @@ AZIMUTHS_DEG = tuple(
 """Candidate azimuths: oblique views, in which opposing fingers do not hide each other."""
 ELEVATIONS_DEG = (-14.0, -22.0)
 """Candidate elevations."""
+STEEP_DEG, WIDE_FOVY_DEG = (-40.0, -65.0), (55.0, 80.0)
+"""Further elevations, and fields of view, beside walls and blocks."""
+STEEP_GAIN, WIDE_GAIN = 0.8, 0.9
+"""Gains of such cameras, which are taken only where others see less."""
+MIN_DISTANCE, MAX_DISTANCE = 0.01, 100.0
+"""Range of the distance of a camera that a user places [m]."""
 MARGIN = 0.07
 """Free margin on each side of the image, over its size."""
 OBJECT_WEIGHT, SHADE = 3.0, 0.3
@@ -31,16 +46,70 @@ CAMERA_ROWS = 48
 """Height of the images by which cameras are compared [px]."""
 
 
+class Viewpoint(NamedTuple):
+    """Direction from which a camera looks at a scene, and its distance."""
+
+    azimuth_deg: float
+    """Heading of the optical axis about world z; 0 looks along +x."""
+    elevation_deg: float
+    """Elevation of the optical axis; negative looks down."""
+    distance: float | None = None
+    """From the middle of the scene [m]; by default so that all of it is in the image."""
+
+    def check(self, field: str) -> None:
+        """Refuse a viewpoint that no camera can have.
+
+        Args:
+            field: What states it, for the sentence.
+
+        Raises:
+            DescriptionError: An angle or the distance is out of range.
+        """
+        if not math.isfinite(self.azimuth_deg):
+            raise DescriptionError(
+                f"expected a finite azimuth, found {self.azimuth_deg}", field=field
+            )
+        if not -90.0 <= self.elevation_deg <= 90.0:
+            raise DescriptionError(
+                f"expected an elevation from -90 to 90 degrees, found {self.elevation_deg:g}",
+                field=field,
+            )
+        if self.distance is not None and not MIN_DISTANCE <= self.distance <= MAX_DISTANCE:
+            raise DescriptionError(
+                f"expected a distance from {MIN_DISTANCE:g} to {MAX_DISTANCE:g} m, found "
+                f"{self.distance:g}",
+                field=field,
+            )
+
+    def camera(self, cloud: Array, aspect: float) -> Camera:
+        """Return the camera that sees world points (n, 3) [m] from here.
+
+        Raises:
+            DescriptionError: An angle or the distance is out of range.
+        """
+        self.check("viewpoint")
+        angles = {"azimuth_deg": self.azimuth_deg, "elevation_deg": self.elevation_deg}
+        framed = frame_points(_outline(cloud), **angles, aspect=aspect, margin=MARGIN)
+        return framed if self.distance is None else replace(framed, distance=self.distance)
+
+
+VIEWPOINTS = {
+    "front": Viewpoint(90.0, -14.0), "back": Viewpoint(270.0, -14.0),
+    "left": Viewpoint(0.0, -14.0), "right": Viewpoint(180.0, -14.0), "top": Viewpoint(90.0, -90.0),
+}  # fmt: skip
+"""Viewpoints by name; ``front`` looks along +y, ``left`` along +x of the world."""
+
+
 def best_camera(
     model: mujoco.MjModel,
-    data: mujoco.MjData,
+    states: Iterable[mujoco.MjData],
     cloud: Array,
     hand: Sequence[int],
     object_bodies: Sequence[int],
     aspect: float,
     rows: int = CAMERA_ROWS,
 ) -> Camera:
-    """Choose the camera that shows as much as possible of hand and object in one state.
+    """Choose the camera that shows as much as possible of hand and object in some states.
 
     A body counts with the square root of its visible area, which favours a partly hidden finger
     over a large palm. Objects count ``OBJECT_WEIGHT`` fold, shaded points less. A wide silhouette
@@ -48,7 +117,7 @@ def best_camera(
 
     Args:
         model: The model.
-        data: The evaluated state.
+        states: The evaluated states, each of which is used before the next one is taken.
         cloud: World points to be framed [m], shape (n, 3).
         hand: Body ids of the hand.
         object_bodies: Body ids of the objects.
@@ -59,14 +128,31 @@ def best_camera(
     weights = np.zeros(model.nbody)
     weights[list(hand)] = 1.0
     weights[list(object_bodies)] = OBJECT_WEIGHT
+    occluded = is_beside_walls(model)
+    rows = rows // 2 if occluded else rows  # of twelve times as many images, or more
+    elevations = (*ELEVATIONS_DEG, *STEEP_DEG) if occluded else ELEVATIONS_DEG
+    fields = (DEFAULT_FOVY_DEG, *WIDE_FOVY_DEG) if occluded else (DEFAULT_FOVY_DEG,)
     cameras = [
-        frame_points(outline, azimuth_deg=a, elevation_deg=e, aspect=aspect, margin=MARGIN)
-        for e, a in product(ELEVATIONS_DEG, AZIMUTHS_DEG)
+        frame_points(
+            outline, azimuth_deg=a, elevation_deg=e, aspect=aspect, margin=MARGIN, fovy_deg=f
+        )
+        for f, e, a in product(fields, elevations, AZIMUTHS_DEG)
     ]
-    scores = np.array([_score(model, data, camera, weights, aspect, rows) for camera in cameras])
+    scores = np.sum(
+        [[_score(model, data, one, weights, aspect, rows) for one in cameras] for data in states],
+        axis=0,
+    )
     widest = scores[:, 1].max() or 1.0
     gain = 1.0 + SILHOUETTE_WEIGHT * (scores[:, 1] / widest) ** 2
+    gain *= [STEEP_GAIN if one.elevation_deg in STEEP_DEG else 1.0 for one in cameras]
+    gain *= [WIDE_GAIN if one.fovy_deg in WIDE_FOVY_DEG else 1.0 for one in cameras]
     return cameras[int(np.argmax(scores[:, 0] * gain))]
+
+
+def is_beside_walls(model: mujoco.MjModel) -> bool:
+    """Return whether surroundings other than tables may hide the hand."""
+    around = [model.body(body).name for body in range(model.nbody)]
+    return any(is_around(name) and not name.startswith("table") for name in around)
 
 
 def _outline(cloud: Array) -> Array:

@@ -39,6 +39,7 @@ from softgrasp.model.names import parts
 from softgrasp.rendering.keyframes import Playback, body_label, has_phases, key_frames
 from softgrasp.rendering.overlay import Image
 from softgrasp.rendering.video import framing, render_key_frames
+from softgrasp.rendering.viewpoint import Viewpoint
 from softgrasp.report import style
 from softgrasp.report.formatting import newtons, signed
 from softgrasp.report.grasp_text import let_go_s, out_of_hand
@@ -537,14 +538,16 @@ def _draw_pull(
         )
 
 
-def strip_images(result: GraspResult, *, renderer: str = "auto") -> list[Image]:
-    """Render the five key frames of a run.
+def strip_images(
+    result: GraspResult, renderer: str = "auto", viewpoint: Viewpoint | None = None
+) -> list[Image]:
+    """Render the five key frames of a run, from a viewpoint or from one that is chosen for it.
 
     Raises:
         BackendUnavailable: The requested renderer is not available.
     """
     times = [time for time, _ in key_frames(result)]
-    return render_key_frames(result, times, renderer=renderer, size=SIZE)
+    return render_key_frames(result, times, renderer=renderer, size=SIZE, viewpoint=viewpoint)
 
 
 def draw_strip(result: GraspResult, path: str | Path, images: Sequence[Image]) -> Path:

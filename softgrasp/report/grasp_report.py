@@ -23,6 +23,7 @@ from softgrasp.rendering.keyframes import key_frames
 from softgrasp.rendering.overlay import Image
 from softgrasp.rendering.video import SIZE as VIDEO_SIZE
 from softgrasp.rendering.video import VideoInfo, render_video
+from softgrasp.rendering.viewpoint import Viewpoint
 from softgrasp.report import grasp_tables, grasp_text
 from softgrasp.report.contact_figures import (
     draw_contacts,
@@ -112,6 +113,7 @@ def write_report(
     progress: Progress | None = None,
     ensemble: EnsembleResult | None = None,
     video_size: tuple[int, int] = VIDEO_SIZE,
+    viewpoint: Viewpoint | None = None,
 ) -> list[Path]:
     """Write result files, figures, video and a self-contained HTML report of a run.
 
@@ -126,6 +128,7 @@ def write_report(
         progress: Called with the file in progress and the completed fraction.
         ensemble: The same grasp with fingers of a posterior, for a section of the report.
         video_size: Width and height of the video [px].
+        viewpoint: Where the camera of video and key frames stands; automatic if None.
 
     Returns:
         The files in the order of writing: ``result.json``, ``trajectory.npz``, figures, each
@@ -143,7 +146,7 @@ def write_report(
     # images are rendered on this thread while matplotlib draws the figures on another
     with ThreadPoolExecutor(max_workers=1) as executor:
         drawing = renderer != NO_IMAGES
-        images = strip_images(result, renderer=renderer) if report and drawing else []
+        images = strip_images(result, renderer, viewpoint) if report and drawing else []
         if report:
             drawn.append(executor.submit(_write_figures, result, directory, update))
         if images:
@@ -154,6 +157,7 @@ def write_report(
                 directory / VIDEO,
                 renderer=renderer,
                 size=video_size,
+                viewpoint=viewpoint,
                 progress=lambda done: update(VIDEO, done),
             )
     written += [path for paths in drawn for path in paths.result()]

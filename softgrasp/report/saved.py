@@ -13,6 +13,7 @@ from typing import NamedTuple
 from softgrasp.errors import ResultError
 from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE
 from softgrasp.rendering.video import SIZE
+from softgrasp.rendering.viewpoint import Viewpoint
 
 Progress = Callable[[str, float], None]
 """Called with the name of the file in progress and the completed fraction, 0 to 1."""
@@ -27,6 +28,7 @@ class Options(NamedTuple):
     video: bool = True
     progress: Progress | None = None
     video_size: tuple[int, int] = SIZE
+    viewpoint: Viewpoint | None = None
 
 
 class SavedResult(NamedTuple):
@@ -46,6 +48,7 @@ def write_report_from(
     video: bool = True,
     progress: Progress | None = None,
     video_size: tuple[int, int] = SIZE,
+    viewpoint: Viewpoint | None = None,
 ) -> list[Path]:
     """Write the report of a saved result from its files.
 
@@ -66,7 +69,8 @@ def write_report_from(
     directory = Path(directory)
     if directory.name in [kind.file for kind in SAVED_RESULTS]:
         directory = directory.parent
-    return kind_in(directory).write(directory, Options(renderer, video, progress, video_size))
+    options = Options(renderer, video, progress, video_size, viewpoint)
+    return kind_in(directory).write(directory, options)
 
 
 def kind_in(directory: Path) -> SavedResult:
@@ -109,7 +113,7 @@ def _write_grasp(directory: Path, options: Options) -> list[Path]:
     files = write_report(
         load_result(directory), directory, renderer=options.renderer, video=options.video,
         progress=options.progress, save=False, ensemble=ensemble,
-        video_size=options.video_size,
+        video_size=options.video_size, viewpoint=options.viewpoint,
     )  # fmt: skip
     return [file for file in files if file.name not in (RESULT_FILE, TRAJECTORY_FILE)]
 

@@ -35,6 +35,7 @@ from softgrasp.rendering.camera import (
     drawing_copy,
     geom_colors,
     geom_corner_points,
+    skin_colors,
     solid_geoms,
 )
 from softgrasp.rendering.keyframes import Playback
@@ -267,7 +268,7 @@ def hand_camera(posed: PosedHand, scene: GraspScene | None) -> Camera:
     body_names = [] if scene is None else names.object_bodies(scene)
     objects = [posed.model.body(one).id for one in body_names]
     points = seen_points(posed)
-    return best_camera(posed.model, posed.data, points, hand_bodies(posed), objects, ASPECT)
+    return best_camera(posed.model, [posed.data], points, hand_bodies(posed), objects, ASPECT)
 
 
 class DrawnModel:
@@ -305,6 +306,11 @@ class DrawnModel:
                 rgba = _bytes(colors.get(geom, tuple(self._colors[geom])))
                 if tuple(handle.color) != rgba:
                     handle.color = rgba
+        skins = skin_colors(self.model, colors)
+        for (_, skinned), color in zip(self._skins, skins, strict=True):
+            rgba = _bytes(tuple(color))
+            if tuple(skinned.color) != rgba:
+                skinned.color = rgba
 
     def fade(self, geoms: Iterable[int], opacity: float) -> None:
         """Set the opacity of geoms, from 1 (opaque) to 0 (invisible)."""

@@ -197,7 +197,7 @@ def test_figures_report_and_video_are_chosen_one_by_one(
     del requested["progress"]
     assert requested == {
         "renderer": "raycast", "video": False, "report": page, "ensemble": None,
-        "video_size": (640, 480),
+        "video_size": (640, 480), "viewpoint": None,
     }  # fmt: skip
     assert ("images    drawn by the built-in ray caster, as requested\n" in ran.out) is page
 

@@ -205,7 +205,7 @@ REST = PutDown(
         ({"release_s": None}, "the hand still touches it"),
         ({"fall_m": 0.006}, "it fell by 6 mm, more than the 5 mm allowed"),
         (
-            {"fall_m": 0.006, "way_m": 0.11},
+            {"fall_m": 0.006, "path_m": 0.11},
             "it fell by 6 mm, more than the 5 mm allowed, as nothing was met on the 110 mm down "
             "(depth)",
         ),

@@ -13,6 +13,8 @@ import softgrasp as sg
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
 from softgrasp.io.mesh_files import shape_triangles
 from softgrasp.mechanics.hand_kinematics import link_frames
+from softgrasp.model.visual import IN_CONTACT_RGBA
+from softgrasp.rendering.keyframes import Playback
 from softgrasp.viewer.page import Page
 from softgrasp.viewer.scene_markers import RAYS, DrawnModel, _texts, fans
 from tests.support.mjcf_hands import LOOP, TENDON, written
@@ -81,6 +83,18 @@ def test_skins_and_deformable_objects_move_along(page: Page) -> None:
     faces = drawn._flexes[0].faces
     assert faces.shape[1] == 3
     assert faces.max() < len(data.flexvert_xpos)
+
+
+def test_a_soft_finger_that_touches_is_painted_on_its_skin(page: Page) -> None:
+    playback = Playback(sg.simulate(sg.load_scene("demo_soft")))
+    drawn = DrawnModel(page.server.scene, playback.model, "/soft")
+    before = [tuple(handle.color) for _, handle in drawn._skins]
+    assert len(before) == 2
+    drawn.paint(playback.colors(float(playback.result.time[-1])))
+    green = tuple(round(255 * part) for part in IN_CONTACT_RGBA[:3])
+    assert [tuple(handle.color) for _, handle in drawn._skins] == [green, green]
+    drawn.paint({})
+    assert [tuple(handle.color) for _, handle in drawn._skins] == before
 
 
 def test_paint_holds_until_it_is_taken_off(page: Page) -> None:
