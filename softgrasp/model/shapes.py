@@ -148,6 +148,20 @@ def _centred(shape: Compound, parts: Sequence[Part], pose: Pose) -> list[Part]:
     return moved
 
 
+def center_in_file(shape: ObjectShape) -> Array:
+    """Return the centre of mass of an object in the frame of its file or description, (3,) [m].
+
+    In a model the object's frame has the axes of that frame and its origin at this point.
+    """
+    match shape:
+        case Mesh():
+            return np.array(load_mesh(shape).center_of_mass)
+        case Compound():
+            return compound_center(shape)
+        case _:
+            return np.zeros(3)
+
+
 def compound_center(shape: Compound) -> Array:
     """Return the centre of mass of a compound in its frame, (3,) [m]."""
     shape = shape.at_scale()

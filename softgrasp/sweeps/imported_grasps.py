@@ -22,11 +22,12 @@ from softgrasp.description.sweep import GraspPlan, ImportedGrasp
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis.posture_search import PACE, SynthesizedPosture
 from softgrasp.io.grasp_files import ForeignGrasp, GraspFormat, read_grasps
-from softgrasp.io.mesh import load_mesh
 from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model.grasp_geometry import hand_joints, joint_motion
 from softgrasp.model.retreat import HandRetreat
+from softgrasp.model.shapes import center_in_file
+from softgrasp.units import LENGTH_UNITS
 
 THUMB_JOINTS = 5
 """Number of joints of the Shadow hand's thumb, which are the first ones in BODex."""
@@ -113,7 +114,7 @@ def import_grasps(scene: GraspScene, path: str | Path) -> tuple[ImportedGrasp, .
     """
     read, joints = read_grasps(path), hand_joints_of(scene)
     offset = np.eye(4)
-    offset[:3, 3] = file_center(scene.object)
+    offset[:3, 3] = center_in_file(scene.object.shape)
     imported = [
         _imported_grasp(grasp, read.format, joints, offset, f"{path}: [{index}]")
         for index, grasp in enumerate(read.grasps)
@@ -128,13 +129,6 @@ def import_grasps(scene: GraspScene, path: str | Path) -> tuple[ImportedGrasp, .
             stacklevel=2,
         )
     return tuple(grasp for grasp, _ in imported)
-
-
-def file_center(obj: GraspObject) -> Array:
-    """Return the centre of mass of an object in the frame of its file, (3,) [m]."""
-    if isinstance(obj.shape, Mesh):
-        return np.array(load_mesh(obj.shape).center_of_mass)
-    return np.zeros(3)
 
 
 def _imported_grasp(
@@ -233,18 +227,26 @@ def imported_postures(plan: GraspPlan) -> list[SynthesizedPosture]:
 
 
 def foreign_grasp(
-    scene: GraspScene, joints: HandJoints, posture: SynthesizedPosture, object_path: str = ""
+    scene: GraspScene,
+    joints: HandJoints,
+    posture: SynthesizedPosture,
+    object_path: str = "",
+    object_scale: float | None = None,
 ) -> ForeignGrasp:
-    """Convert a posture for ``write_grasps``; the object is at the origin of the world.
+    """Convert a posture for ``write_grasps``; the object's file is at the origin of the world.
 
     Args:
         scene: Hand and object.
         joints: Joints of the hand.
         posture: The posture.
         object_path: Directory of the object that the file states.
+        object_scale: Factor of the object's file that the file states; by default the scene's.
+
+    Raises:
+        DescriptionError: The scales of the object differ along its axes.
     """
     offset = np.eye(4)
-    offset[:3, 3] = file_center(scene.object)
+    offset[:3, 3] = center_in_file(scene.object.shape)
     hand = offset @ np.linalg.inv(posture.pose) @ joints.file_frame
     rows = [posture.start, posture.targets, posture.squeeze]
     return ForeignGrasp(
@@ -252,6 +254,21 @@ def foreign_grasp(
         np.array([joints.variables(targets) for targets in rows]),
         None,
         np.eye(4),
-        1.0,
+        file_scale(scene.object) if object_scale is None else object_scale,
         object_path,
     )
+
+
+def file_scale(obj: GraspObject) -> float:
+    """Return the factor from lengths of an object's file to those of the object [–].
+
+    Raises:
+        DescriptionError: It differs along the axes.
+    """
+    scale = getattr(obj.shape, "scale", 1.0)
+    factors = set(scale) if isinstance(scale, tuple) else {scale}
+    if len(factors) > 1:
+        message = f"expected one scale along all axes, found {scale}"
+        raise DescriptionError(message, field="object.shape.scale")
+    unit = LENGTH_UNITS[obj.shape.units] if isinstance(obj.shape, Mesh) else 1.0
+    return unit * float(factors.pop())
