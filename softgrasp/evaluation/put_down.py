@@ -75,7 +75,7 @@ class PutDown(Description):
     @property
     def sentence(self) -> str:
         """Where it rests, how upright, and how fast it was let go."""
-        x, y, z = (f"{1e3 * part:.4g}" for part in self.position_m)
+        x, y, z = (f"{round(1e3 * part, 2) + 0.0:g}" for part in self.position_m)
         speed = 1e3 * (self.release_speed_m_s or 0.0)
         return (
             f"it rests at ({x}, {y}, {z}) mm, tilted by {math.degrees(self.tilt_rad):.2g}°, let go "
