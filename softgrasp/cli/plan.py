@@ -64,9 +64,22 @@ def plan(
             "DexGraspNet (.npy).",
         ),
     ] = None,
+    import_scale: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S", help="Take its grasps for this scale of the object; else the object's own."
+        ),
+    ] = None,
     export: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write the held grasps as files of DexGraspBench."),
+    ] = None,
+    obj_path: Annotated[
+        str, typer.Option(metavar="DIR", help="Directory of the object that these files state.")
+    ] = "",
+    obj_scale: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Scale that they state; else that of the object's file."),
     ] = None,
     benchmark: Annotated[
         bool,
@@ -162,12 +175,12 @@ def plan(
     )  # fmt: skip
     largest_is_best(grasp_plan)  # before anything is computed
     if import_ is not None:
-        grasp_plan = imported_plan(grasp_plan, import_)
+        grasp_plan = imported_plan(grasp_plan, import_, import_scale)
     name = f"plan_{grasp_plan.scene.hand.name}_{grasp_plan.scene.object.name}"
     directory = terminal.output_directory(name, out, force=force, resume=resume)
     refuse_finished_rows(directory, resume, force=force)
     planned = _search(grasp_plan, directory, workers, executor)
-    exported = [] if export is None else planned.save_grasps(export)
+    exported = [] if export is None else planned.save_grasps(export, obj_path, obj_scale)
     metrics = _benchmark(planned, directory) if benchmark else None
     remove_written(directory, (*FILES, "top-*"))  # reports of an earlier ranking
     reports, files = (

@@ -118,6 +118,9 @@ class Closure(Description):
     detects nothing, and its joint moves to its limit unless a later phalanx stops it."""
     active: tuple[bool, ...] | None = None
     """Whether each actuator of the hand moves; all by default."""
+    ends: tuple[Number | None, ...] | None = None
+    """Target at which each actuator of the hand stops, in the direction in which it closes [rad, m
+    or Pa]; None for its limit, as all by default."""
     settle_time: NonNegative = 0.2
     """Time without moving targets after which a run without ``duration`` ends [s]."""
     stays_on: bool = False
@@ -165,6 +168,8 @@ class Closure(Description):
         start = preset.start or tuple(actuator.start for actuator in hand.actuators)
         rates = (specified_rates or preset.rates).for_fingers(hand.actuator_counts)
         limits = tuple(actuator.limits for actuator in self.actuators(hand, preset))
+        if self.ends is not None:
+            limits = tuple(map(_ending_at, limits, start, rates, self.ends))
         return ClosingMotion(start, self.acting(rates), limits)
 
     def mechanism(self, hand: Hand, preset: GraspPreset) -> ActuationModel:
@@ -201,10 +206,12 @@ class Closure(Description):
         actuators, word = sum(hand.actuator_counts), hand.actuator_word
         if self.rates_are_of_joints:
             self.check_rates(hand)
-        if self.active is not None and len(self.active) != actuators:
-            raise FieldError(
-                f"expected {actuators} values, one per {word}, found {len(self.active)}", "active"
-            )
+        for name in ("active", "ends"):
+            values = getattr(self, name)
+            if values is not None and len(values) != actuators:
+                raise FieldError(
+                    f"expected {actuators} values, one per {word}, found {len(values)}", name
+                )
 
     def check_rates(self, hand: Hand) -> None:
         """Refuse a number of rates that fits neither the hand nor one finger.
@@ -230,6 +237,15 @@ class Closure(Description):
                 f"found '{hand.name}' without",
                 "type",
             )
+
+
+def _ending_at(limits: Limits, start: float, rate: float, end: float | None) -> Limits:
+    """Return the limits of an actuator that closes from a start no further than to an end."""
+    low, high = limits
+    if end is None or not rate:
+        return limits
+    end = min(max(end, low), high)
+    return (low, max(end, start)) if rate > 0.0 else (min(end, start), high)
 
 
 def _up_to(actuator: Actuator, limit: float | None) -> Actuator:

@@ -41,6 +41,8 @@ ALLOWED = {
     ("_codecs", "encode"),
 }
 """Names that a file may use: those of arrays and numbers."""
+FARTHEST = 10.0
+"""Largest distance of a hand from its object [m]; farther away it is in another unit."""
 TRANSLATION = ("WRJTx", "WRJTy", "WRJTz")
 ROTATION = ("WRJRx", "WRJRy", "WRJRz")
 """Names of the hand's pose in DexGraspNet; the angles are about fixed axes."""
@@ -96,7 +98,22 @@ def read_grasps(path: str | Path) -> ForeignGrasps:
                 f"{path}: expected grasps in one format, found {' and '.join(formats)}"
             )
         return ForeignGrasps(read[0].format, tuple(g for one in read for g in one.grasps))
-    content = _unpickled(path)
+    read_file = _in_file(path, _unpickled(path))
+    if not read_file.grasps:
+        raise DescriptionError(f"{path}: expected one or more grasps, found none")
+    for index, grasp in enumerate(read_file.grasps):
+        away = grasp.hand_poses[:, :3, 3] - grasp.object_pose[:3, 3]
+        distance = float(np.linalg.norm(away, axis=1).max())
+        if distance > FARTHEST:
+            raise DescriptionError(
+                f"{path}: [{index}]: expected a hand within {FARTHEST:g} m of its object (lengths "
+                f"in m), found one {distance:.4g} m away"
+            )
+    return read_file
+
+
+def _in_file(path: Path, content: Any) -> ForeignGrasps:
+    """Return the grasps in the content of a file."""
     if isinstance(content, Mapping) and "robot_pose" in content:
         return ForeignGrasps("BODex", tuple(_bodex(path, content)))
     if isinstance(content, Mapping) and "grasp_qpos" in content:
@@ -134,7 +151,11 @@ def _dexgraspbench(path: Path, content: Mapping[str, Any]) -> Iterable[ForeignGr
             f"{path}: obj_pose: expected 7 numbers, or as many rows as grasps, found shape "
             f"{poses.shape}"
         )
-    scales = np.ravel(np.asarray(content.get("obj_scale", 1.0), dtype=float))
+    scales = _scales(path, content, "obj_scale")
+    if len(scales) not in (1, count):
+        raise DescriptionError(
+            f"{path}: obj_scale: expected one number, or one per grasp, found {len(scales)}"
+        )
     file = str(content.get("obj_path", ""))
     for index in range(count):
         yield _grasp(
@@ -142,7 +163,7 @@ def _dexgraspbench(path: Path, content: Mapping[str, Any]) -> Iterable[ForeignGr
             np.array([rows[1][index], rows[0][index], rows[2][index]]),
             None,
             poses[index % len(poses)],
-            float(scales[index % len(scales)]),
+            scales[index % len(scales)],
             file,
         )
 
@@ -180,21 +201,26 @@ def _bodex_object(path: Path, content: Mapping[str, Any]) -> tuple[Array, float]
             f"{path}: manip_name: expected a mesh of world_cfg, found '{name}'; there are "
             f"{', '.join(map(str, meshes))}"
         )
+    if not isinstance(meshes[name], Mapping):
+        raise DescriptionError(
+            f"{path}: world_cfg: expected pose and scale of '{name}', found {_kind(meshes[name])}"
+        )
     pose = _numbers(path, meshes[name], "pose").ravel()
     if pose.shape != (7,):
         raise DescriptionError(
             f"{path}: world_cfg: expected 7 numbers as the pose of '{name}', found {len(pose)}"
         )
-    return pose, float(np.ravel(meshes[name].get("scale", 1.0))[0])
+    return pose, _scales(path, meshes[name], "scale")[0]
 
 
 def _dexgraspnet(path: Path, items: Sequence[Mapping[str, Any]]) -> Iterable[ForeignGrasp]:
     for index, item in enumerate(items):
-        variables = {str(name): float(value) for name, value in dict(item["qpos"]).items()}
+        where = f"{path}: [{index}]"
+        variables = _variables(where, item["qpos"])
         missing = [name for name in (*TRANSLATION, *ROTATION) if name not in variables]
         if missing:
             raise DescriptionError(
-                f"{path}: [{index}].qpos: expected the hand's pose in {', '.join(TRANSLATION)} and "
+                f"{where}.qpos: expected the hand's pose in {', '.join(TRANSLATION)} and "
                 f"{', '.join(ROTATION)}, found none of {', '.join(missing)}"
             )
         pose = np.eye(4)
@@ -207,9 +233,56 @@ def _dexgraspnet(path: Path, items: Sequence[Mapping[str, Any]]) -> Iterable[For
             np.array([joints] * 3),
             tuple(name.rpartition(":")[2] for name in variables),
             np.eye(4),
-            float(item.get("scale", 1.0)),
+            _scales(where, item, "scale")[0],
             str(item.get("object_code", "")),
         )
+
+
+def _variables(where: str, content: Any) -> dict[str, float]:
+    """Read joint variables by name."""
+    if not isinstance(content, Mapping):
+        raise DescriptionError(
+            f"{where}.qpos: expected numbers by the names of joints, found {_kind(content)}"
+        )
+    variables = {}
+    for name, value in content.items():
+        number = _plain_number(value)
+        if number is None:
+            raise DescriptionError(
+                f"{where}.qpos.{name}: expected a finite number, found {value!r}"
+            )
+        variables[str(name)] = number
+    return variables
+
+
+def _scales(where: Path | str, content: Mapping[str, Any], name: str) -> list[float]:
+    """Read positive factors, 1 where there is none."""
+    values = np.ravel(np.asarray(content.get(name, 1.0), dtype=object)).tolist()
+    numbers = [_plain_number(value) for value in values]
+    scales = [number for number in numbers if number is not None and number > 0.0]
+    if not scales or len(scales) < len(numbers):
+        wrong = [
+            value
+            for value, number in zip(values, numbers, strict=True)
+            if number is None or number <= 0.0
+        ]
+        raise DescriptionError(
+            f"{where}: {name}: expected a number above 0, found {wrong[0]!r}"
+            if wrong
+            else f"{where}: {name}: expected a number above 0, found none"
+        )
+    return scales
+
+
+def _plain_number(value: Any) -> float | None:
+    """Return a finite number; None for anything else."""
+    if isinstance(value, bool | str | bytes):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if np.isfinite(number) else None
 
 
 def _grasp(
@@ -222,10 +295,10 @@ def _grasp(
 ) -> ForeignGrasp:
     """Make a grasp of three postures, (3, 7 + n), before the grasp, in it and squeezing."""
     lengths = np.linalg.norm([*postures[:, 3:7], object_pose[3:]], axis=1)
-    if not np.isfinite(postures).all() or (np.abs(lengths - 1.0) > 1e-2).any():
+    if (np.abs(lengths - 1.0) > 1e-2).any():
         raise DescriptionError(
-            f"{path}: expected finite numbers and unit quaternions (w, x, y, z) at positions 4 to "
-            f"7 of each posture, found one of length {lengths[np.abs(lengths - 1.0).argmax()]:.3g}"
+            f"{path}: expected unit quaternions (w, x, y, z) at positions 4 to 7 of each pose, "
+            f"found one of length {lengths[np.abs(lengths - 1.0).argmax()]:.3g}"
         )
     poses = np.array([transform(row[:3], row[3:7] / np.linalg.norm(row[3:7])) for row in postures])
     frame = transform(object_pose[:3], object_pose[3:] / np.linalg.norm(object_pose[3:]))
@@ -238,12 +311,18 @@ def _still(count: int) -> Array:
 
 
 def _numbers(path: Path, content: Mapping[str, Any], name: str) -> Array:
+    """Read an array of finite numbers."""
+    if name not in content:
+        raise DescriptionError(f"{path}: {name}: expected an array of numbers, found none")
     try:
-        return np.array(content[name], dtype=float)
+        values = np.array(content[name], dtype=float)
     except (TypeError, ValueError):
         raise DescriptionError(
-            f"{path}: {name}: expected an array of numbers, found none"
+            f"{path}: {name}: expected an array of numbers, found {_kind(content[name])}"
         ) from None
+    if not np.isfinite(values).all():
+        raise DescriptionError(f"{path}: {name}: expected finite numbers, found one that is not")
+    return values
 
 
 def _kind(content: object) -> str:
@@ -272,8 +351,10 @@ def _unpickled(path: Path) -> Any:
             f"{path}: expected a file with grasps, found: {error.strerror or error}"
         ) from error
     except pickle.UnpicklingError as error:
+        content = str(error)
+        content = f"{content}, which could run code" if content.startswith("'") else content
         raise DescriptionError(
-            f"{path}: expected arrays and plain data, found {error}, which could run code"
+            f"{path}: expected arrays and plain data, found {content}"
         ) from error
     except (ValueError, EOFError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise DescriptionError(f"{path}: expected a NumPy file (.npy), found: {error}") from error

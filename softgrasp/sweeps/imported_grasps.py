@@ -1,5 +1,8 @@
 """Grasps of other programs as candidates of the planner, and its grasps in their format.
 
+An object's frame is that of its file; in a model its origin is the centre of mass
+(``model.shapes.center_in_file``).
+
 Files state joint variables and the pose of the frame of the hand's file; the planner needs actuator
 targets, and the pose of the object in the hand's frame. Joints that the actuators cannot set, such
 as mimic joints with other ratios, are approximated by least squares.
@@ -9,11 +12,13 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softgrasp.description.geometry import Mesh, Pose
 from softgrasp.description.object import GraspObject
@@ -36,6 +41,14 @@ CLOSING_TIME = 0.3
 MAX_ERROR, REPORTED_ERROR = 0.8, 0.2
 """Errors of a joint that the actuators cannot set, above which a grasp is refused, and reported
 [rad or m]. The distal joints of a Shadow hand are coupled, those of DexGraspNet's are not."""
+STILL = 0.002
+"""Motion from the start to the squeezing posture below which an actuator keeps still, over its
+range [–]: at its rate it would need more time than a closure may take."""
+OPENED, SQUEEZED = 0.2, 0.06
+"""How far a hand opens before, and closes beyond, a grasp that is stated as one posture, over the
+ranges of its actuators [–]."""
+MOVED = 1e-3
+"""Motion of a hand between its postures from which a warning states it [m]."""
 FRAMES: dict[str, Array] = {
     "shadow": transform((0.0, 0.0, -0.034)),
     "allegro": transform(quaternion=(0.0, -(0.5**0.5), 0.0, -(0.5**0.5))),
@@ -98,21 +111,30 @@ def hand_joints_of(scene: GraspScene) -> HandJoints:
     )
 
 
-def import_grasps(scene: GraspScene, path: str | Path) -> tuple[ImportedGrasp, ...]:
+def import_grasps(
+    scene: GraspScene, path: str | Path, scale: float | None = None
+) -> tuple[ImportedGrasp, ...]:
     """Read grasps of DexGraspBench, BODex or DexGraspNet for a scene's hand and object.
 
-    The hand has to be the one that the grasps were made for, and the object has to have the size
-    that they state; neither can be verified but by the number and names of the joints.
+    The hand has to be the one that the grasps were made for, which only the number and names of the
+    joints can verify. Grasps for another size of the object are left out. A grasp that is stated as
+    one posture gets one before it and one that squeezes, along the closing directions of the hand.
 
     Args:
         scene: Hand and object.
         path: A ``.npy`` file or a directory of them.
+        scale: Scale in the file of the grasps to take [–]; by default the object's own.
 
     Raises:
-        DescriptionError: The file is no such file, or its joints are not those of the hand.
+        DescriptionError: The file is no such file, its joints are not those of the hand, or it has
+            no grasp for this size of the object.
         BuildError: The hand cannot be built.
+
+    Warns:
+        SoftgraspWarning: Grasps were left out, state one posture, or move the hand.
     """
     read, joints = read_grasps(path), hand_joints_of(scene)
+    read = read._replace(grasps=_of_size(read.grasps, scene.object, scale, path))
     offset = np.eye(4)
     offset[:3, 3] = center_in_file(scene.object.shape)
     imported = [
@@ -120,6 +142,7 @@ def import_grasps(scene: GraspScene, path: str | Path) -> tuple[ImportedGrasp, .
         for index, grasp in enumerate(read.grasps)
     ]
     errors = np.array([error for _, error in imported])
+    _warn_of_moving_hands(read.grasps, path)
     inexact = int((errors > REPORTED_ERROR).sum())
     if inexact:
         warnings.warn(
@@ -128,7 +151,77 @@ def import_grasps(scene: GraspScene, path: str | Path) -> tuple[ImportedGrasp, .
             SoftgraspWarning,
             stacklevel=2,
         )
-    return tuple(grasp for grasp, _ in imported)
+    grasps = [grasp for grasp, _ in imported]
+    single = [one for one in grasps if not _moving(one, joints.limits).any()]
+    if single:
+        warnings.warn(
+            f"{path}: {len(single)} of {len(grasps)} grasps state one posture: the hand opens "
+            f"before it by {OPENED:.0%} of the ranges of its actuators and squeezes by "
+            f"{SQUEEZED:.0%}",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
+    closing = closing_directions(scene)
+    return tuple(
+        one if _moving(one, joints.limits).any() else _with_motion(one, joints.limits, closing)
+        for one in grasps
+    )
+
+
+def _of_size(
+    grasps: tuple[ForeignGrasp, ...], obj: GraspObject, scale: float | None, path: str | Path
+) -> tuple[ForeignGrasp, ...]:
+    """Select the grasps for a size of the object."""
+    factor = file_scale(obj) if scale is None else scale
+    kept = tuple(one for one in grasps if np.isclose(one.object_scale, factor, rtol=1e-3))
+    if len(kept) < len(grasps):
+        counts = Counter(f"{one.object_scale:.4g}" for one in grasps)
+        listed = ", ".join(f"{count} for {size}" for size, count in sorted(counts.items()))
+        if not kept:
+            raise DescriptionError(
+                f"{path}: expected grasps for the scale {factor:.4g} of '{obj.name}', found "
+                f"{listed}; object.shape.scale sets that of the object, --import-scale takes those "
+                "of another one as they are"
+            )
+        warnings.warn(
+            f"{path}: {len(kept)} of {len(grasps)} grasps are for the scale {factor:.4g} of "
+            f"'{obj.name}', the others are left out: {listed}",
+            SoftgraspWarning,
+            stacklevel=3,
+        )
+    return kept
+
+
+def _warn_of_moving_hands(grasps: Sequence[ForeignGrasp], path: str | Path) -> None:
+    """Warn of hands that move between the postures of a grasp."""
+    paths = np.array([np.linalg.norm(np.ptp(one.hand_poses[:, :3, 3], axis=0)) for one in grasps])
+    moving = int((paths > MOVED).sum())
+    if moving:
+        warnings.warn(
+            f"{path}: the hand moves between the postures of {moving} of {len(grasps)} grasps, by "
+            f"up to {1e3 * paths.max():.3g} mm; here it stands still in the pose of the grasp",
+            SoftgraspWarning,
+            stacklevel=3,
+        )
+
+
+def closing_directions(scene: GraspScene) -> Array:
+    """Return the sign with which each actuator closes in the scene's grasp, 0 of others, (nu,)."""
+    return np.sign(scene.preset.rates.for_fingers(scene.hand.actuator_counts))
+
+
+def _moving(grasp: ImportedGrasp, limits: Array) -> NDArray[np.bool_]:
+    """Return which actuators move from the start to the squeezing posture, (nu,)."""
+    motion = np.abs(np.subtract(grasp.squeeze, grasp.start))
+    return np.asarray(motion > STILL * np.ptp(limits, axis=1))
+
+
+def _with_motion(grasp: ImportedGrasp, limits: Array, closing: Array) -> ImportedGrasp:
+    """Return a grasp of one posture with one before it and one that squeezes."""
+    spans, (low, high) = np.ptp(limits, axis=1), limits.T
+    start = np.clip(grasp.grasp - OPENED * spans * closing, low, high)
+    squeeze = np.clip(grasp.grasp + SQUEEZED * spans * closing, low, high)
+    return grasp.replace(start=tuple(start.tolist()), squeeze=tuple(squeeze.tolist()))
 
 
 def _imported_grasp(
@@ -211,12 +304,15 @@ def _same_names(listed: Sequence[str], joints: HandJoints) -> bool:
 def imported_postures(plan: GraspPlan) -> list[SynthesizedPosture]:
     """Return the given grasps of a plan as postures without a score."""
     postures = []
+    limits = np.array([actuator.limits for actuator in plan.scene.hand.actuators])
     for grasp in plan.grasps:
         start, targets, squeeze = (
             np.array(values) for values in (grasp.start, grasp.grasp, grasp.squeeze)
         )
         pose = transform(grasp.object_pose.position, grasp.object_pose.quaternion)
-        rates = (squeeze - start) * PACE / CLOSING_TIME
+        moving = _moving(grasp, limits)
+        start = np.where(moving, start, targets)
+        rates = np.where(moving, squeeze - start, 0.0) * PACE / CLOSING_TIME
         unknown = float("nan")
         postures.append(
             SynthesizedPosture(

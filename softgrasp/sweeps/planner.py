@@ -2,7 +2,7 @@
 
 Postures are synthesized, or poses drawn at random; a hand that would overlap the object is pulled
 back along its approach. Candidates are the rows of a sweep, so executors, resuming and the table's
-columns are those of sweeps. Grasps that ended CLOSED are ranked by any numeric column.
+columns are those of sweeps. Grasps with the object in the hand are ranked by any numeric column.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ PLAN, GRASPS = "grasp_plan.json", "grasps.csv"
 POSE_COLUMNS: dict[str, str] = {
     "rank": "1 is the best; empty where the grasp has no score",
     "row": "number of the candidate",
-    "score": "value of the column ranked by; empty where it did not end CLOSED",
+    "score": "value of the column ranked by; empty where the object is not in the hand",
     "direction_x": "unit vector from the object to the hand, in the frame of the object [–]",
     "direction_y": "[–]",
     "direction_z": "[–]",
@@ -128,7 +128,9 @@ class PlannedGrasps:
         """Return the scene of a candidate by its row."""
         return scene_of_row(self.sweep_plan, row)
 
-    def save_grasps(self, directory: str | Path, object_path: str = "") -> list[Path]:
+    def save_grasps(
+        self, directory: str | Path, object_path: str = "", object_scale: float | None = None
+    ) -> list[Path]:
         """Write the ranked grasps in the format of DexGraspBench, the best first.
 
         Those that a hold test did not hold are left out, as are poses without a posture.
@@ -136,8 +138,10 @@ class PlannedGrasps:
         Args:
             directory: Directory of the files ``0_grasp.npy``, ….
             object_path: Directory of the object that the files state.
+            object_scale: Factor of the object's file that they state; by default the scene's.
 
         Raises:
+            DescriptionError: The scales of the object differ along its axes.
             ResultError: The directory cannot be written.
         """
         table = self.table[self.table["rank"].notna()]
@@ -149,7 +153,8 @@ class PlannedGrasps:
         scene = self.plan.scene
         joints = hand_joints_of(scene)
         searched = [posture for row in rows if (posture := self.postures[row]) is not None]
-        converted = [foreign_grasp(scene, joints, posture, object_path) for posture in searched]
+        stated = (object_path, object_scale)
+        converted = [foreign_grasp(scene, joints, posture, *stated) for posture in searched]
         return write_grasps(converted, directory)
 
     def tested(self, row: int) -> GraspScene:
@@ -210,18 +215,20 @@ def _planned(
     return PlannedGrasps(plan=plan, sweep_plan=swept, table=table, postures=postures)
 
 
-def imported_plan(plan: GraspPlan, path: str | Path) -> GraspPlan:
+def imported_plan(plan: GraspPlan, path: str | Path, scale: float | None = None) -> GraspPlan:
     """Return a plan that simulates the grasps of a file of another program.
 
     Args:
         plan: The plan; its method and number of candidates are replaced.
         path: A ``.npy`` file of DexGraspBench, BODex or DexGraspNet, or a directory of them.
+        scale: Scale in the file of the grasps to take [–]; by default the object's own.
 
     Raises:
-        DescriptionError: The file is none of them, or its joints are not those of the hand.
+        DescriptionError: The file is none of them, its joints are not those of the hand, or it has
+            no grasp for this size of the object.
         BuildError: The hand cannot be built.
     """
-    grasps = import_grasps(plan.scene, path)
+    grasps = import_grasps(plan.scene, path, scale)
     return plan.replace(method="imported", grasps=grasps, candidates=len(grasps))
 
 
@@ -440,9 +447,27 @@ def sweep_plan_of(plan: GraspPlan, candidates: list[Candidate]) -> SweepPlan:
     if postures:
         rates = [None if one.posture is None else one.posture.rates.tolist() for one in candidates]
         axes.append(Axis(path="closure.rates", values=tuple(rates)))
+        spans = np.ptp([actuator.limits for actuator in scene.hand.actuators], axis=1)
+        ends = [None if one.posture is None else _ends(one.posture, spans) for one in candidates]
+        axes.append(Axis(path="closure.ends", values=tuple(ends)))
         scene = with_starts(scene, [one.start for one in postures])
     quality = plan.rank_by == "quality_epsilon"  # costs a tenth of a closure
     return SweepPlan(scene=scene, axes=tuple(axes), method="list", seed=plan.seed, quality=quality)
+
+
+def _ends(posture: SynthesizedPosture, spans: Array) -> list[float | None]:
+    """Return where actuators stop that hardly move into a grasp; None for others, (nu,).
+
+    At their rates they would creep to their limits for minutes where they touch nothing.
+
+    Args:
+        posture: The grasp.
+        spans: Ranges of the actuators, (nu,).
+    """
+    speeds = np.abs(posture.rates) / np.maximum(spans, TINY)
+    slow = speeds < SLOW * speeds.max(initial=0.0)
+    squeeze = posture.squeeze.tolist()
+    return [end if stops else None for end, stops in zip(squeeze, slow.tolist(), strict=True)]
 
 
 def _fields(scene: GraspScene, poses: PoseSampling, pose: Array) -> dict[str, Any]:
@@ -461,8 +486,11 @@ def _fields(scene: GraspScene, poses: PoseSampling, pose: Array) -> dict[str, An
 # Ranking: by any numeric column of sweeps, or by the outcome of the hold test.
 
 
-CLOSED = "CLOSED"
-"""Status of candidates with the object in the hand at the end of the closure."""
+SLOW, TINY = 0.1, 1e-9
+"""Speed of an actuator, over its range and that of the fastest one, below which it stops at its
+squeezing target; and the smallest range [rad or m]."""
+KEPT = ("CLOSED", "TIMED_OUT")
+"""Statuses of candidates that may have the object in the hand at the end of the closure."""
 RANKED = ("HELD", "SUPPORTED", "CLOSED", "SHIFTED", "SLIPPING", "DROPPED")
 """Their outcomes; one that is DROPPED was lost in a push, after which the run is put back."""
 LARGEST = ("quality_", "contacts", "hold_directions", "hold_lifted_m", "hold_slip_force_N")
@@ -530,8 +558,8 @@ def require_scored(plan: GraspPlan) -> None:
 def scores(plan: GraspPlan, table: pd.DataFrame) -> Array:
     """Return the score of every row of a sweep, (n,); NaN where it is not ranked."""
     values = _numbers(table, "hold_directions" if plan.rank_by == PERTURBATION else plan.rank_by)
-    in_hand = (table["status"] == CLOSED) & (table["contacts"] > 0)
-    ranked = in_hand.fillna(False) & table["outcome"].isin(RANKED)
+    in_hand = (table["contacts"] > 0).fillna(False)
+    ranked = in_hand & table["outcome"].isin(RANKED) & table["status"].isin(KEPT)
     return np.where(ranked.to_numpy(dtype=bool), values, np.nan)
 
 

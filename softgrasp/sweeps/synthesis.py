@@ -50,6 +50,9 @@ POINT_SEED = 0
 """Seed of the points on the hand."""
 ALONG = np.array([0.0, 0.2, 0.4])
 """Fractions of the closing motion at which inner sides are found [–]."""
+OPENINGS = (0.0, 0.15, 0.3, 0.5, 0.75)
+"""Openings beyond the start of a given grasp that are tried until the hand is clear of the object,
+over the ranges of its actuators [–]."""
 POSTURES = "postures.json"
 """Name of the file with the synthesized postures of a search."""
 GRIP, GRAVITY = 12.0, 9.81
@@ -124,17 +127,35 @@ def _ranked(tried: Sequence[PlacedPosture]) -> list[PlacedPosture]:
 
 
 def placed_grasps(plan: GraspPlan, postures: Sequence[SynthesizedPosture]) -> list[PlacedPosture]:
-    """Pull hands back that would penetrate the object at the start; all postures stay.
+    """Open hands further, or pull them back, that would penetrate the object at the start.
+
+    A hand is pulled back only where no opening is enough; all postures stay.
 
     Raises:
         BuildError: The hand, or the object, cannot be built.
     """
-    retreat = HandRetreat(plan.scene.replace(preshape=None))
+    scene = plan.scene.replace(preshape=None)
+    retreat, limits = HandRetreat(scene), np.array([one.limits for one in scene.hand.actuators])
+    openings = -np.ptp(limits, axis=1) * np.sign(
+        scene.preset.rates.for_fingers(scene.hand.actuator_counts)
+    )
     placed = []
     for posture in postures:
-        one = _placed(retreat, [posture], plan.poses.gap)
-        placed += one or [PlacedPosture(posture, 0.0, posture.pose)]
+        opened = [
+            posture._replace(start=np.clip(posture.start + fraction * openings, *limits.T))
+            for fraction in OPENINGS
+        ]
+        clear = (one for one in opened if _is_clear(retreat, one, plan.poses.gap))
+        chosen = next(clear, posture)
+        one = _placed(retreat, [chosen], plan.poses.gap)
+        placed += one or [PlacedPosture(chosen, 0.0, chosen.pose)]
     return placed
+
+
+def _is_clear(retreat: HandRetreat, posture: SynthesizedPosture, gap: float) -> bool:
+    """Whether a hand in its start posture has the required gap to the object."""
+    retreat.open_to(posture.start)
+    return retreat.distance(posture.pose, gap) == 0.0
 
 
 def _placed(

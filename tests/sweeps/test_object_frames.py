@@ -118,10 +118,11 @@ def stated(path: Path, scale: float) -> Path:
     """Write a grasp of DexGraspBench with the pose of the hand's file."""
     quat = Rotation.from_matrix(POSE[:3, :3]).as_quat()[[3, 0, 1, 2]]
     frame = Rotation.from_matrix(OBJECT_POSE[:3, :3]).as_quat()[[3, 0, 1, 2]]
-    row = np.concatenate([POSE[:3, 3], quat, JOINTS])
+    rows = [np.concatenate([POSE[:3, 3], quat, factor * JOINTS]) for factor in (0.5, 1.0, 1.2)]
     content = {
         "obj_pose": np.concatenate([OBJECT_POSE[:3, 3], frame]), "obj_scale": scale,
-        "obj_path": "thing", "pregrasp_qpos": row, "grasp_qpos": row, "squeeze_qpos": row,
+        "obj_path": "thing",
+        "pregrasp_qpos": rows[0], "grasp_qpos": rows[1], "squeeze_qpos": rows[2],
     }  # fmt: skip
     np.save(path, np.array(content, dtype=object), allow_pickle=True)
     return path
