@@ -25,6 +25,7 @@ from softgrasp.cli.options import (
     with_scene_options,
 )
 from softgrasp.cli.sweep import refuse_finished_rows, run_rows
+from softgrasp.errors import DescriptionError
 from softgrasp.io.files import remove_written
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def plan(
         str,
         typer.Option(
             metavar="COLUMN",
-            help="A column of sweeps, or perturbation: directions in which the object was held.",
+            help="A column of sweeps; perturbation: directions in which the object was held; or "
+            "robustness: trials with a displaced object in which it was held.",
         ),
     ] = "quality_min_singular",
     best: Annotated[
@@ -158,13 +160,16 @@ def plan(
     interrupted search continues with --resume.
     """
     require_scene(what, object_name)
-    from softgrasp.description.sweep import PERTURBATION
+    from softgrasp.description.sweep import PERTURBATION, ROBUSTNESS
     from softgrasp.report.planner import FILES
     from softgrasp.sweeps.planner import GRASPS, PLAN, imported_plan, largest_is_best
     from softgrasp.sweeps.table import CSV
 
-    if rank_by == PERTURBATION and options.criterion is None:
+    if rank_by in (PERTURBATION, ROBUSTNESS) and options.criterion is None:
         options = replace(options, criterion=TEST)
+    for name, degrees in (("cone-deg", cone_deg), ("roll-deg", roll_deg)):
+        if not 0.0 <= degrees <= 180.0:
+            raise DescriptionError(f"--{name}: expected 0 to 180 degrees, found {degrees:g}")
     grasp_plan = _plan_of(
         what, object_name, options, test,
         candidates=candidates, method=method, seeds=seeds, seed=seed,

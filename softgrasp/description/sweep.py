@@ -153,7 +153,7 @@ class SweepPlan(Description):
 Angle = Annotated[float, Field(strict=True, ge=0, le=math.pi)]
 MAX_CANDIDATES = 1_000_000
 """Largest number of candidates of a plan."""
-PERTURBATION = "perturbation"
+PERTURBATION, ROBUSTNESS = "perturbation", "robustness"
 """Ranking by the directions of the hold test: the number in which the object is held, then its
 drift."""
 
@@ -219,8 +219,13 @@ class GraspPlan(Description):
     seed: Annotated[int, Field(strict=True, ge=0)] = 0
     """Candidate i depends on the seed and on i only, so more candidates keep the first ones."""
     rank_by: Annotated[str, Field(min_length=1)] = "quality_min_singular"
-    """A numeric column of sweeps, or ``perturbation``: the fraction of the hold test's directions
-    in which the object is held, then the smallest drift in the hand."""
+    """A numeric column of sweeps; ``perturbation``: the fraction of the hold test's directions in
+    which the object is held, then the smallest drift in the hand; or ``robustness``: the fraction
+    of ``trials`` with an object that is displaced by ``noise`` in which it is held."""
+    trials: Count = 6
+    """Trials of each held grasp, where ``robustness`` ranks."""
+    noise: PoseNoise = PoseNoise(position=0.005, rotation=math.radians(5.0))
+    """Random error of the object's start pose in these trials."""
     best: Literal["largest", "smallest"] | None = None
     """Which end of ``rank_by`` is best; needed only where the planner does not know it."""
     top: Annotated[int, Field(strict=True, ge=0, le=1000)] = 3
@@ -256,8 +261,13 @@ class GraspPlan(Description):
                 f"found {present}; dexgraspbench has six",
                 "rank_by",
             )
-        if self.rank_by == PERTURBATION and self.best == "smallest":
-            raise FieldError(f"expected none with '{PERTURBATION}', found smallest", "best")
+        if self.rank_by in (PERTURBATION, ROBUSTNESS) and self.best == "smallest":
+            raise FieldError(f"expected none with '{self.rank_by}', found smallest", "best")
+        if self.rank_by == ROBUSTNESS and not (success or self.scene.lift):
+            raise FieldError(
+                f"expected a hold test or a lift to rank by '{ROBUSTNESS}', found none",
+                "rank_by",
+            )
         return self
 
     def _check_imported(self) -> None:

@@ -93,6 +93,24 @@ class HandRetreat:
             distance += max(lacking, STEP)
         return None
 
+    def height(self, plane: Array) -> float:
+        """Compute a lower bound of the height of the hand above a plane, in the present pose [m].
+
+        Args:
+            plane: Upward unit normal n and offset d of its points n·x = d in the object's frame,
+                (4,).
+        """
+        mujoco.mj_kinematics(self.model, self.data)
+        model, data = self.model, self.data
+        body = model.body(names.OBJECT).id
+        normal = data.xmat[body].reshape(3, 3) @ plane[:3]
+        offset = plane[3] + normal @ data.xpos[body]
+        geoms = sorted({hand for hand, _ in self.pairs})
+        local = data.geom_xmat[geoms].reshape(-1, 3, 3).transpose(0, 2, 1) @ normal
+        boxes = model.geom_aabb[geoms]
+        centres = data.geom_xpos[geoms] @ normal + (local * boxes[:, :3]).sum(axis=1)
+        return float((centres - (np.abs(local) * boxes[:, 3:]).sum(axis=1)).min() - offset)
+
     def _distance(self, max_distance: float) -> float:
         """Compute the distance of hand and object [m], capped; negative inside."""
         mujoco.mj_kinematics(self.model, self.data)

@@ -52,6 +52,8 @@ MAX_POSES = 5
 """Maximum number of grasps in the image of the best."""
 
 TEST = "Test"
+MIN_DIRECTIONS = 10
+"""Smallest number of directions whose uniformity is tested."""
 """Column with the hold-test result of the best grasps, linked to their reports."""
 
 MIN_COUNT = 8
@@ -366,6 +368,8 @@ def evenness_verdict(planned: PlannedGrasps) -> str:
     if planned.plan.poses.cone < math.pi:
         cone_deg = math.degrees(planned.plan.poses.cone)
         return f"Directions are within {cone_deg:.3g}° of the direction of the scene."
+    if len(directions) < MIN_DIRECTIONS:
+        return f"{len(directions)} directions are too few to test whether they are uniform."
     length = float(np.linalg.norm(directions.mean(axis=0)))
     chance = float(chi2.sf(3 * len(directions) * length**2, df=3))
     word = "uniform" if chance > 0.01 else "not uniform"
@@ -453,7 +457,7 @@ def ranked_rows(
         offset = math.hypot(*(float(row[f"offset_{axis}_m"]) for axis in "xyz"))
         cells = [
             str(int(row["rank"])), str(int(row["row"])), f"{float(row['score']):.4g}",
-            *([passed.get(int(row["row"]), "")] if passed else []),
+            *([passed.get(int(row["row"]), _outcome(planned, row))] if passed else []),
             f"{1e3 * float(row[drift.column]):.3g}", str(int(row["contacts"])), f"({where})",
             signed(math.degrees(row["roll_rad"]), 0), f"{1e3 * offset:.1f}",
             _millimetres(row["pulled_back_m"]),
@@ -462,6 +466,11 @@ def ranked_rows(
             cells.append("" if _missing(row["preshape"]) else str(row["preshape"]))
         rows.append(cells)
     return heads, rows
+
+
+def _outcome(planned: PlannedGrasps, row: Any) -> str:
+    """Return the outcome of a candidate that was not simulated again; – with another test."""
+    return str(row["outcome"]) if planned.plan.test is None else "–"
 
 
 def _missing(value: object) -> bool:

@@ -8,6 +8,7 @@ columns are those of sweeps. Grasps with the object in the hand are ranked by an
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,8 +20,15 @@ from scipy.spatial.transform import Rotation
 
 from softgrasp._version import __version__
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.sweep import PERTURBATION, Axis, GraspPlan, PoseSampling, SweepPlan
-from softgrasp.errors import DescriptionError, ResultError, did_you_mean
+from softgrasp.description.sweep import (
+    PERTURBATION,
+    ROBUSTNESS,
+    Axis,
+    GraspPlan,
+    PoseSampling,
+    SweepPlan,
+)
+from softgrasp.errors import DescriptionError, ResultError, SoftgraspWarning, did_you_mean
 from softgrasp.io.files import write_text
 from softgrasp.io.grasp_files import write_grasps
 from softgrasp.io.input_limits import read_json
@@ -45,6 +53,7 @@ from softgrasp.sweeps.imported_grasps import (
     imported_postures,
 )
 from softgrasp.sweeps.parameters import scene_of_row
+from softgrasp.sweeps.robustness import finished_robustness, robustness
 from softgrasp.sweeps.run import Progress, finished_sweep, sweep
 from softgrasp.sweeps.storage import PLAN as SWEEP_PLAN
 from softgrasp.sweeps.storage import plan_in
@@ -53,6 +62,7 @@ from softgrasp.sweeps.synthesis import (
     kept_postures,
     placed_grasps,
     preshape_name,
+    table_plane,
     with_starts,
 )
 from softgrasp.sweeps.table import COLUMNS, FAILED, TEXTS, require_pandas, write_frame
@@ -82,6 +92,8 @@ POSE_COLUMNS: dict[str, str] = {
     "penetration_m": "depth of the synthesized posture in the object [m]; empty for others",
     "trial_held": "whether the posture held the object in the short trial of the synthesis; empty "
     "without a trial",
+    "robustness": "fraction of the trials with a displaced object in which it was held; empty "
+    "where it does not rank",
 }
 """Columns before those of sweeps, in this order, with their meaning."""
 
@@ -202,6 +214,9 @@ def plan_grasps(
     if out is not None:
         swept = _as_stored(swept, Path(out))
     rows = sweep(swept, out, workers=workers, executor=executor, progress=progress)
+    if plan.rank_by == ROBUSTNESS:
+        directory = None if out is None else Path(out)
+        rows[ROBUSTNESS] = robustness(plan, swept, rows, directory, workers, progress, executor)
     table = ranked_table(plan, candidates, rows)
     if out is not None:
         _write(plan, table, Path(out))
@@ -253,6 +268,8 @@ def finished_search(directory: str | Path) -> PlannedGrasps:
         raise ResultError(f"{path}: damaged: {error}") from error
     swept, rows = finished_sweep(directory)
     candidates = candidates_of(plan, directory)
+    if plan.rank_by == ROBUSTNESS:
+        rows[ROBUSTNESS] = finished_robustness(plan, rows, directory)
     return _planned(plan, swept, ranked_table(plan, candidates, rows), candidates)
 
 
@@ -266,6 +283,9 @@ def ranked_table(
     score = score.mask(score.isna())
     table = pd.DataFrame(_pose_columns(candidates))
     table.insert(1, "score", score)
+    table[ROBUSTNESS] = pd.Series(
+        rows[ROBUSTNESS] if ROBUSTNESS in rows else [None] * len(rows), dtype="Float64"
+    )
     table = pd.concat([table, rows[list(COLUMNS)]], axis=1).iloc[order(plan, rows)]
     table = table.reset_index(drop=True)
     rank = pd.Series(range(1, len(table) + 1), dtype="Int64").mask(table["score"].isna())
@@ -378,19 +398,62 @@ def _with_postures(plan: GraspPlan, placed: Sequence[PlacedPosture]) -> list[Can
 def _candidates(plan: GraspPlan, first: int) -> Iterator[Candidate]:
     reference = object_in_hand(standing(plan.scene))
     probes: dict[str | None, HandRetreat] = {}
+    plane, blocked = table_plane(plan.scene), 0
     for row in range(first, plan.candidates):
-        random = np.random.default_rng([plan.seed, row])
-        rotation, direction, roll = _drawn_rotation(plan, reference, random)
-        offset = point_in_ball(random, plan.poses.offset)
-        preshape = _preshape(plan, random)
-        if preshape not in probes:
-            changes = {} if preshape is None else {"preshape": preshape}
-            probes[preshape] = HandRetreat(plan.scene.replace(**changes))
-        probe, pose = probes[preshape], np.eye(4)
-        pose[:3, :3], pose[:3, 3] = rotation, reference[:3, 3] + offset
-        distance = probe.distance(pose, plan.poses.gap)
-        pose[:3, 3] += (distance or 0.0) * probe.approach
+        random, distance = np.random.default_rng([plan.seed, row]), None
+        for _ in range(DRAWS):
+            rotation, direction, roll = _drawn_rotation(plan, reference, random)
+            offset = point_in_ball(random, plan.poses.offset)
+            preshape = _preshape(plan, random)
+            if preshape not in probes:
+                changes = {} if preshape is None else {"preshape": preshape}
+                probes[preshape] = HandRetreat(plan.scene.replace(**changes))
+            probe, pose = probes[preshape], np.eye(4)
+            pose[:3, :3], pose[:3, 3] = rotation, reference[:3, 3] + offset
+            if plane is not None and _climb(probe, pose, plane) < MIN_CLIMB:
+                continue  # from the side or from below
+            distance = probe.distance(pose, plan.poses.gap)
+            pose[:3, 3] += (distance or 0.0) * probe.approach
+            raised = 0.0 if plane is None else _raised(probe, pose, plane, plan.poses.gap)
+            if raised is not None:
+                pose[:3, 3] += raised * probe.approach
+                distance = None if distance is None else distance + raised
+                break
+        else:
+            blocked += 1
         yield Candidate(row, direction, roll, offset, preshape, distance, pose)
+    if blocked:
+        warnings.warn(
+            f"{blocked} of {plan.candidates - first} drawn poses start in the table: none of "
+            f"{DRAWS} draws each was clear of it; '{plan.scene.object.name}' may lie too low for "
+            f"'{plan.scene.hand.name}' (the scene table_edge slides a plate over the edge of its "
+            "table), or poses.cone (--cone-deg) may allow no direction from above",
+            SoftgraspWarning,
+            stacklevel=2,
+        )
+
+
+def _raised(probe: HandRetreat, pose: Array, plane: Array, gap: float) -> float | None:
+    """Return how far a hand has to go back along its approach to be clear of a table [m].
+
+    None where that is more than ``MAX_RAISE``.
+
+    Args:
+        probe: The hand with the object at a pose.
+        pose: That pose of the object in the hand's frame, (4, 4).
+        plane: Top of the table in the object's frame, (4,).
+        gap: Smallest height above it [m].
+    """
+    lacking = gap - probe.height(plane)
+    if lacking <= 0.0:
+        return 0.0
+    climb = _climb(probe, pose, plane)
+    return lacking / climb if climb * MAX_RAISE >= lacking else None
+
+
+def _climb(probe: HandRetreat, pose: Array, plane: Array) -> float:
+    """Return by how much a hand rises above a table over its way back along its approach [–]."""
+    return float(-(pose[:3, :3] @ plane[:3]) @ probe.approach)
 
 
 def _drawn_rotation(
@@ -486,6 +549,10 @@ def _fields(scene: GraspScene, poses: PoseSampling, pose: Array) -> dict[str, An
 # Ranking: by any numeric column of sweeps, or by the outcome of the hold test.
 
 
+DRAWS, MAX_RAISE, MIN_CLIMB = 500, 0.06, 0.2
+"""Draws of a pose until the hand is clear of the table; distance by which it may go back along its
+approach for that [m], as it would not reach the object from farther away; and by how much it has to
+rise over that way [–]."""
 SLOW, TINY = 0.1, 1e-9
 """Speed of an actuator, over its range and that of the fastest one, below which it stops at its
 squeezing target; and the smallest range [rad or m]."""
@@ -518,15 +585,16 @@ def largest_is_best(plan: GraspPlan) -> bool:
     numeric = [
         column for column in COLUMNS if column not in (*TEXTS, "held") and "wall" not in column
     ]
-    if name != PERTURBATION and name not in numeric:
+    fractions = (PERTURBATION, ROBUSTNESS)
+    if name not in (*fractions, *numeric):
         raise DescriptionError(
-            f"expected {PERTURBATION} or a numeric column of sweeps, found '{name}'; "
-            f"{did_you_mean(name, [PERTURBATION, *numeric])}",
+            f"expected {', '.join(fractions)} or a numeric column of sweeps, found '{name}'; "
+            f"{did_you_mean(name, [*fractions, *numeric])}",
             field="rank_by",
         )
     if plan.best is not None:
         return plan.best == "largest"
-    if name == PERTURBATION or (name.startswith(LARGEST) and name not in SMALLEST):
+    if name in fractions or (name.startswith(LARGEST) and name not in SMALLEST):
         return True
     if name in SMALLEST:
         return False

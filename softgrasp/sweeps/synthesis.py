@@ -278,7 +278,7 @@ def posture_search_of(
         link_spheres(tree, np.concatenate([along[:2], start[None]])),
         surface,
         friction=min(FRICTION_MARGIN * friction, MAX_FRICTION),
-        plane=_table_plane(scene),
+        plane=table_plane(scene),
     )
     fewer = coarse(tree)
     first = replace(
@@ -302,7 +302,7 @@ def posture_search_of(
     )
 
 
-def _table_plane(scene: GraspScene) -> Array | None:
+def table_plane(scene: GraspScene) -> Array | None:
     """Return the top of the scene's table in the object's frame, (4,); None without a table."""
     scene = on_its_table(scene)
     if scene.table is None or scene.table.height is None:

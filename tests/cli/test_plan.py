@@ -49,7 +49,7 @@ def test_the_report_has_verdicts_and_images(made: Path) -> None:
     assert "3 of 3 hand poses ended with the hand closed on the object" in page
     assert ("Of the best 1, 1 passed" if best.held else "Of the best 1, 0 passed") in page
     assert 'href="top-1/report.html"' in page
-    assert "over the sphere: mean resultant length" in page
+    assert "3 directions are too few to test whether they are uniform" in page
     assert "Too few data to compare the smallest singular value of G with the displacement" in page
 
 
@@ -103,11 +103,12 @@ def test_an_interrupted_search_reports_how_it_goes_on(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--rank-by", "epsilon"), "rank_by: expected perturbation or a numeric column"),
+        (("--rank-by", "epsilon"), "rank_by: expected perturbation, robustness or a numeric column"),
         (("--rank-by", "final_force_N"), "best: expected largest or smallest with rank_by"),
         (("--preshape", "opne"), "expected a preshape of hand 'four_finger', found 'opne'"),
         (("--candidates", "0"), "candidates: expected a number at least 1, found 0"),
-        (("--cone-deg", "200"), "poses.cone: expected a number at most"),
+        (("--cone-deg", "200"), "--cone-deg: expected 0 to 180 degrees, found 200"),
+        (("--roll-deg", "-1"), "--roll-deg: expected 0 to 180 degrees, found -1"),
         (("--test", "shake"), "no criterion 'shake'"),
         (("--workers", "0"), "workers: expected at least 1, found 0"),
         (("--rank-by", "perturbation", "--criterion", "hold"),

@@ -294,7 +294,7 @@ def test_a_plan_that_cannot_be_is_refused(changes: dict[str, Any], sentence: str
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("quality_min_singulr", "rank_by: expected perturbation or a numeric column of sweeps, "
+        ("quality_min_singulr", "rank_by: expected perturbation, robustness or a numeric column of sweeps, "
          "found 'quality_min_singulr'; did you mean 'quality_min_singular'"),
         ("status", "found 'status'"),
         ("final_force_N", "best: expected largest or smallest with rank_by 'final_force_N', found "
@@ -476,3 +476,26 @@ def test_a_plan_refuses_what_synthesis_cannot_do(changes: dict[str, Any], senten
     with pytest.raises(sg.DescriptionError) as caught:
         plan(method="synthesis", **changes)
     assert sentence in str(caught.value)
+
+
+# tables
+
+
+def on_a_table(obj: sg.GraspObject, **changes: Any) -> sg.GraspScene:
+    test = sg.SuccessCriterion()
+    return pinch(object=obj, gravity=True, surroundings=(sg.Table(),), success=test, **changes)
+
+
+def test_hands_of_drawn_poses_start_above_the_table() -> None:
+    box = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.04, 0.04, 0.06)), density=300.0)
+    drawn = plan(scene=on_a_table(box), candidates=6)
+    for one in candidates_of(drawn):
+        assert one.pulled_back is not None
+    table = sg.plan_grasps(drawn.replace(top=0), workers=1).table
+    assert not (table["status"] == FAILED).any()  # a hand in the table fails
+
+
+def test_an_object_too_low_for_the_hand_is_named() -> None:
+    coin = sg.GraspObject(name="coin", shape=sg.Cylinder(radius=0.012, height=0.002), density=7e3)
+    with pytest.warns(sg.SoftgraspWarning, match="'coin' may lie too low for 'four_finger'"):
+        candidates_of(plan(scene=on_a_table(coin, grasp="power"), candidates=2))
