@@ -206,6 +206,12 @@ class Closure(Description):
         actuators, word = sum(hand.actuator_counts), hand.actuator_word
         if self.rates_are_of_joints:
             self.check_rates(hand)
+        if self.ends is not None and not self.rates_are_of_joints:
+            raise FieldError(
+                f"expected none with closure '{self.name}', which does not move joints by their "
+                "servos, found some",
+                "ends",
+            )
         for name in ("active", "ends"):
             values = getattr(self, name)
             if values is not None and len(values) != actuators:

@@ -97,6 +97,33 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
 ]
 
 
+REFUSED += [
+    (
+        lambda: pinch(closure=sg.PositionIncrementClosure(ends=(0.5, None))),
+        "closure.ends: expected 12 values, one per joint, found 2",
+    ),
+    (
+        lambda: pinch(closure=sg.description.JointTorqueClosure(ends=(None,) * 12)),
+        "closure.ends: expected none with closure 'joint-torque', which does not move joints by "
+        "their servos, found some",
+    ),
+]
+
+
+def test_actuators_stop_at_their_ends_and_others_at_their_limits() -> None:
+    plain = pinch()
+    ends = (0.1, None, -9.0, *[None] * 9)
+    scene = pinch(closure=sg.PositionIncrementClosure(ends=ends))
+    rates, start = plain.rates, plain.start
+    assert rates[0] > 0.0
+    assert scene.limits[0] == (plain.limits[0][0], 0.1)
+    assert scene.limits[1] == plain.limits[1]
+    assert scene.limits[2] == (plain.limits[2][0], start[2])  # an end behind the start: it stays
+    assert scene.longest_closure == plain.longest_closure  # that of the others
+    only = pinch(closure=sg.PositionIncrementClosure(ends=(0.1,) * 12))
+    assert only.longest_closure < plain.longest_closure
+
+
 @pytest.mark.parametrize(("make", "sentence"), REFUSED)
 def test_closures_that_do_not_fit_are_refused(make: Callable[[], Any], sentence: str) -> None:
     with pytest.raises(DescriptionError) as caught:
