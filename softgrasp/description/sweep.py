@@ -222,7 +222,7 @@ class GraspPlan(Description):
     """A numeric column of sweeps; ``perturbation``: the fraction of the hold test's directions in
     which the object is held, then the smallest drift in the hand; or ``robustness``: the fraction
     of ``trials`` with an object that is displaced by ``noise`` in which it is held."""
-    trials: Count = 6
+    trials: Count = 12
     """Trials of each held grasp, where ``robustness`` ranks."""
     noise: PoseNoise = PoseNoise(position=0.005, rotation=math.radians(5.0))
     """Random error of the object's start pose in these trials."""

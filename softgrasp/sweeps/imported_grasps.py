@@ -311,7 +311,6 @@ def imported_postures(plan: GraspPlan) -> list[SynthesizedPosture]:
         )
         pose = transform(grasp.object_pose.position, grasp.object_pose.quaternion)
         moving = _moving(grasp, limits)
-        start = np.where(moving, start, targets)
         rates = np.where(moving, squeeze - start, 0.0) * PACE / CLOSING_TIME
         unknown = float("nan")
         postures.append(

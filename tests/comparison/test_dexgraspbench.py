@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
 from softgrasp.comparison.dexgraspbench import (
@@ -48,6 +49,24 @@ def test_a_grasp_that_presses_succeeds_and_one_that_does_not_close_fails(
     assert not row.success
     assert row.displacement > 10.0 * benchmark.evaluate(best).displacement
     assert row.contacts == 0
+
+
+def test_forces_are_along_the_axes_of_the_object(
+    benchmark: GraspBenchmark, postures: list[SynthesizedPosture]
+) -> None:
+    def moved(posture: SynthesizedPosture, direction: np.ndarray) -> tuple[float, float]:
+        benchmark._retreat.pose_at(posture.pose, posture.start)
+        start = benchmark._retreat.data.qpos.copy()
+        return benchmark._force(posture, start, direction)
+
+    plain, turned = postures[0], postures[0].pose.copy()
+    turn = Rotation.from_euler("xyz", (0.0, 0.0, 0.8)).as_matrix()
+    turned[:3, :3] = turned[:3, :3] @ turn
+    x = np.array([1.0, 0.0, 0.0])
+    # a ball is the same after a turn, and the force turns with its axes
+    one, other = moved(plain, turn @ x), moved(plain._replace(pose=turned), x)
+    np.testing.assert_allclose(one, other, rtol=1e-3)
+    assert not np.isclose(one[0], moved(plain, x)[0], rtol=1e-2)
 
 
 def test_penetration_and_contacts_are_those_of_the_exact_shapes(
