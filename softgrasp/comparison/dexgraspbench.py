@@ -3,9 +3,10 @@
 The protocol is that of Chen et al. (BODex, ICRA 2025): an object of 0.1 kg without gravity,
 friction 0.6 and torsional friction 0.02 m; the hand goes from the posture before the grasp into the
 grasp and on to the squeezing one, then a force of 10 m/s² times the mass acts for 2 s along ± x, y
-and z of the object's file, each from the start again. A grasp succeeds if the object moves less than 50 mm and rotates
-less than 15° under all six. Contacts, time step and solver are theirs, without the contact model of
-this package. The base of the hand does not move here; there a weld holds it.
+and z of the object's file, each from the start again. A grasp succeeds if the object moves less
+than 50 mm and rotates less than 15° under all six. Contacts, time step and solver are theirs,
+without the contact model of this package. The base of the hand does not move here; there a weld
+holds it.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def test_an_interrupted_search_reports_how_it_goes_on(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--rank-by", "epsilon"), "rank_by: expected perturbation, robustness or a numeric column"),
+        (("--rank-by", "epsilon"), "rank_by: expected perturbation, robustness or a numeric"),
         (("--rank-by", "final_force_N"), "best: expected largest or smallest with rank_by"),
         (("--preshape", "opne"), "expected a preshape of hand 'four_finger', found 'opne'"),
         (("--candidates", "0"), "candidates: expected a number at least 1, found 0"),

@@ -294,8 +294,8 @@ def test_a_plan_that_cannot_be_is_refused(changes: dict[str, Any], sentence: str
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("quality_min_singulr", "rank_by: expected perturbation, robustness or a numeric column of sweeps, "
-         "found 'quality_min_singulr'; did you mean 'quality_min_singular'"),
+        ("quality_min_singulr", "rank_by: expected perturbation, robustness or a numeric column of "
+         "sweeps, found 'quality_min_singulr'; did you mean 'quality_min_singular'"),
         ("status", "found 'status'"),
         ("final_force_N", "best: expected largest or smallest with rank_by 'final_force_N', found "
          "none"),
