@@ -207,8 +207,11 @@ def test_stubs_name_what_the_tables_name() -> None:
 def test_every_page_is_in_the_site() -> None:
     nav = (ROOT / "mkdocs.yml").read_text("utf-8").split("\nnav:\n")[1]
     placed = re.findall(r"(\S+\.md)$", nav, re.MULTILINE)
-    pages = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")]
-    assert sorted(placed) == sorted(pages)
+    files = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")]
+    assert sorted(placed) == sorted(name for name in files if not name.startswith("data/"))
+    text = "".join((DOCS / name).read_text("utf-8") for name in placed)
+    tables = [name for name in files if name.startswith("data/")]
+    assert [name for name in tables if f'--8<-- "docs/{name}"' not in text] == []
 
 
 def test_every_example_and_notebook_is_listed() -> None:
