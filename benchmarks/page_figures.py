@@ -8,6 +8,7 @@ The pages include these files, so that no figure is copied by hand.
 
 from __future__ import annotations
 
+import runpy
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -20,18 +21,8 @@ import softgrasp as sg
 from softgrasp.mechanics.transforms import transform
 
 DATA = Path(__file__).parents[1] / "docs" / "data"
-CLOSURES = {
-    "position-increment, 7 N of the hand": sg.PositionIncrementClosure(),
-    "position-increment, no grip force": sg.PositionIncrementClosure(grip_force=None),
-    "synergy-increment": sg.description.SynergyIncrementClosure(),
-    "synergy-increment, Kz = 2 N·m": sg.description.SynergyIncrementClosure(synergy_stiffness=2.0),
-    "force-limited, 5 N": sg.description.ForceLimitedClosure(force=5.0),
-    "force-limited, 0.3 N·m": sg.description.ForceLimitedClosure(torque=0.3),
-    "underactuated": sg.description.UnderactuatedClosure(),
-    "underactuated, differential": sg.description.UnderactuatedClosure(differential=True),
-    "joint-torque": sg.description.JointTorqueClosure(),
-}
-"""The closures of the page, and of examples/06_closures.py."""
+CLOSURES = runpy.run_path(str(DATA.parents[1] / "examples" / "06_closures.py"))["CLOSURES"]
+"""Closures by their names, those of the example that the page shows."""
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -257,20 +257,13 @@ def _variables(where: str, content: Any) -> dict[str, float]:
 
 def _scales(where: Path | str, content: Mapping[str, Any], name: str) -> list[float]:
     """Read positive factors, 1 where there is none."""
-    values = np.ravel(np.asarray(content.get(name, 1.0), dtype=object)).tolist()
-    numbers = [_plain_number(value) for value in values]
-    scales = [number for number in numbers if number is not None and number > 0.0]
-    if not scales or len(scales) < len(numbers):
-        wrong = [
-            value
-            for value, number in zip(values, numbers, strict=True)
-            if number is None or number <= 0.0
-        ]
-        raise DescriptionError(
-            f"{where}: {name}: expected a number above 0, found {wrong[0]!r}"
-            if wrong
-            else f"{where}: {name}: expected a number above 0, found none"
-        )
+    scales = []
+    for value in np.ravel(np.asarray(content.get(name, 1.0), dtype=object)).tolist() or [None]:
+        number = _plain_number(value)
+        if number is None or number <= 0.0:
+            present = "none" if value is None else repr(value)
+            raise DescriptionError(f"{where}: {name}: expected a number above 0, found {present}")
+        scales.append(number)
     return scales
 
 

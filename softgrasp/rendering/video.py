@@ -285,13 +285,16 @@ def framing(
     clouds = [playback.cloud(begin) for playback, begin in zip(playbacks, begins, strict=True)]
     first, aspect, cloud = playbacks[0], size[0] / size[1], np.concatenate(clouds)
     if viewpoint is not None:
-        return viewpoint.camera(cloud, aspect)
+        camera = viewpoint.camera(cloud, aspect)
+        placed = only_ends or viewpoint.distance is not None
+        return camera if placed else _with_marks(camera, first, cloud, aspect)
     hand = [first.model.body(name).id for name in first.result.contact_bodies.tolist()]
     object_bodies = [first.model.body(name).id for name in first.framed_objects]
     object_bodies += node_bodies(first.model)
     closed = first.result.closing
-    several = is_beside_walls(first.model) and closed is not None and not only_ends
-    times = [closed.start_s, closed.end_s, ends[0]] if several and closed else ends[:1]
+    times = ends[:1]
+    if closed is not None and not only_ends and is_beside_walls(first.model):
+        times = [closed.start_s, closed.end_s, *times]
     states = (first.pose(time) for time in times)
     camera = best_camera(first.model, states, cloud, hand, object_bodies, aspect, rows)
     return camera if only_ends else _with_marks(camera, first, cloud, aspect)
@@ -300,13 +303,11 @@ def framing(
 def _with_marks(camera: Camera, playback: Playback, cloud: Array, aspect: float) -> Camera:
     """Move a camera until the arrows of all sampled forces are in its image."""
     for _ in range(MARK_ROUNDS):
-        tails = np.array(
-            [
-                _end(mark)
-                for time in playback.sampled_times()
-                for mark in (playback.pose(time), playback.marks(time, camera))[1]
-            ]
-        ).reshape(-1, 3)
+        ends: list[tuple[float, float, float]] = []
+        for time in playback.sampled_times():
+            playback.pose(time)
+            ends += map(_end, playback.marks(time, camera))
+        tails = np.array(ends).reshape(-1, 3)
         columns, rows, _ = camera.project(tails, 1, 1).T
         beside = np.abs(np.concatenate([(columns - 0.5) / aspect, rows - 0.5]))
         if beside.max(initial=0.0) < 0.5 - MARK_MARGIN:

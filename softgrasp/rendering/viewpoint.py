@@ -129,7 +129,7 @@ def best_camera(
     weights[list(hand)] = 1.0
     weights[list(object_bodies)] = OBJECT_WEIGHT
     occluded = is_beside_walls(model)
-    rows = rows // 2 if occluded else rows  # of twelve times as many images, or more
+    rows = rows // 2 if occluded else rows  # of six times as many cameras, in several states
     elevations = (*ELEVATIONS_DEG, *STEEP_DEG) if occluded else ELEVATIONS_DEG
     fields = (DEFAULT_FOVY_DEG, *WIDE_FOVY_DEG) if occluded else (DEFAULT_FOVY_DEG,)
     cameras = [

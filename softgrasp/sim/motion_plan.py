@@ -97,10 +97,8 @@ class MountTrajectory:
             left: Number of samples of the phase after it.
             targets: Wrist or arm targets there, (nc,) [m or rad].
         """
-        self._pose, self._targets = (
-            self._poses_ahead[max(-1 - left, -len(self._poses_ahead))],
-            targets,
-        )
+        sample = max(len(self._poses_ahead) - 1 - left, 0)
+        self._pose, self._targets = self._poses_ahead[sample], targets
 
     def _poses(self, phase: Phase, samples: int) -> Array | None:
         """Compute hand poses in the world, (samples, 4, 4); None if the hand does not move."""

@@ -152,10 +152,10 @@ def import_grasps(
             stacklevel=2,
         )
     grasps = [grasp for grasp, _ in imported]
-    single = [one for one in grasps if not _moving(one, joints.limits).any()]
-    if single:
+    single = [not _moving(one, joints.limits).any() for one in grasps]
+    if any(single):
         warnings.warn(
-            f"{path}: {len(single)} of {len(grasps)} grasps state one posture: the hand opens "
+            f"{path}: {sum(single)} of {len(grasps)} grasps state one posture: the hand opens "
             f"before it by {OPENED:.0%} of the ranges of its actuators and squeezes by "
             f"{SQUEEZED:.0%}",
             SoftgraspWarning,
@@ -163,8 +163,8 @@ def import_grasps(
         )
     closing = closing_directions(scene)
     return tuple(
-        one if _moving(one, joints.limits).any() else _with_motion(one, joints.limits, closing)
-        for one in grasps
+        _with_motion(one, joints.limits, closing) if alone else one
+        for one, alone in zip(grasps, single, strict=True)
     )
 
 

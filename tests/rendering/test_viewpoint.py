@@ -89,13 +89,14 @@ def test_a_fixed_object_far_away_does_not_shrink_the_scene() -> None:
     assert beside.distance == pytest.approx(alone.distance, rel=1e-6)
 
 
+@pytest.mark.parametrize("viewpoint", [None, "front"])
 @pytest.mark.parametrize("width", [128, 1920])
 @pytest.mark.parametrize("name", ["soft_mug", "sequence_strawberry"])
-def test_arrows_are_inside_the_image(name: str, width: int) -> None:
+def test_arrows_are_inside_the_image(name: str, width: int, viewpoint: str | None) -> None:
     size = (width, width * 3 // 4)
     result = shipped(name)
     playback = Playback(result)
-    camera = framing([playback], size)
+    camera = framing([playback], size, viewpoint=VIEWPOINTS.get(viewpoint or ""))
     ends = []
     for time in playback.sampled_times():
         playback.pose(time)
