@@ -210,7 +210,12 @@ def _bodex_object(path: Path, content: Mapping[str, Any]) -> tuple[Array, float]
         raise DescriptionError(
             f"{path}: world_cfg: expected 7 numbers as the pose of '{name}', found {len(pose)}"
         )
-    return pose, _scales(path, meshes[name], "scale")[0]
+    scales = _scales(path, meshes[name], "scale")
+    if np.ptp(scales) > 1e-3 * max(scales):
+        raise DescriptionError(
+            f"{path}: world_cfg: expected one scale of '{name}' along all axes, found {scales}"
+        )
+    return pose, scales[0]
 
 
 def _dexgraspnet(path: Path, items: Sequence[Mapping[str, Any]]) -> Iterable[ForeignGrasp]:

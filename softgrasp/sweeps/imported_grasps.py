@@ -13,14 +13,16 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.geometry import Mesh, Pose
+from softgrasp.description.geometry import Mesh
+from softgrasp.description.hand import Hand
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import GraspPlan, ImportedGrasp
@@ -49,14 +51,6 @@ OPENED, SQUEEZED = 0.2, 0.06
 ranges of its actuators [–]."""
 MOVED = 1e-3
 """Motion of a hand between its postures from which a warning states it [m]."""
-FRAMES: dict[str, Array] = {
-    "shadow": transform((0.0, 0.0, -0.034)),
-    "allegro": transform(quaternion=(0.0, -(0.5**0.5), 0.0, -(0.5**0.5))),
-    "leap": transform((0.0, 0.0, 0.1), (0.0, 1.0, 0.0, 0.0)),
-}
-"""Frame of the hand's MJCF file in the frame that BODex uses, by a word in the name of the hand."""
-
-
 REVERSED = ("FFJ4", "MFJ4", "THJ2", "THJ1")
 """Joints of the newer Shadow files whose axes are opposite to those of DexGraspNet's hand."""
 
@@ -71,8 +65,9 @@ class HandJoints(NamedTuple):
     """(n,)."""
     limits: Array
     """Of the actuators, (nu, 2)."""
-    file_frame: Array
-    """Frame of the hand's file in the hand's frame, (4, 4)."""
+    frames: Mapping[GraspFormat, Array]
+    """Frame whose pose a file of each format states, in the hand's frame, (4, 4): the frame of the
+    hand's file for DexGraspBench, the palm's for the others."""
 
     def targets(self, variables: Array) -> tuple[Array, float]:
         """Compute actuator targets that set joint variables best, and the largest error.
@@ -96,19 +91,30 @@ def hand_joints_of(scene: GraspScene) -> HandJoints:
     Raises:
         BuildError: The hand cannot be built.
     """
-    built = HandRetreat(scene).built
+    retreat = HandRetreat(scene)
+    built = retreat.built
     joints = hand_joints(built.model, built.bodies)
     ratio, bias = joint_motion(built.model, scene.hand, joints)
     reference = np.array([built.model.qpos0[built.model.jnt_qposadr[joint]] for joint in joints])
     prefix = "" if scene.hand.model is None else scene.hand.model.prefix
-    pose = Pose() if scene.hand.model is None else scene.hand.model.pose
+    file_frame, palm = _stated_frames(scene.hand, retreat)
     return HandJoints(
         [built.model.joint(joint).name.removeprefix(prefix) for joint in joints],
         ratio,
         bias + reference,
         np.array([actuator.limits for actuator in scene.hand.actuators]),
-        transform(pose.position, pose.quaternion),
+        {"DexGraspBench": file_frame, "BODex": palm, "DexGraspNet": palm},
     )
+
+
+def _stated_frames(hand: Hand, retreat: HandRetreat) -> tuple[Array, Array]:
+    """Return the frames of the hand's file and of its palm in the hand's frame, (4, 4) each."""
+    if hand.model is None:
+        return np.eye(4), np.eye(4)
+    mujoco.mj_kinematics(retreat.model, retreat.data)
+    body = retreat.data.body(hand.model.prefix + hand.model.palm)
+    palm = transform(body.xpos, body.xquat)
+    return transform(hand.model.pose.position, hand.model.pose.quaternion), palm
 
 
 def import_grasps(
@@ -242,23 +248,10 @@ def _imported_grasp(
             )
         rows.append(tuple(targets.tolist()))
         errors.append(error)
-    hand = grasp.hand_poses[1] @ _frame(form, joints) @ np.linalg.inv(joints.file_frame)
+    hand = grasp.hand_poses[1] @ np.linalg.inv(joints.frames[form])
     placed = pose_of(np.linalg.inv(hand) @ grasp.object_pose @ offset)
     imported = ImportedGrasp(object_pose=placed, start=rows[0], grasp=rows[1], squeeze=rows[2])
     return imported, max(errors)
-
-
-def _frame(form: GraspFormat, joints: HandJoints) -> Array:
-    """Return the frame of the hand's file in the frame whose pose a file states."""
-    if form == "DexGraspNet" and any(name.endswith("THJ5") for name in joints.names):
-        return FRAMES["shadow"]
-    if form != "BODex":
-        return np.eye(4)
-    hands = {"shadow": "THJ", "allegro": "tha", "leap": "if_"}
-    for name, word in hands.items():
-        if any(word in joint for joint in joints.names):
-            return FRAMES[name]
-    return np.eye(4)
 
 
 def _ordered(grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, where: str) -> list[Array]:
@@ -342,7 +335,7 @@ def foreign_grasp(
     """
     offset = np.eye(4)
     offset[:3, 3] = center_in_file(scene.object.shape)
-    hand = offset @ np.linalg.inv(posture.pose) @ joints.file_frame
+    hand = offset @ np.linalg.inv(posture.pose) @ joints.frames["DexGraspBench"]
     rows = [posture.start, posture.targets, posture.squeeze]
     return ForeignGrasp(
         np.array([hand] * 3),

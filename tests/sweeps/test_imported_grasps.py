@@ -12,7 +12,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.io.grasp_files import read_grasps
 from softgrasp.mechanics.transforms import transform
-from softgrasp.sweeps.imported_grasps import _frame, _ordered, hand_joints_of, import_grasps
+from softgrasp.sweeps.imported_grasps import _ordered, hand_joints_of, import_grasps
 from softgrasp.sweeps.planner import PlannedGrasps, _ends, imported_plan, scores
 from tests.support.scenes import pinch
 
@@ -179,14 +179,6 @@ def test_joints_of_bodex_with_other_names_are_in_the_order_of_the_file() -> None
     with pytest.raises(sg.DescriptionError) as caught:
         _ordered(read_like(("j1", "j0", "j2")), "BODex", joints, "x")
     assert "joint 'if_mcp' of the hand, found none" in str(caught.value)
-
-
-def test_the_palm_of_dexgraspnet_is_before_the_frame_of_newer_shadow_files() -> None:
-    joints = hand_joints_of(pinch())
-    newer = joints._replace(names=["rh_THJ5"])
-    assert _frame("DexGraspNet", newer)[:3, 3].tolist() == [0.0, 0.0, -0.034]
-    older = joints._replace(names=["robot0:THJ4"])
-    assert _frame("DexGraspNet", older).tolist() == np.eye(4).tolist()
 
 
 def read_like(names: tuple[str, ...]) -> object:
