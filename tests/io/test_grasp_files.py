@@ -128,7 +128,7 @@ class Harmful:
             bodex(world_cfg=[{"mesh": {"scene_1_can": {"scale": [1.0, 2.0, 1.0],
                   "pose": [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]}}}]),
             "expected one scale of 'scene_1_can' along all axes, found [1.0, 2.0, 1.0]",
-        ),  # fmt: skip
+        ),
         (
             bodex(manip_name=["can"]),
             "manip_name: expected a mesh of world_cfg, found 'can'; there are scene_1_can",
