@@ -197,6 +197,17 @@ class AddedServo(Description):
     """[N·m or N]"""
 
 
+class GeomFriction(Description):
+    """Sliding friction that an MJCF file states for geoms of a hand."""
+
+    geoms: tuple[Name, ...]
+    friction: NonNegative | None
+    """µ [–]; None where the file states none."""
+    overrides: bool = False
+    """Whether it applies at any object (``priority`` in the file); else the larger one of this and
+    the object's, as in MuJoCo."""
+
+
 class HandModel(Description):
     """An MJCF model, attached to the scene unchanged, and the data that closures need of it.
 
@@ -215,6 +226,8 @@ class HandModel(Description):
     """Body that carries the fingers."""
     touching: tuple[str, ...] = ()
     """Bodies that can touch; those fixed to the palm first."""
+    frictions: tuple[GeomFriction, ...] = ()
+    """Friction of all geoms that can touch, where the file states that of any."""
     actuators: tuple[ModelActuator, ...]
     """Actuators of the file in their order, then added servos."""
     servos: tuple[AddedServo, ...] = ()

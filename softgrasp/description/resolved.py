@@ -174,6 +174,12 @@ class ResolvedScene:
             if name == "dynamic_friction" and value is None:
                 value, origin = contact.kinetic_friction, Origin(merged["static_friction"].source)
             yield self._entry(f"{label}.{name}", value, origin)
+        geoms: dict[float, list[str]] = {}
+        for geom, contact in self.scene.geom_contacts(index, part).items():
+            geoms.setdefault(contact.static_friction, []).append(geom)
+        for value, geom_names in geoms.items():
+            listed = f"{label}.static_friction of {', '.join(geom_names)}"
+            yield self._entry(listed, value, Origin("hand file"))
 
     def _closure(self) -> Iterator[ResolvedValue]:
         closure, described = self.scene.closure, self.described.closure

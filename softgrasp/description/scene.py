@@ -370,6 +370,38 @@ class GraspScene(Description):
         """
         return self._contacts[index, self._around(around)]
 
+    def geom_contacts(self, index: int, around: Surrounding | None = None) -> dict[str, Contact]:
+        """Return the contacts of geoms whose friction the file of the hand states, by their names.
+
+        A friction that the pair, the scene or the YAML file of the hand specifies applies instead.
+
+        Args:
+            index: 0 for the object to be grasped, from 1 on for further ones.
+            around: The contact with this surrounding body instead.
+        """
+        above = ("pair", "said", "hand file")
+        sources = [one for one in self.contact_sources(index, around) if one.source in above]
+        model, contact = self.hand.model, self.contact_of(index, around)
+        if model is None or any(one.values.get("static_friction") is not None for one in sources):
+            return {}
+        contacts: dict[str, Contact] = {}
+        for stated in model.frictions:
+            if stated.friction is None:
+                continue
+            if stated.overrides or stated.friction > contact.static_friction:
+                friction = {"static_friction": stated.friction, "dynamic_friction": None}
+                contacts |= dict.fromkeys(stated.geoms, contact.replace(**friction))
+        return contacts
+
+    @property
+    def grip_friction(self) -> float:
+        """Largest static friction of the object with geoms of the hand [–]."""
+        contacts, usual = self.geom_contacts(0), self.requested_contact.static_friction
+        model = self.hand.model
+        geoms = [] if model is None else [g for one in model.frictions for g in one.geoms]
+        own = [contacts[geom].static_friction for geom in geoms if geom in contacts]
+        return max(own if own and len(own) == len(geoms) else [*own, usual])
+
     def _around(self, part: Surrounding | None) -> int | None:
         """Return the index of a surrounding body; None where it specifies nothing of its own."""
         if part is None or not part.contact.specified:

@@ -204,7 +204,7 @@ def _one_side(
     # surroundings can oppose, too
     if scene.surroundings or not _is_all_driven(scene):
         return ""
-    friction = scene.requested_contact.static_friction
+    friction = scene.grip_friction
     _, radius = _object_sphere(model, data, geoms.object)
     directions, touches = np.zeros((0, 3)), False
     # coarse steps first: most hands enclose the object at one of them

@@ -68,7 +68,8 @@ def with_objects(scene: GraspScene, model: mujoco.MjModel) -> Iterator[ContactGr
     """
     bodies = names.object_bodies(scene)
     for index, body in enumerate(bodies):
-        yield ContactGroup(object_pairs(model, body), scene.contact_of(index), switches=True)
+        group = ContactGroup(object_pairs(model, body), scene.contact_of(index), switches=True)
+        yield from _by_geom(group, scene.geom_contacts(index))
     for (_, first), (later, second) in combinations(enumerate(bodies), 2):
         pairs = pairs_of_objects(model, first, second)
         contact = scene.contact_of(later)
@@ -86,7 +87,18 @@ def with_surroundings(scene: GraspScene, model: mujoco.MjModel) -> Iterator[Cont
             pairs = pairs_of_objects(model, body, around)
             yield ContactGroup(pairs, contact, by_hand=False)
         hand = hand_pairs_around(model, around)
-        yield ContactGroup(hand, scene.contact_of(0, part))
+        group = ContactGroup(hand, scene.contact_of(0, part))
+        yield from _by_geom(group, scene.geom_contacts(0, part))
+
+
+def _by_geom(group: ContactGroup, contacts: Mapping[str, Contact]) -> Iterator[ContactGroup]:
+    """Split a group by the contacts of geoms that have one of their own."""
+    kinds: dict[Contact, list[Pair]] = {}
+    for pair in group.pairs:
+        own = (contacts[geom] for geom in pair if geom in contacts)
+        kinds.setdefault(next(own, group.requested), []).append(pair)
+    for contact, pairs in kinds.items():
+        yield group._replace(pairs=pairs, requested=contact)
 
 
 class PairParameters(NamedTuple):

@@ -86,8 +86,13 @@ STATISTICS = ("meanmass", "meaninertia")
 
 
 def has_family(scene: GraspScene) -> bool:
-    """Return whether a scene can have a family: a free rigid object alone with the hand."""
+    """Return whether a scene can have a family: a free rigid object alone with the hand.
+
+    All pairs of a family have one friction, so there is none where the geoms of a hand have some.
+    """
     contact = scene.requested_contact
+    if scene.geom_contacts(0):
+        return False
     return contact.converted and template_key(scene, scene.control_period) is not None
 
 

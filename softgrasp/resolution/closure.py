@@ -91,7 +91,7 @@ def closure_for_payload(scene: GraspScene) -> tuple[AnyClosure, str]:
     specified = closure.specified
     if available is None or "grip_force" in specified:  # only position increments have one
         return closure, ""
-    friction = scene.requested_contact.kinetic_friction
+    friction = min(scene.grip_friction, scene.requested_contact.kinetic_friction)
     weight = -STANDARD_GRAVITY[2] * object_mass(scene.object)
     required = SAFETY * weight / friction if friction > 0.0 else math.inf
     if available >= required or math.isinf(required):

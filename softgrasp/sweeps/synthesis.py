@@ -96,7 +96,7 @@ def placed_postures(plan: GraspPlan) -> list[PlacedPosture]:
     if not plan.trial:
         postures = search.postures(random, plan.candidates, seeds, tips_only)
         return _placed(retreat, postures, plan.poses.gap)
-    trial = PostureTrial(retreat, scene.requested_contact.static_friction)
+    trial = PostureTrial(retreat, scene.grip_friction)
     tried: list[PlacedPosture] = []
     while seeds > 0 and (missing := plan.candidates - _held(tried)) > 0:
         size = min(max(SEEDS_OF_MISSING * missing, ROUND), BATCH, seeds)
@@ -271,7 +271,7 @@ def posture_search_of(
     hand = GraspingHand(tree, (), start, rates, center, approach)
     along = hand.closing(ALONG)
     hand = hand._replace(links=contact_links(tree, along, rates, center))
-    friction = scene.requested_contact.static_friction
+    friction = scene.grip_friction
     energy = GraspEnergy(
         tree,
         hand.links,

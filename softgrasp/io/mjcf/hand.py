@@ -8,7 +8,6 @@ file (``model: hand.xml``) replaces name, pose, finger names, grasps or contact.
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +23,7 @@ from softgrasp.description.finger import Finger
 from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import (
     AddedServo,
+    GeomFriction,
     GraspPreset,
     Grasps,
     Hand,
@@ -54,6 +54,7 @@ from softgrasp.io.mjcf.model import (
     read_model,
     resolved,
 )
+from softgrasp.io.mjcf.object import DEFAULT_FRICTION
 from softgrasp.io.mjcf.tree import (
     MjcfTree,
     fingers_of,
@@ -156,6 +157,7 @@ def mjcf_hand(
             prefix=source.prefix,
             palm=palm_name(tree),
             touching=touching_bodies(tree),
+            frictions=geom_frictions(tree.model),
             actuators=read_hand.actuators,
             servos=read_hand.servos,
             gravity_compensation=read_hand.weightless,
@@ -441,14 +443,39 @@ def _contacts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
             f"of {references[short, 0].min():g} s, less than twice its timestep of {step:g} s; "
             "the scene converts stiffness and damping instead"
         )
-    frictions = Counter(attached.geom_friction[touching, 0].round(6).tolist())
-    if len(frictions) > 1:
-        parts = ", ".join(f"{value:g} on {number}" for value, number in sorted(frictions.items()))
+    for stated in geom_frictions(attached):
+        if stated.friction is None:
+            continue
+        which = "of whatever object" if stated.overrides else "or the object's, if that is larger"
         messages.append(
-            f"its geoms have different friction ({parts}; MuJoCo would take the larger one of two "
-            "in contact); the friction of the scene applies to all"
+            f"{len(stated.geoms)} of its geoms have the friction {stated.friction:g} of the file, "
+            f"{which}; contact.static_friction (--friction) replaces it"
         )
     return messages
+
+
+def geom_frictions(model: mujoco.MjModel) -> tuple[GeomFriction, ...]:
+    """Return the friction of geoms that can touch; none where all have MuJoCo's default.
+
+    Args:
+        model: The hand as attached.
+    """
+    geoms: dict[tuple[float | None, bool], list[str]] = {}
+    touching = np.isin(model.geom_group, (BOTH_GROUP, TOUCHED_GROUP)) & (model.geom_bodyid > 0)
+    for geom in np.flatnonzero(touching).tolist():
+        overrides = bool(model.geom_priority[geom] > 0)
+        friction: float | None = float(model.geom_friction[geom, 0])
+        if overrides and model.geom_condim[geom] == 1:
+            friction = 0.0
+        elif friction == DEFAULT_FRICTION and not overrides:
+            friction = None
+        geoms.setdefault((friction, overrides), []).append(str(model.geom(geom).name))
+    if set(geoms) == {(None, False)}:
+        return ()
+    return tuple(
+        GeomFriction(geoms=tuple(named), friction=friction, overrides=overrides)
+        for (friction, overrides), named in geoms.items()
+    )
 
 
 def _limits(attached: mujoco.MjModel) -> list[str]:

@@ -28,9 +28,9 @@ from softgrasp.mechanics.transforms import Array, transform
 
 FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 GEOM = mujoco.mjtGeom
-GROUND = (int(GEOM.mjGEOM_PLANE), int(GEOM.mjGEOM_HFIELD))
 DEFAULT_FRICTION = 1.0
 """Sliding friction of a geom that states none [–]."""
+GROUND = (int(GEOM.mjGEOM_PLANE), int(GEOM.mjGEOM_HFIELD))
 UNSTATED = ((0.5, 0.5, 0.5, 1.0), (1.0, 1.0, 1.0, 1.0))
 """Colours of geoms that state none, and of materials, whose texture is not read."""
 SAME = 1e-4

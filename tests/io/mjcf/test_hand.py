@@ -100,8 +100,8 @@ def test_conflicts_with_the_scene_are_reported_once_each(tmp_path: Path) -> None
         "it",
         "hand.xml: 1 of its 3 geoms have a contact time constant of 0.005 s, less than twice "
         "its timestep of 0.004 s; the scene converts stiffness and damping instead",
-        "hand.xml: its geoms have different friction (0.7 on 2, 1 on 1; MuJoCo would take the "
-        "larger one of two in contact); the friction of the scene applies to all",
+        "hand.xml: 2 of its geoms have the friction 0.7 of the file, or the object's, if that is "
+        "larger; contact.static_friction (--friction) replaces it",
         "hand.xml: the file compensates no weight (gravcomp): the scene does for all its bodies, "
         "as the controller of a hand on a robot (gravity_compensation: false in a YAML file "
         "beside the model prevents it)",
