@@ -189,8 +189,8 @@ def _path_to(hand: Hand, end: Finger) -> Sequence[Finger]:
 
 def _shared(hand: Hand) -> set[str]:
     """Return the names of fingers on which all others are mounted, the joints of a wrist."""
-    paths = [{finger.name for finger in _path_to(hand, end)} for end in _ends_of(hand)]
-    return set.intersection(*paths) if len(paths) > 1 else set()
+    paths = [{finger.name for finger in _path_to(hand, end)[:-1]} for end in _ends_of(hand)]
+    return set.intersection(*paths)
 
 
 def _carrier_of(hand: Hand, shared: set[str]) -> str:

@@ -167,15 +167,14 @@ def _scores_of(
     if target.kind == "precision":
         touched = touched & contacts.outermost
     enclosure, mean = enclosures(contacts.normals, touched, target.directions)
-    if target.kind == "power":
+    score = enclosure
+    if _opposes_palm(sweep, target):
         normals = np.concatenate([contacts.normals, away[:, None]], axis=1)
         supported = np.concatenate([touched, (gap <= NEAR_PALM)[:, None]], axis=1)
         on_palm, mean = enclosures(normals, supported, target.directions)
         # opposing fingers are preferred to fingers that oppose the palm
         score = np.maximum(enclosure, 0.9 * on_palm - 0.1) + 0.2 * on_palm
         enclosure = np.maximum(enclosure, on_palm)
-    else:
-        score = enclosure
     count = touched.sum(axis=1)
     touched_fraction = touched / np.maximum(count, 1)[:, None]
     score = score + 0.2 * mean + 0.03 * count - 2.0 * _unopposed_fraction(sweep, contacts, touched)
@@ -208,8 +207,13 @@ def ball_sink(sweep: Sweep, contacts: BallContacts, gap: Array, target: Target) 
         for k, path in enumerate(sweep.paths)
     ]
     compliances, sag = (np.stack(part, axis=1) for part in zip(*compliances_of_paths, strict=True))
-    supported = (gap <= NEAR_PALM) if target.kind == "power" else np.zeros(len(gap), dtype=bool)
+    supported = (gap <= NEAR_PALM) & _opposes_palm(sweep, target)
     return sink_distances(compliances, sag, contacts.touched, supported, target.up)
+
+
+def _opposes_palm(sweep: Sweep, target: Target) -> bool:
+    """Return whether fingers press a ball onto the palm: in power grasps, and by a single jaw."""
+    return target.kind == "power" or len(sweep.paths) == 1
 
 
 def _unopposed_fraction(sweep: Sweep, contacts: BallContacts, touched: Flags) -> Array:

@@ -94,7 +94,7 @@ def symmetry_of(sweep: Sweep) -> Symmetry:
     tips = np.array([path.tips for path in paths]).reshape(-1, 3)
     middle = tips.mean(axis=0) if len(tips) else np.zeros(3)
     candidates = [(np.eye(4), tuple(range(len(paths))))]
-    if 2 <= len(paths) <= MAX_FINGERS:
+    if 1 <= len(paths) <= MAX_FINGERS:
         candidates += [
             (motion, order)
             for order in _orders(paths)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
 from softgrasp.description.actuation import Rates
@@ -53,6 +54,14 @@ MAX_CELLS = 100_000
 """Cells of the grid around one hull; the spacing grows for larger hulls."""
 MAX_POINTS = 1500
 """Points on one hull; the spacing grows for larger hulls."""
+JAW_END, JAW_FAR, JAW_CLOSED, JAW_OPEN = 0.85, 0.6, 0.15, 0.3
+"""Distance from its joint beyond which points are the end of a jaw, and points of the link that it
+closes on oppose it; and the gaps between the two: less than the third one closed, more than the
+last one open; over its length [–]. A phalanx comes near to the one before at its joint only."""
+FAR_END = 0.97
+"""Fraction of the largest distance from the joint beyond which points form the link end [–]."""
+POSITIONS = 13
+"""Positions of a jaw over its range at which gaps are measured."""
 PARALLEL, ON_FACE = 1e-4, 1e-6
 """Cosine to a face below which a line is parallel to it [–], and its largest distance from that
 face outside it [m]."""
@@ -91,6 +100,27 @@ def row_shapes(row: Phalanx, link: Link) -> list[Placed]:
     return [
         (Capsule(radius=row.radius, length=length), Pose(position=(x, y, z), quaternion=quaternion))
     ]
+
+
+def closes_on(link: Array, other: Array, frames: Sequence[Array]) -> bool:
+    """Return whether a link closes on the one that carries it, as a jaw on a fixed jaw.
+
+    Args:
+        link: Points of the link in the frame of its joint, (n, 3) [m].
+        other: Points of the link that carries it, (m, 3) [m].
+        frames: Frames of the joint over its range in the frame of ``other``, (4, 4) each.
+    """
+    if not (len(link) and len(other)):
+        return False
+    away = np.linalg.norm(link, axis=1)
+    end, length = link[away >= JAW_END * away.max()], float(away.max())
+    far = other[np.linalg.norm(other - frames[0][:3, 3], axis=1) >= JAW_FAR * length]
+    if not len(far):
+        return False
+    tree = KDTree(far)
+    moved = (end @ one[:3, :3].T + one[:3, 3] for one in frames)
+    gaps = [float(np.min(tree.query(points)[0])) / length for points in moved]
+    return bool(min(gaps) < JAW_CLOSED and max(gaps) > JAW_OPEN)
 
 
 def surface_points(shapes: Sequence[Placed]) -> Array:

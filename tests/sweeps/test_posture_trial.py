@@ -8,7 +8,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.grasp_synthesis.posture_search import PostureSearch, SynthesizedPosture, distinct
 from softgrasp.model.retreat import HandRetreat
-from softgrasp.sweeps.posture_trial import ARM, MAX_DISPLACEMENT, PostureTrial
+from softgrasp.sweeps.posture_trial import ARM, MAX_MOTION, PostureTrial
 from softgrasp.sweeps.synthesis import PlacedPosture, placed_postures
 
 
@@ -39,13 +39,13 @@ def test_a_posture_that_presses_holds_and_one_that_stays_open_does_not(
     tried = trial()
     outcome = tried.run(best)
     assert outcome.held
-    assert outcome.push_displacement < MAX_DISPLACEMENT
+    assert outcome.push_displacement + ARM * outcome.push_rotation < MAX_MOTION
     assert not tried.run(opened).held
     assert tried.run(best) == outcome  # a trial does not depend on those before
     closed = best._replace(start=best.targets, pose=best.pose + 0.005 * np.eye(4, k=3))
     assert tried.run(closed).closing_displacement == np.inf  # the start is in the object
     # nothing resists: s = ½ a t² in every push, 10 m/s² for 0.24 s
-    monkeypatch.setattr("softgrasp.sweeps.posture_trial.MAX_DISPLACEMENT", 10.0)
+    monkeypatch.setattr("softgrasp.sweeps.posture_trial.LOST", 10.0)
     away = opened.pose.copy()
     away[:3, 3] += [0.0, 0.0, 1.0]
     free = tried.run(opened._replace(pose=away))
@@ -53,19 +53,20 @@ def test_a_posture_that_presses_holds_and_one_that_stays_open_does_not(
     assert free.push_displacement == pytest.approx(0.5 * 10.0 * 0.24**2, rel=0.02)
 
 
-def test_postures_that_hold_come_first_by_how_little_they_disturb(
+def test_postures_that_hold_come_first_by_how_little_the_object_moves(
     placed: list[PlacedPosture],
 ) -> None:
     held = held_in(placed)
     assert held[0]
     assert held == sorted(held, reverse=True)
-    first = [one.trial.disturbance for one in placed if one.trial and one.trial.held]
+    first = [one.trial.motion for one in placed if one.trial and one.trial.held]
     chosen = distinct([one.posture.pose for one in placed[: len(first)]])
     assert first == sorted(first) or len(chosen) < len(first)
     outcome = placed[0].trial
     assert outcome is not None
-    moved = outcome.closing_displacement + ARM * outcome.closing_rotation
-    assert outcome.disturbance == pytest.approx(moved)
+    closing = outcome.closing_displacement + ARM * outcome.closing_rotation
+    pushes = outcome.push_displacement + ARM * outcome.push_rotation
+    assert outcome.motion == pytest.approx(closing + pushes)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from softgrasp.description.geometry import Cuboid
 from softgrasp.description.hand import ModelActuator
 from softgrasp.errors import DescriptionError
 from softgrasp.grasp_synthesis import Digit, DigitJoint
-from softgrasp.io.grasp_presets import corners, inside, on_faces
+from softgrasp.io.grasp_presets import FAR_END, corners, inside, on_faces
 from softgrasp.io.mesh_repair import Hull, hull_of
 from softgrasp.io.mjcf.actuators import SPRUNG, at_start, kind_of, spring_of
 from softgrasp.io.mjcf.model import (
@@ -204,7 +204,7 @@ class ClosingModel:
         return -float(self.model.actuator_biasprm[actuator, 1]) * arm * arm
 
     def _tip(self, groups: Sequence[int], skins: Mapping[int, Array]) -> tuple[int, Array]:
-        """Point of a finger farthest from its base at the start, and its link."""
+        """Middle of the end of a finger, farthest from its base at the start, and its link."""
         base = self._data.xpos[groups[0]]
         tips = []
         for group in groups:
@@ -212,7 +212,8 @@ class ClosingModel:
             distances = np.linalg.norm(
                 skins[group] @ rotation.T + self._data.xpos[group] - base, axis=1
             )
-            tips.append((float(distances.max()), group, skins[group][int(distances.argmax())]))
+            end = skins[group][distances >= FAR_END * distances.max()]
+            tips.append((float(distances.max()), group, end.mean(axis=0)))
         _, group, tip = max(tips, key=lambda one: one[0])
         return group, tip
 

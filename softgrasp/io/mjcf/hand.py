@@ -7,6 +7,7 @@ file (``model: hand.xml``) replaces name, pose, finger names, grasps or contact.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,7 +34,14 @@ from softgrasp.description.hand import (
 )
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis import SynthesizedGrasp, SynthesizedGrasps, synthesize_grasps
-from softgrasp.io.grasp_presets import changed_grasps, in_frame, preset_of, renamed_fingers
+from softgrasp.io.grasp_presets import (
+    POSITIONS,
+    changed_grasps,
+    closes_on,
+    in_frame,
+    preset_of,
+    renamed_fingers,
+)
 from softgrasp.io.hand_sanity import warn_about_units, warn_of_unopposed
 from softgrasp.io.mjcf.actuators import (
     UNKNOWN,
@@ -58,6 +66,7 @@ from softgrasp.io.mjcf.object import DEFAULT_FRICTION
 from softgrasp.io.mjcf.tree import (
     MjcfTree,
     fingers_of,
+    joint_frame,
     joint_range,
     palm_name,
     rotation_from_z,
@@ -257,10 +266,10 @@ def starts_of(source: SourceModel, tree: MjcfTree) -> dict[str, float]:
 # Model
 def _read(path: Path, *, compensate: bool = True) -> ReadHand:
     source = read_model(path)
-    tree = tree_of(alone(source, (), path))
+    tree = _hand_tree(alone(source, (), path))
     weightless = compensate and _lacks_compensation(tree.model)
     if weightless:
-        tree = tree_of(alone(source, (), path, weightless=True))
+        tree = _hand_tree(alone(source, (), path, weightless=True))
     if not touching_bodies(tree):
         raise DescriptionError(
             "expected geoms that can touch, found none with a contype or conaffinity", file=path
@@ -272,7 +281,7 @@ def _read(path: Path, *, compensate: bool = True) -> ReadHand:
     followers = {coupling.joint: coupling.leader for coupling in couplings}
     servos, messages = required_servos(tree, followers, tips)
     if servos:
-        tree = tree_of(alone(source, servos, path, weightless=weightless))
+        tree = _hand_tree(alone(source, servos, path, weightless=weightless))
     _refuse_actuators(tree.model, path)
     actuators, assumed = model_actuators(tree.model, starts)
     if not any(actuator.moves for actuator in actuators):
@@ -289,6 +298,38 @@ def _read(path: Path, *, compensate: bool = True) -> ReadHand:
     return ReadHand(
         source, tree, starts, tips, servos, tuple(actuators), closing, weightless, tuple(notes)
     )
+
+
+def _hand_tree(model: mujoco.MjModel) -> MjcfTree:
+    """Return the tree of a hand, whose palm may be the link on which the last one closes as a jaw.
+
+    Args:
+        model: The hand as attached.
+    """
+    tree = tree_of(model)
+    chain = [tree.palm]
+    while len(below := tree.children[chain[-1]]) == 1:
+        chain += below
+    if below or tree.palm or len(chain) < 3 or len(tree.joints(chain[-1])) != 1:
+        return tree
+    (joint,), points = tree.joints(chain[-1]), skins(model)
+    frame = joint_frame(tree, joint)
+    jaw, other = (_points_of(tree, group, points) for group in (chain[-1], chain[-2]))
+    frames = []
+    for value in np.linspace(*joint_range(model, joint), POSITIONS).tolist():
+        hinge = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
+        turned = transform(quaternion=(math.cos(value / 2.0), 0.0, 0.0, math.sin(value / 2.0)))
+        frames.append(frame @ (turned if hinge else transform((0.0, 0.0, value))))
+    if closes_on((jaw - frame[:3, 3]) @ frame[:3, :3], other, frames):
+        tree.palm = chain[-2]
+    return tree
+
+
+def _points_of(tree: MjcfTree, group: int, points_on: Mapping[int, Array]) -> Array:
+    """Return points of the surface of a group, all joints at zero, in the file's world (n, 3)."""
+    data, bodies = tree.data, [body for body in tree.members[group] if body in points_on]
+    clouds = [points_on[b] @ data.xmat[b].reshape(3, 3).T + data.xpos[b] for b in bodies]
+    return np.concatenate([np.zeros((0, 3)), *clouds])
 
 
 def _refuse_actuators(model: mujoco.MjModel, path: Path) -> None:

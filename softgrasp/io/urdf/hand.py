@@ -104,7 +104,7 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
             f"expected {expected} that move in '{robot.name}', found {moving or 'none'}",
             location=("joints",),
         )
-    tree = hand_tree(machine.robot)
+    tree = hand_tree(machine)
     fingers = _fingers(machine, tree, settings)
     root = machine.robot.link(tree.root)
     couplings = tuple(

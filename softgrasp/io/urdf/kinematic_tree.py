@@ -1,8 +1,8 @@
 """Kinematic tree of a URDF robot: palm, wrist, and chains of joints as fingers.
 
-The palm is the first link from the root outwards that carries more than one moving joint; the
-joints before it are the wrist. A chain becomes a finger of placed phalanges, z along each joint
-axis.
+The palm is the first link from the root outwards that carries more than one moving joint, or on
+which the only one closes as a jaw; the joints before it are the wrist. A chain becomes a finger of
+placed phalanges, z along each joint axis.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from softgrasp.description.base import Vec3
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.robot import RigidJoint, Robot
-from softgrasp.io.grasp_presets import surface_points
+from softgrasp.io.grasp_presets import FAR_END, POSITIONS, closes_on, surface_points
 from softgrasp.io.urdf.joints import (
     FOLLOWER_ARMATURE,
     Followed,
@@ -27,12 +27,10 @@ from softgrasp.io.urdf.joints import (
 )
 from softgrasp.io.urdf.links import body_fields, frame_along, parts_of, touching
 from softgrasp.mechanics.hand_kinematics import pose_of
-from softgrasp.mechanics.robot_kinematics import LinkPose, origin_frame
+from softgrasp.mechanics.robot_kinematics import LinkPose, joint_frame, origin_frame
 from softgrasp.mechanics.transforms import Array
 
 WRIST = "wrist"
-FAR_END = 0.97
-"""Fraction of the largest distance from the joint beyond which points form the link end [–]."""
 
 
 class Chain(NamedTuple):
@@ -85,10 +83,18 @@ class Machine:
         return np.asarray(back @ origin_frame(joint.origin) @ self.row_frame(joint.child))
 
 
-def hand_tree(robot: Robot) -> HandTree:
-    """Find palm, wrist and fingers; a robot that does not branch is one finger on its root."""
+def hand_tree(machine: Machine) -> HandTree:
+    """Find palm, wrist and fingers.
+
+    A robot that does not branch is one finger on its root, or where its last link closes on the one
+    before, as a jaw on a fixed jaw, an arm with a gripper.
+    """
+    robot = machine.robot
     before, palm = _run(robot, robot.root)
     fingers = list(_chains(robot, palm))
+    if len(before) > 1 and not fingers and _is_jaw(machine, before[-1]):
+        *arm, jaw = before
+        before, palm, fingers = tuple(arm), jaw.parent, [Chain("", jaw.parent, (jaw,))]
     if not fingers:  # a single chain
         return HandTree(robot.root, robot.root, _named([Chain("", robot.root, before)]))
     wrist = [Chain(WRIST, robot.root, before)] if before else []
@@ -114,6 +120,20 @@ def finger_of(machine: Machine, chain: Chain, on: str) -> Finger:
         tip=_tip(machine, last.child),
         verbatim_names=True,
     )
+
+
+def _is_jaw(machine: Machine, joint: RigidJoint) -> bool:
+    """Return whether the link of a joint closes on the link that carries it."""
+    link, other = (machine.robot.link(name) for name in (joint.child, joint.parent))
+    if not (touching(link) and touching(other)):
+        return False
+    surface, carrier = (
+        surface_points([(part.shape, part.pose) for part in parts_of(one, np.eye(4))])
+        for one in (link, other)
+    )
+    low, high = machine.ranges[joint.name]
+    positions = np.linspace(low, high, POSITIONS).tolist()
+    return closes_on(surface, carrier, [joint_frame(joint, value) for value in positions])
 
 
 # Chains
