@@ -54,10 +54,9 @@ MAX_CELLS = 100_000
 """Cells of the grid around one hull; the spacing grows for larger hulls."""
 MAX_POINTS = 1500
 """Points on one hull; the spacing grows for larger hulls."""
-JAW_END, JAW_FAR, JAW_CLOSED, JAW_OPEN = 0.85, 0.6, 0.15, 0.3
-"""Distance from its joint beyond which points are the end of a jaw, and points of the link that it
-closes on oppose it; and the gaps between the two: less than the third one closed, more than the
-last one open; over its length [–]. A phalanx comes near to the one before at its joint only."""
+JAW_END, JAW_CLOSED, JAW_OPEN = 0.85, 0.25, 0.3
+"""Distance from its joint beyond which points are the end of a jaw, and its gaps to the link that
+it closes on: less than the first one closed, more than the second one open; over its length [–]."""
 FAR_END = 0.97
 """Fraction of the largest distance from the joint beyond which points form the link end [–]."""
 POSITIONS = 13
@@ -102,22 +101,24 @@ def row_shapes(row: Phalanx, link: Link) -> list[Placed]:
     ]
 
 
-def closes_on(link: Array, other: Array, frames: Sequence[Array]) -> bool:
+def closes_on(link: Array, other: Array, frames: Sequence[Array], base: Array) -> bool:
     """Return whether a link closes on the one that carries it, as a jaw on a fixed jaw.
+
+    A fixed jaw extends beyond the joint; the phalanx before a joint ends there.
 
     Args:
         link: Points of the link in the frame of its joint, (n, 3) [m].
         other: Points of the link that carries it, (m, 3) [m].
         frames: Frames of the joint over its range in the frame of ``other``, (4, 4) each.
+        base: The joint before, (3,) [m].
     """
-    if not (len(link) and len(other)):
+    reach = np.linalg.norm(frames[0][:3, 3] - base)
+    beyond = other[np.linalg.norm(other - base, axis=1) > reach]
+    if not (len(link) and len(beyond)):
         return False
     away = np.linalg.norm(link, axis=1)
     end, length = link[away >= JAW_END * away.max()], float(away.max())
-    far = other[np.linalg.norm(other - frames[0][:3, 3], axis=1) >= JAW_FAR * length]
-    if not len(far):
-        return False
-    tree = KDTree(far)
+    tree = KDTree(beyond)
     moved = (end @ one[:3, :3].T + one[:3, 3] for one in frames)
     gaps = [float(np.min(tree.query(points)[0])) / length for points in moved]
     return bool(min(gaps) < JAW_CLOSED and max(gaps) > JAW_OPEN)

@@ -310,7 +310,13 @@ def _hand_tree(model: mujoco.MjModel) -> MjcfTree:
     chain = [tree.palm]
     while len(below := tree.children[chain[-1]]) == 1:
         chain += below
-    if below or tree.palm or len(chain) < 3 or len(tree.joints(chain[-1])) != 1:
+    if (
+        below
+        or tree.palm
+        or len(chain) < 3
+        or len(tree.joints(chain[-1])) != 1
+        or not tree.joints(chain[-2])
+    ):
         return tree
     (joint,), points = tree.joints(chain[-1]), skins(model)
     frame = joint_frame(tree, joint)
@@ -320,7 +326,8 @@ def _hand_tree(model: mujoco.MjModel) -> MjcfTree:
         hinge = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
         turned = transform(quaternion=(math.cos(value / 2.0), 0.0, 0.0, math.sin(value / 2.0)))
         frames.append(frame @ (turned if hinge else transform((0.0, 0.0, value))))
-    if closes_on((jaw - frame[:3, 3]) @ frame[:3, :3], other, frames):
+    base = tree.data.xanchor[tree.joints(chain[-2])[-1]]
+    if closes_on((jaw - frame[:3, 3]) @ frame[:3, :3], other, frames, base):
         tree.palm = chain[-2]
     return tree
 

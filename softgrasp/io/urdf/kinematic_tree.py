@@ -133,7 +133,9 @@ def _is_jaw(machine: Machine, joint: RigidJoint) -> bool:
     )
     low, high = machine.ranges[joint.name]
     positions = np.linspace(low, high, POSITIONS).tolist()
-    return closes_on(surface, carrier, [joint_frame(joint, value) for value in positions])
+    return closes_on(
+        surface, carrier, [joint_frame(joint, value) for value in positions], np.zeros(3)
+    )
 
 
 # Chains
