@@ -44,7 +44,7 @@ ROBOTS = "robots"
 
 
 @loader
-def load_hand(name: str | Path) -> Hand:
+def load_hand(name: str | Path, *, root: str = "") -> Hand:
     """Load a shipped hand by name, or a hand from a file.
 
     A YAML file has Denavit–Hartenberg tables or soft fingers, or names a robot file as its
@@ -52,6 +52,10 @@ def load_hand(name: str | Path) -> Hand:
     is a soft finger; without bendables, the chains of joints on the palm are rigid fingers whose
     grasps are synthesized from their shapes. A MuJoCo model (``.xml``, ``.mjcf``) is attached to
     scenes unchanged.
+
+    Args:
+        name: Name or file.
+        root: For a URDF or xacro file: its first link, where the file has several hands.
 
     Raises:
         DescriptionError: There is no such hand, or its file is wrong.
@@ -61,10 +65,10 @@ def load_hand(name: str | Path) -> Hand:
         SoftgraspWarning: Something in a U(C)RDF file is not kept, or cannot be true; or a scene
             replaces options of a MuJoCo model.
     """
-    return unstated(_hand(name))
+    return unstated(_hand(name, root))
 
 
-def _hand(name: str | Path) -> Hand:
+def _hand(name: str | Path, root: str = "") -> Hand:
     path = Path(name)
     if path.suffix.lower() in YAML_SUFFIXES:
         if _has_robot_model(path):
@@ -73,7 +77,9 @@ def _hand(name: str | Path) -> Hand:
             return YamlFile(path).read(lambda data: changed_hand(data, path.parent))
         return YamlFile(path).read(lambda data: hand_of(data, path.parent))
     if path.suffix.lower() in ROBOT_SUFFIXES:
-        return _urdf_hand(path)
+        return _urdf_hand(path, root)
+    if root:
+        raise DescriptionError(f"expected root only with a URDF or xacro file, found '{name}'")
     if path.suffix.lower() in MODEL_SUFFIXES:
         from softgrasp.io.mjcf.hand import mjcf_hand
 
@@ -90,11 +96,11 @@ def _has_robot_model(path: Path) -> bool:
     return isinstance(model, str) and Path(model).suffix.lower() not in MODEL_SUFFIXES
 
 
-def _urdf_hand(name: str | Path) -> Hand:
-    from softgrasp.io.urdf.hand import robot_hand
-    from softgrasp.io.urdf.reader import made_of_robot
+def _urdf_hand(name: str | Path, root: str = "") -> Hand:
+    from softgrasp.io.urdf.hand import hand_of_file
+    from softgrasp.io.urdf.reader import SELECTED
 
-    return made_of_robot(robot_path(name), robot_hand)
+    return hand_of_file(robot_path(name), root or SELECTED.get())
 
 
 def hand_of(data: dict[str, Tree], directory: Path) -> Hand:

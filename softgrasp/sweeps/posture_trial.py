@@ -24,6 +24,9 @@ CLOSING, SQUEEZING, RESTING, PUSHING = 40, 40, 25, 60
 """Steps of the parts of a trial; the last is that of each push."""
 ACCELERATION = 10.0
 """Force of a push over the mass of the object [m/s²]."""
+FRICTION = 0.8
+"""Coefficient of friction of the trial over that of the scene [–]: a margin for closures, which press
+less evenly than the squeezing targets."""
 TORSION = 0.005
 """Torsional friction [m]."""
 SOLREF, SOLIMP = (0.01, 1.0), (0.9, 0.95, 1e-3, 0.5, 2.0)
@@ -34,8 +37,7 @@ LOST = 0.01
 """Motion of the object in a push after which no other push follows [m]."""
 MAX_MOTION = 5e-4
 """Largest motion of a held object in a push, rotation included [m]. The penetration of its contacts
-alone, which does not depend on the mass, is a third of it. Of the grasps below it nine in ten hold
-in a simulation, of those from there to ``LOST`` six in ten (docs/planner.md)."""
+alone, which does not depend on the mass, is a third of it."""
 MAX_START_DEPTH = 3e-3
 """Largest penetration of the opened hand in the object, and of its links in each other [m]."""
 MAX_CLOSING_DISPLACEMENT, MAX_CLOSING_ROTATION = 0.03, 0.2
@@ -160,6 +162,6 @@ def _trial_model(retreat: HandRetreat, friction: float) -> mujoco.MjModel:
     option.noslip_iterations = 0
     for pair in spec.pairs:
         pair.solref, pair.solimp, pair.solreffriction = SOLREF, SOLIMP, (0.0, 0.0)
-        pair.friction = (friction, friction, TORSION, 1e-4, 1e-4)
+        pair.friction = (FRICTION * friction, FRICTION * friction, TORSION, 1e-4, 1e-4)
         pair.condim, pair.margin, pair.gap = 4, 0.0, 0.0
     return spec.compile()

@@ -2,7 +2,7 @@
 
 A robot with bendables becomes a soft hand (soft_hand); a rigid one gets palm, fingers, couplings,
 servos and synthesized grasps. The hand's frame is that of the root link. The YAML file
-(``model: hand.urdf``) may have ``name``, ``source``, ``density``, ``fingers`` (new names by current
+(``model: hand.urdf``) may have ``root`` (the first link of the hand), ``name``, ``source``, ``density``, ``fingers`` (new names by current
 ones), ``joints`` (fields by joint name in the robot file), ``rates``, ``grasps``, ``palm``, and any
 other field of a hand.
 """
@@ -42,9 +42,9 @@ from softgrasp.io.grasp_presets import (
 from softgrasp.io.hand_sanity import warn_about_units, warn_of_unopposed
 from softgrasp.io.input_limits import MAX_JOINTS
 from softgrasp.io.urdf.joints import HAND, ServoRules, followed, ranges
-from softgrasp.io.urdf.kinematic_tree import HandTree, Machine, finger_of, hand_tree
+from softgrasp.io.urdf.kinematic_tree import HandTree, Machine, finger_of, hand_tree, palms_of_arms
 from softgrasp.io.urdf.links import believable_density, parts_of, touching
-from softgrasp.io.urdf.reader import Settings, made_of_robot
+from softgrasp.io.urdf.reader import SELECTED, Settings, keep_below, made_of_robot
 from softgrasp.io.urdf.soft_hand import soft_hand
 from softgrasp.io.yaml_files import Tree, actuator_units, mapping, scaled, take_units, to_si
 from softgrasp.mechanics.robot_kinematics import fused
@@ -103,6 +103,12 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
         raise DescriptionError(
             f"expected {expected} that move in '{robot.name}', found {moving or 'none'}",
             location=("joints",),
+        )
+    if len(palms := palms_of_arms(machine)) > 1:
+        raise DescriptionError(
+            f"expected one hand, found {len(palms)} on arms of their own, with the palms "
+            f"{', '.join(map(repr, palms))}; --hand {palms[0]} (root= in Python and YAML) selects "
+            "the links from there outwards"
         )
     tree = hand_tree(machine)
     fingers = _fingers(machine, tree, settings)
@@ -237,6 +243,20 @@ def _standing(finger: Finger, posture: Mapping[str, float]) -> Finger:
 
 
 # Fields of the YAML file
+def hand_of_file(path: Path, root: str = "") -> Hand:
+    """Make the hand of a robot file, of all its links or of those from one outwards.
+
+    Args:
+        path: The file.
+        root: Name of the first link; by default all links are of the hand.
+
+    Raises:
+        DescriptionError: Something in it is wrong, or there is no such link.
+        BackendUnavailable: It is a xacro file, and the xacro package is not installed.
+    """
+    return made_of_robot(path, robot_hand, prepare=partial(keep_below, name=root) if root else None)
+
+
 def changed_hand(data: dict[str, Tree], directory: Path) -> Hand:
     """Make the hand of a YAML tree that names a robot file and changes to it.
 
@@ -255,7 +275,9 @@ def changed_hand(data: dict[str, Tree], directory: Path) -> Hand:
     names = rest.pop("fingers", {})
     in_file, in_rows = _joint_settings(rest.pop("joints", {}), length, angle)
     settings = HandSettings(density=_positive(rest.pop("density", None)), rows=in_rows)
-    hand = made_of_robot(model, lambda robot: robot_hand(robot, settings), in_file)
+    root = str(rest.pop("root", "") or SELECTED.get())
+    prepare = partial(keep_below, name=root) if root else None
+    hand = made_of_robot(model, lambda robot: robot_hand(robot, settings), in_file, prepare=prepare)
     hand = hand.replace(fingers=renamed_fingers(hand, names))
     units, fields = actuator_units(hand.actuators, length, angle), to_si(rest, length, angle)
     shared = {"rates": fields.pop("rates")} if "rates" in fields else {}

@@ -101,6 +101,25 @@ def hand_tree(machine: Machine) -> HandTree:
     return HandTree(robot.root, palm, _named([*wrist, *fingers]))
 
 
+def palms_of_arms(machine: Machine) -> list[str]:
+    """Return the palms of hands at the ends of arms of their own, such as those of two arms."""
+    robot, palms = machine.robot, []
+    for link in (one.name for one in robot.links):
+        fingers = [not _on(robot, _run(robot, joint.child)[1]) for joint in _on(robot, link)]
+        has_jaw = len(fingers) == 1 and _is_jaw(machine, _on(robot, link)[0])
+        if (sum(fingers) > 1 or has_jaw) and _arm_before(robot, link) >= LEAST_ARM:
+            palms.append(link)
+    return palms
+
+
+def _arm_before(robot: Robot, link: str) -> int:
+    """Return the number of joints in series before a link, down to a link that carries several."""
+    parents, count = {joint.child: joint.parent for joint in robot.joints}, 0
+    while link in parents and len(_on(robot, parents[link])) == 1:
+        link, count = parents[link], count + 1
+    return count + (link in parents)
+
+
 def finger_of(machine: Machine, chain: Chain, on: str) -> Finger:
     """Make a finger from a chain.
 
@@ -139,6 +158,10 @@ def _is_jaw(machine: Machine, joint: RigidJoint) -> bool:
 
 
 # Chains
+LEAST_ARM = 3
+"""Number of joints in series before a palm from which they are an arm."""
+
+
 def _chains(robot: Robot, link: str) -> Iterator[Chain]:
     """Yield the chains on a link, each followed by the chains on its end."""
     for joint in _on(robot, link):

@@ -62,6 +62,24 @@ RANGE = ("initial_value", "min", "max")
 """Parameters of an interface that are read."""
 
 
+SELECTED: ContextVar[str] = ContextVar("hand", default="")
+"""First link of the hand in files that this context reads; empty for all links."""
+
+
+@contextmanager
+def selected_hand(root: str) -> Iterator[None]:
+    """Read the links from one outwards as the hand of a robot file in this context.
+
+    Args:
+        root: Name of the link.
+    """
+    token = SELECTED.set(root)
+    try:
+        yield
+    finally:
+        SELECTED.reset(token)
+
+
 def read_robot(path: str | Path) -> Robot:
     """Read a robot from a U(C)RDF, URDF or xacro file.
 
@@ -122,6 +140,46 @@ def made_of_robot(
     for left_out_text in filter(None, (unkept, missing)):
         warnings.warn(f"{path}: left out: {left_out_text}", SoftgraspWarning, stacklevel=3)
     return made
+
+
+def keep_below(robot: Element, name: str) -> None:
+    """Remove everything from a ``<robot>`` that is not carried by a link, and not the link.
+
+    Args:
+        robot: The element; changed.
+        name: The link.
+
+    Raises:
+        DescriptionError: There is no such link.
+    """
+    links = {str(one.get("name")): one for one in robot.findall("link")}
+    if name not in links:
+        raise DescriptionError(f"no link '{name}'; {did_you_mean(name, links)}")
+    edges = [*robot.findall("joint"), *robot.findall("bendable")]
+    kept, known = [name], {name}
+    for link in kept:
+        carried = [one for one in edges if _end(one, "parent") == link]
+        new = {_end(one, "child") for one in carried} - known
+        known |= new
+        kept += sorted(new)
+    for one in [*links.values(), *edges]:
+        if (one.get("name") if one.tag == "link" else _end(one, "child")) not in known or (
+            one.tag != "link" and _end(one, "child") == name
+        ):
+            robot.remove(one)
+    joints = {one.get("name") for one in edges if one.getparent() is robot}
+    for system in robot.findall("ros2_control"):
+        for one in system.findall("joint"):
+            if one.get("name") not in joints:
+                system.remove(one)
+        if system.find("joint") is None:
+            robot.remove(system)
+
+
+def _end(edge: Element, tag: str) -> str:
+    """Return the link at an end of a joint; empty where none is named."""
+    end = edge.find(tag)
+    return "" if end is None else str(end.get("link", ""))
 
 
 def _root(path: Path) -> Element:
