@@ -15,7 +15,7 @@ from typer.main import get_command, get_group
 
 from softgrasp._version import __version__
 from softgrasp.cli import terminal
-from softgrasp.cli.options import WRONG_INPUT, guarded, with_xacro_options
+from softgrasp.cli.options import WRONG_INPUT, guarded, with_file_options
 from softgrasp.extensions import COMMANDS, Reference, load
 
 
@@ -176,7 +176,7 @@ class LazyCommand(TyperCommand):
         if isinstance(loaded, typer.Typer):
             return get_group(loaded)
         if name in XACRO_VERBS:
-            loaded = with_xacro_options(loaded)
+            loaded = with_file_options(loaded)
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
         single.command(name, short_help=self._verb.line, epilog=f"Example: {self._verb.example}")(
             guarded(loaded)

@@ -410,8 +410,8 @@ def with_scene_options(*names: str) -> Callable[[Callable[..., None]], Callable[
     return decorate
 
 
-def with_xacro_options(verb: Callable[..., None]) -> Callable[..., None]:
-    """Give a verb the options ``--arg`` and ``--trust-xacro`` for the xacro files that it reads."""
+def with_file_options(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb ``--arg``, ``--trust-xacro`` and ``--hand`` for the robot files that it reads."""
     option = {"kind": inspect.Parameter.KEYWORD_ONLY}
     added = [
         inspect.Parameter(
@@ -429,21 +429,33 @@ def with_xacro_options(verb: Callable[..., None]) -> Callable[..., None]:
                 ),
             ], **option,
         ),
+        inspect.Parameter(
+            "hand_root", default="", annotation=Annotated[
+                str,
+                typer.Option(
+                    "--hand", metavar="LINK",
+                    help="First link of the hand, in a URDF with several.",
+                ),
+            ], **option,
+        ),
     ]  # fmt: skip
 
     @functools.wraps(verb)
     def run(**values: Any) -> None:
         texts, trusted = values.pop("xacro_arguments") or [], values.pop("trust_xacro")
-        if not (texts or trusted):
+        hand_root = values.pop("hand_root")
+        if not (texts or trusted or hand_root):
             verb(**values)
             return
-        from softgrasp.io.urdf.xacro import xacro_settings  # loads numpy
+        from softgrasp.io.urdf.reader import selected_hand  # loads numpy
+        from softgrasp.io.urdf.xacro import xacro_settings
 
         pairs = [text.partition("=") for text in texts]
         for text, (name, equals, _) in zip(texts, pairs, strict=True):
             if not (name and equals):
                 raise DescriptionError(f"--arg: expected NAME=VALUE, found '{text}'")
-        with xacro_settings({name: value for name, _, value in pairs}, trusted=trusted):
+        arguments = {name: value for name, _, value in pairs}
+        with xacro_settings(arguments, trusted=trusted), selected_hand(hand_root):
             verb(**values)
 
     parameters = inspect.signature(verb, eval_str=True).parameters.values()

@@ -25,8 +25,8 @@ CLOSING, SQUEEZING, RESTING, PUSHING = 40, 40, 25, 60
 ACCELERATION = 10.0
 """Force of a push over the mass of the object [m/s²]."""
 FRICTION = 0.8
-"""Coefficient of friction of the trial over that of the scene [–]: a margin for closures, which press
-less evenly than the squeezing targets."""
+"""Coefficient of friction of the trial over that of the scene [–]: a margin for closures,
+which press less evenly than the squeezing targets."""
 TORSION = 0.005
 """Torsional friction [m]."""
 SOLREF, SOLIMP = (0.01, 1.0), (0.9, 0.95, 1e-3, 0.5, 2.0)

@@ -2,9 +2,9 @@
 
 A robot with bendables becomes a soft hand (soft_hand); a rigid one gets palm, fingers, couplings,
 servos and synthesized grasps. The hand's frame is that of the root link. The YAML file
-(``model: hand.urdf``) may have ``root`` (the first link of the hand), ``name``, ``source``, ``density``, ``fingers`` (new names by current
-ones), ``joints`` (fields by joint name in the robot file), ``rates``, ``grasps``, ``palm``, and any
-other field of a hand.
+(``model: hand.urdf``) may have ``root`` (the first link of the hand), ``name``, ``source``,
+``density``, ``fingers`` (new names by current ones), ``joints`` (fields by joint name in the robot
+file), ``rates``, ``grasps``, ``palm``, and any other field of a hand.
 """
 
 from __future__ import annotations
@@ -104,7 +104,9 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
             f"expected {expected} that move in '{robot.name}', found {moving or 'none'}",
             location=("joints",),
         )
-    if len(palms := palms_of_arms(machine)) > 1:
+    carriers = {joint.name: joint.parent for joint in robot.joints}
+    palms = [carriers[joint.name] for joint in palms_of_arms(machine)]
+    if len(palms) > 1:
         raise DescriptionError(
             f"expected one hand, found {len(palms)} on arms of their own, with the palms "
             f"{', '.join(map(repr, palms))}; --hand {palms[0]} (root= in Python and YAML) selects "

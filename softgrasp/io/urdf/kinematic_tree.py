@@ -101,14 +101,14 @@ def hand_tree(machine: Machine) -> HandTree:
     return HandTree(robot.root, palm, _named([*wrist, *fingers]))
 
 
-def palms_of_arms(machine: Machine) -> list[str]:
-    """Return the palms of hands at the ends of arms of their own, such as those of two arms."""
+def palms_of_arms(machine: Machine) -> list[RigidJoint]:
+    """Return the first joint on the palm of each hand at the end of an arm of its own."""
     robot, palms = machine.robot, []
     for link in (one.name for one in robot.links):
         fingers = [not _on(robot, _run(robot, joint.child)[1]) for joint in _on(robot, link)]
         has_jaw = len(fingers) == 1 and _is_jaw(machine, _on(robot, link)[0])
         if (sum(fingers) > 1 or has_jaw) and _arm_before(robot, link) >= LEAST_ARM:
-            palms.append(link)
+            palms.append(_on(robot, link)[0])
     return palms
 
 

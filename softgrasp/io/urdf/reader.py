@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
@@ -162,11 +164,9 @@ def keep_below(robot: Element, name: str) -> None:
         new = {_end(one, "child") for one in carried} - known
         known |= new
         kept += sorted(new)
-    for one in [*links.values(), *edges]:
-        if (one.get("name") if one.tag == "link" else _end(one, "child")) not in known or (
-            one.tag != "link" and _end(one, "child") == name
-        ):
-            robot.remove(one)
+    carrying = (one for one in edges if _end(one, "parent") not in known)
+    for one in (*(one for link, one in links.items() if link not in known), *carrying):
+        robot.remove(one)
     joints = {one.get("name") for one in edges if one.getparent() is robot}
     for system in robot.findall("ros2_control"):
         for one in system.findall("joint"):

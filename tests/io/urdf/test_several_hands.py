@@ -1,0 +1,91 @@
+"""Files with several hands: two arms with a gripper each, and hands whose fingers branch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import softgrasp as sg
+from tests.conftest import Run
+from tests.support.robots import written
+
+pytestmark = pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
+BOX = '<collision><origin xyz="0 0 {z}"/><geometry><box size="{size}"/></geometry></collision>'
+
+
+def link(name: str, size: str = ".03 .03 .1", z: float = 0.05) -> str:
+    return f'<link name="{name}">{BOX.format(size=size, z=z)}</link>'
+
+
+def joint(child: str, parent: str, xyz: str, axis: str = "0 1 0", kind: str = "revolute") -> str:
+    span = (0.0, 0.04) if kind == "prismatic" else (-1.5, 1.5)
+    return f"""<joint name="{child}_j" type="{kind}"><parent link="{parent}"/>
+      <child link="{child}"/><origin xyz="{xyz}"/><axis xyz="{axis}"/>
+      <limit lower="{span[0]}" upper="{span[1]}" effort="20" velocity="1"/></joint>"""
+
+
+def gripper(side: str, parent: str) -> str:
+    """A gripper of two sliding fingers; its palm is fixed."""
+    text = link(f"{side}_palm", ".14 .04 .02", 0.0)
+    text += f"""<joint name="{side}_mount" type="fixed"><parent link="{parent}"/>
+      <child link="{side}_palm"/><origin xyz="0 0 .12"/></joint>"""
+    for name, x, axis in ((f"{side}_a", 0.05, "-1 0 0"), (f"{side}_b", -0.05, "1 0 0")):
+        text += link(name, ".01 .02 .07", 0.045) + joint(name, f"{side}_palm", f"{x} 0 0", axis,
+                                                         "prismatic")  # fmt: skip
+    return text
+
+
+def arm(side: str, count: int, x: float) -> str:
+    text, before, at = "", "torso", f"{x} 0 0"
+    for index in range(count):
+        text += link(f"{side}_{index}") + joint(f"{side}_{index}", before, at)
+        before, at = f"{side}_{index}", "0 0 .1"
+    return text + gripper(side, before)
+
+
+CONTROL = """<ros2_control name="c" type="system"><hardware><plugin>any/Plugin</plugin></hardware>
+  <joint name="left_a_j"><command_interface name="position"/></joint>
+  <joint name="right_a_j"><command_interface name="position"/></joint></ros2_control>"""
+
+
+def robot(count: int) -> str:
+    arms = arm("left", count, 0.3) + arm("right", count, -0.3)
+    return f'<robot name="r">{link("torso")}{arms}{CONTROL}</robot>'
+
+
+def test_of_two_arms_with_a_hand_each_one_is_selected(tmp_path: Path) -> None:
+    file = written(tmp_path, robot(4), "dual.urdf")
+    with pytest.raises(sg.DescriptionError) as caught:
+        sg.load_hand(file)
+    assert (
+        "expected one hand, found 2 on arms of their own, with the palms 'left_palm', 'right_palm'"
+        in (str(caught.value))
+    )
+    for side in ("left", "right"):
+        hand = sg.load_hand(file, root=f"{side}_palm")
+        assert [finger.phalanges[0].joint_name for finger in hand.fingers] == [
+            f"{side}_a_j", f"{side}_b_j"
+        ]  # fmt: skip
+    with_arm = sg.load_hand(file, root="right_0")
+    assert with_arm.fingers[0].name == "wrist"
+
+
+def test_palms_on_short_chains_are_one_hand(tmp_path: Path) -> None:
+    hand = sg.load_hand(written(tmp_path, robot(1), "block.urdf"))
+    assert len(hand.fingers) == 6  # two blocks with two fingers each
+
+
+def test_the_hand_is_selected_on_the_command_line_and_beside_the_model(
+    tmp_path: Path, run: Run
+) -> None:
+    file = written(tmp_path, robot(4), "dual.urdf")
+    assert "--hand left_palm" in run("check", str(file)).out
+    one = run("check", str(file), "--hand", "left_palm")
+    assert "as_a_hand: 2 chains, 2 actuators" in one.out
+    other = run("check", str(file), "--hand", "left")
+    assert other.code == 2
+    assert "no link 'left'; " in other.err
+    side = tmp_path / "hand.yaml"
+    side.write_text("model: dual.urdf\nroot: right_palm\n")
+    assert len(sg.load_hand(side).fingers) == 2
