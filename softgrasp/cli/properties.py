@@ -35,6 +35,7 @@ from softgrasp.io.load import load_hand, load_object, load_robot
 from softgrasp.io.mesh import cut_or_hull, load_mesh
 from softgrasp.io.mjcf.model import read_model
 from softgrasp.io.scene import load_criterion, load_release, load_scene
+from softgrasp.io.urdf.reader import SELECTED
 from softgrasp.model.compile import compiled
 from softgrasp.model.hand import build_hand_spec
 from softgrasp.model.object import object_mass
@@ -170,6 +171,8 @@ def _as_hand(what: str, robot: Robot) -> _AsHand:
             warnings.simplefilter("always")
             hand = load_hand(what)
     except DescriptionError as error:
+        if SELECTED.get():
+            raise
         return _AsHand({"as_a_hand": f"none: {error}"})
     if len(hand.fingers) < 2:
         return _AsHand({})

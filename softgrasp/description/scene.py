@@ -399,8 +399,8 @@ class GraspScene(Description):
         contacts, usual = self.geom_contacts(0), self.requested_contact.static_friction
         model = self.hand.model
         geoms = [] if model is None else [g for one in model.frictions for g in one.geoms]
-        own = [contacts[geom].static_friction for geom in geoms if geom in contacts]
-        return max(own if own and len(own) == len(geoms) else [*own, usual])
+        stated = [contacts[geom].static_friction for geom in geoms if geom in contacts]
+        return max(stated if stated and len(stated) == len(geoms) else [*stated, usual])
 
     def _around(self, part: Surrounding | None) -> int | None:
         """Return the index of a surrounding body; None where it specifies nothing of its own."""

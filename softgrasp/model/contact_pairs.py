@@ -95,8 +95,8 @@ def _by_geom(group: ContactGroup, contacts: Mapping[str, Contact]) -> Iterator[C
     """Split a group by the contacts of geoms that have one of their own."""
     kinds: dict[Contact, list[Pair]] = {}
     for pair in group.pairs:
-        own = (contacts[geom] for geom in pair if geom in contacts)
-        kinds.setdefault(next(own, group.requested), []).append(pair)
+        of_geom = (contacts[geom] for geom in pair if geom in contacts)
+        kinds.setdefault(next(of_geom, group.requested), []).append(pair)
     for contact, pairs in kinds.items():
         yield group._replace(pairs=pairs, requested=contact)
 

@@ -324,8 +324,8 @@ def _hand_tree(model: mujoco.MjModel) -> MjcfTree:
     frames = []
     for value in np.linspace(*joint_range(model, joint), POSITIONS).tolist():
         hinge = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
-        turned = transform(quaternion=(math.cos(value / 2.0), 0.0, 0.0, math.sin(value / 2.0)))
-        frames.append(frame @ (turned if hinge else transform((0.0, 0.0, value))))
+        rotation = transform(quaternion=(math.cos(value / 2.0), 0.0, 0.0, math.sin(value / 2.0)))
+        frames.append(frame @ (rotation if hinge else transform((0.0, 0.0, value))))
     base = tree.data.xanchor[tree.joints(chain[-2])[-1]]
     if closes_on((jaw - frame[:3, 3]) @ frame[:3, :3], other, frames, base):
         tree.palm = chain[-2]

@@ -107,7 +107,7 @@ def palms_of_arms(machine: Machine) -> list[RigidJoint]:
     for link in (one.name for one in robot.links):
         fingers = [not _on(robot, _run(robot, joint.child)[1]) for joint in _on(robot, link)]
         has_jaw = len(fingers) == 1 and _is_jaw(machine, _on(robot, link)[0])
-        if (sum(fingers) > 1 or has_jaw) and _arm_before(robot, link) >= LEAST_ARM:
+        if (sum(fingers) > 1 or has_jaw) and _arm_before(robot, link) >= MIN_ARM:
             palms.append(_on(robot, link)[0])
     return palms
 
@@ -158,7 +158,7 @@ def _is_jaw(machine: Machine, joint: RigidJoint) -> bool:
 
 
 # Chains
-LEAST_ARM = 3
+MIN_ARM = 3
 """Number of joints in series before a palm from which they are an arm."""
 
 
