@@ -14,6 +14,8 @@ AXIS_FRACTION = 0.6
 """Smallest fraction of the bending axes along one direction for that to be the common axis [–]."""
 ALIGNED = 0.94
 """Cosine of 20°, below which two directions are taken as one [–]."""
+PERPENDICULAR = 1e-3
+"""Cosine below which two directions are perpendicular [–]."""
 INITIAL_FRACTION = 0.05
 """Fraction of the closing motion that gives the initial direction of the fingertips [–]."""
 
@@ -48,14 +50,16 @@ def object_axis_of(hand: ClosingHand, closing: Closing, posture: Array) -> Objec
         posture: Targets at which the fingers touch, (nd,).
     """
     axes = np.concatenate([np.zeros((0, 3)), *hinge_axes(hand, closing, posture)])
-    tips = tips_of(hand, hand.frames(posture[None]))[:, 0]
+    frames = hand.frames(posture[None])
+    tips = tips_of(hand, frames)[:, 0]
     out = tips.mean(axis=0) - hand.middle
     if not len(axes):
         if len(tips) < 2:
             return ObjectAxis((0.0, 0.0, 1.0), around=False)
-        return ObjectAxis(
-            _unit(np.cross(np.linalg.svd(tips - tips.mean(axis=0))[2][0], out)), around=False
-        )
+        ends = hand.frames(np.array([closing.start, closing.end]))
+        line = np.linalg.svd(np.diff(tips_of(hand, ends), axis=1)[:, 0])[2][0]
+        jaw = frames[hand.digits[0].bodies[0]][0, :3, :3]
+        return ObjectAxis(_unit(np.cross(line, _along_jaws(out, line, jaw))), around=False)
     eigenvalues, eigenvectors = np.linalg.eigh(axes.T @ axes / len(axes))
     if eigenvalues[-1] < AXIS_FRACTION:
         return ObjectAxis(_unit(out), around=True)
@@ -90,6 +94,22 @@ def up_directions(hand: ClosingHand, closing: Closing) -> list[Array]:
     if np.linalg.norm(inwards) > 0.0:
         candidates.append(_snapped(-np.array(_unit(inwards))))
     return candidates
+
+
+def _along_jaws(out: Array, line: Array, jaw: Array) -> Array:
+    """Return the direction of sliding jaws: an axis of their frame across their travel, if near.
+
+    The middle of a palm that is not symmetric is beside it.
+
+    Args:
+        out: Vector from the middle of the palm to the tips, (3,).
+        line: Unit vector along the travel, (3,).
+        jaw: Rotation of a jaw, (3, 3).
+    """
+    across = out - line * (out @ line)
+    axes = [axis * np.sign(axis @ across) for axis in jaw.T if abs(axis @ line) < PERPENDICULAR]
+    best = max(axes, key=lambda axis: float(axis @ across), default=across)
+    return best if best @ across > ALIGNED * np.linalg.norm(across) else across
 
 
 def _snapped(direction: Array) -> Array:

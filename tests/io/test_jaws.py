@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
 from softgrasp.io.load import load_robot
@@ -17,6 +18,7 @@ from softgrasp.io.mjcf.hand import _read
 from softgrasp.io.urdf.hand import machine_of
 from softgrasp.io.urdf.joints import HAND
 from softgrasp.io.urdf.kinematic_tree import hand_tree
+from softgrasp.mechanics.transforms import transform
 from tests.support.mjcf_hands import written
 
 pytestmark = pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
@@ -125,3 +127,29 @@ def test_only_a_link_that_closes_on_the_one_before_makes_it_a_palm(
     model = _read(written(tmp_path, mjcf(parts), "r.xml")).tree
     palms = (tree.palm, model.model.body(model.palm).name)
     assert palms == (("gripper",) * 2 if kind in GRIPPERS else ("base", "world"))
+
+
+SLIDING_JAWS = """<mujoco model="g"><compiler angle="radian" autolimits="true"/><worldbody>
+  <body name="base" quat="{quat}"><geom type="box" size=".05 .02 .01" density="500"/>
+    <geom type="box" size=".01 .01 .03" pos=".03 .02 -.01" density="500"/>
+    <body name="a" pos=".045 0 .01"><joint name="aj" type="slide" axis="-1 0 0" range="0 .04"/>
+      <geom type="box" size=".004 .012 .03" pos="0 0 .03" density="500"/></body>
+    <body name="b" pos="-.045 .004 .01"><joint name="bj" type="slide" axis="1 0 0" range="0 .04"/>
+      <geom type="box" size=".004 .012 .03" pos="0 0 .03" density="500"/></body>
+  </body></worldbody><actuator>
+  <position name="aa" joint="aj" kp="500" ctrlrange="0 .04" forcerange="-20 20"/>
+  <position name="ba" joint="bj" kp="500" ctrlrange="0 .04" forcerange="-20 20"/>
+  </actuator></mujoco>
+"""
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.3, 2.0])
+def test_the_frame_of_sliding_jaws_does_not_tilt_with_the_palm(
+    angle: float, tmp_path: Path
+) -> None:
+    turn = Rotation.from_rotvec(angle * np.array([0.6, 0.0, 0.8]))
+    text = SLIDING_JAWS.format(quat=numbers(tuple(turn.as_quat(scalar_first=True))))
+    pose = sg.load_hand(written(tmp_path, text, "g.xml")).model.pose
+    up = turn.inv().as_matrix() @ transform(quaternion=pose.quaternion)[2, :3]
+    # objects stand across the jaws, perpendicular to their travel and to their length
+    assert np.abs(up) == pytest.approx([0.0, 1.0, 0.0], abs=1e-6)
