@@ -121,6 +121,18 @@ def read_groups(file: Path, *, split: bool = True) -> dict[str, Triangles]:
     return _checked(groups, file)
 
 
+def scaled(triangles: Triangles, factor: NDArray[np.float64]) -> Triangles:
+    """Scale a surface; where that mirrors it, reverse its faces, so that they stay outward.
+
+    Args:
+        triangles: Vertices and faces.
+        factor: One number, or one per axis.
+    """
+    vertices, faces = triangles
+    mirrors = np.prod(np.sign(np.broadcast_to(factor, 3))) < 0.0
+    return vertices * factor, faces[:, ::-1] if mirrors else faces
+
+
 def coarser(
     vertices: NDArray[np.float64], faces: NDArray[np.int64], max_faces: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

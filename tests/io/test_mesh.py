@@ -21,7 +21,7 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.convex_decomposition import union_volume
 from softgrasp.io.mesh import MeshBody, load_mesh
 from softgrasp.io.mesh_files import read_groups
-from softgrasp.io.mesh_repair import hull_of, make_solid
+from softgrasp.io.mesh_repair import hull_of, make_solid, signed_volume
 
 BOX = trimesh.creation.box((0.04, 0.05, 0.06))
 CUBE_VOLUME = 0.04 * 0.05 * 0.06
@@ -179,6 +179,35 @@ def test_units_and_scale_are_applied(tmp_path: Path) -> None:
     assert load_mesh(shape.replace(units="mm")).volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
     stretched = load_mesh(shape.replace(units="mm", scale=(2.0, 1.0, 0.5)))
     np.testing.assert_allclose(np.ptp(stretched.vertices, axis=0), [0.08, 0.05, 0.03], rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [(-1.0, 1.0, 1.0), (-1e-3, -2e-3, -1e-3), (-1e-3, 1e-3, -1e-3)])
+@pytest.mark.parametrize("collision", ["link", "hull", "decompose"])
+def test_a_negative_scale_mirrors(
+    scale: tuple[float, float, float], collision: str, tmp_path: Path
+) -> None:
+    """A mesh scaled in the description is the mesh scaled in the file."""
+    mesh = l_solid()
+    mesh.apply_scale(1.0 / abs(scale[0]))
+    vertices, faces = np.asarray(mesh.vertices) * scale, np.asarray(mesh.faces)
+    baked = raw(vertices, faces[:, ::-1] if np.prod(scale) < 0.0 else faces)
+    options = {"collision": collision, "decomposition_threshold": 0.05}
+    expected, theirs = quietly(written(baked, tmp_path, "baked.ply").replace(**options))
+    mirrored = written(mesh, tmp_path, "mesh.ply").replace(scale=scale, **options)
+    body, sentences = quietly(mirrored)
+    assert [one.replace("baked", "mesh") for one in theirs] == sentences
+    assert body.volume == pytest.approx(expected.volume, rel=1e-6)
+    np.testing.assert_allclose(body.center_of_mass, expected.center_of_mass, atol=1e-8)
+    inertia = expected.inertia_per_density
+    np.testing.assert_allclose(body.inertia_per_density, inertia, atol=1e-6 * inertia.max())
+    assert union_volume(body.parts) == pytest.approx(union_volume(expected.parts), rel=1e-2)
+    for points, triangles in [(body.vertices, body.faces), *body.parts]:
+        assert signed_volume(points, triangles) > 0.0
+
+
+def test_a_scale_of_zero_is_refused() -> None:
+    with pytest.raises(DescriptionError, match="scale: expected factors that are not 0"):
+        Mesh(file="a.stl", scale=(1.0, 0.0, 1.0))
 
 
 TWICE = "was it converted from millimetres twice? With `scale: 1000` it is 60 mm"

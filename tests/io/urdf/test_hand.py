@@ -116,6 +116,25 @@ def check_inertia(hand: Hand, theirs: mujoco.MjModel) -> None:
     assert result[0] == pytest.approx(result[1], rel=1e-9, abs=1e-12)
 
 
+WEDGE = "v 0 0 0\nv {0} 0 0\nv 0 0.02 0\nv 0 0 0.06\nf {1}\nf {2}\nf {3}\nf {4}\n"
+
+
+def test_a_mirrored_mesh_is_the_mesh_of_the_mirrored_file(tmp_path: Path) -> None:
+    written(tmp_path, WEDGE.format(0.01, "1 3 2", "1 2 4", "1 4 3", "2 3 4"), "wedge.obj")
+    written(tmp_path, WEDGE.format(-0.01, "1 2 3", "1 4 2", "1 3 4", "2 4 3"), "baked.obj")
+    models = []
+    for mesh in ('filename="wedge.obj" scale="-1 1 1"', 'filename="baked.obj"'):
+        shape = f"<geometry><mesh {mesh}/></geometry>"
+        inside = f"<visual>{shape}</visual><collision>{shape}</collision>"
+        path = written(tmp_path, GRIPPER.replace(BODY + BOX, inside), "hand.urdf")
+        models.append(build_hand_spec(quietly(path)).compile())
+    mirrored, baked = models
+    np.testing.assert_allclose(mirrored.body_mass, baked.body_mass, rtol=1e-9)
+    np.testing.assert_allclose(mirrored.body_inertia, baked.body_inertia, rtol=1e-9)
+    np.testing.assert_allclose(mirrored.body_ipos, baked.body_ipos, atol=1e-9)
+    assert (mirrored.mesh_vertnum == baked.mesh_vertnum).all()
+
+
 def test_fixed_links_weigh_what_they_did(tmp_path: Path) -> None:
     tip = link("tip", BODY) + joint(
         "fix", "left_far", "tip", "0 0.01 0.06", kind="fixed", rpy="0.3 -0.2 1", inside=""
