@@ -185,7 +185,7 @@ def colors(robot: Element) -> dict[str, Color | None]:
 
 
 def link_tree(element: Element, directory: Path, materials: Colors) -> dict[str, Any]:
-    """Parse the fields of a ``Link``.
+    """Parse the fields of a ``Link``; an ``<inertial>`` of mass 0 counts as none.
 
     Args:
         element: The ``<link>``.
@@ -199,9 +199,12 @@ def link_tree(element: Element, directory: Path, materials: Colors) -> dict[str,
     def shapes(tag: str) -> list[dict[str, Any]]:
         return [_shape_tree(part, directory, materials) for part in element.findall(tag)]
 
+    inertial = inertial_tree(element)
+    if inertial and inertial["inertial"].get("mass") == 0.0:
+        inertial = {}
     return {
         **present_attributes(element, "name"),
-        **inertial_tree(element),
+        **inertial,
         "visuals": shapes("visual"),
         "collisions": shapes("collision"),
     }

@@ -290,13 +290,34 @@ def test_links_without_inertial_weigh_their_shapes(tmp_path: Path) -> None:
     hand = sg.load_hand(written(tmp_path, GRIPPER.replace(BODY + BOX, BOX), "hand.urdf"))
     rows = [row for finger in hand.fingers for row in finger.phalanges]
     assert {row.density for row in rows if row.density} == {1300.0}
-    told = [note for note in hand.notes if "no <inertial>" in note]
+    told = [note for note in hand.notes if "no mass" in note]
     assert len(told) == 1  # one message for all links
     assert told[0].startswith("links 'left_near', ")
     assert told[0].endswith(
-        ": no <inertial>; masses are those of the collision shapes at 1300 kg/m³ (a YAML file with "
+        ": no mass in the file; masses are those of the collision shapes at 1300 kg/m³ (a YAML file with "
         "`model:` can set another density)"
     )
+
+
+ZERO = '<inertial><mass value="0"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'
+
+
+def test_a_frame_link_of_mass_0_has_no_mass(tmp_path: Path) -> None:
+    """With it and without it a hand is the same, at its root and between its links."""
+    base = PALM.replace("base", "palm", 1)
+    mount = [
+        link("base", inside)
+        + base
+        + joint("mount", "base", "palm", "0 0 0.01", "1 0 0", "", "fixed")
+        for inside in ("", f"{ZERO}</inertial>")
+    ]
+    bare, zero = (hand_of(tmp_path, robot(one, LEFT, RIGHT)) for one in mount)
+    assert bare == zero
+
+
+def test_a_moving_link_of_mass_0_weighs_its_shapes(tmp_path: Path) -> None:
+    zero = hand_of(tmp_path, GRIPPER.replace(BODY, f"{ZERO}</inertial>", 1))
+    assert zero == hand_of(tmp_path, GRIPPER.replace(BODY, "", 1))
 
 
 def test_prefixes_may_be_undeclared(tmp_path: Path) -> None:
