@@ -34,8 +34,8 @@ BALL_DENSITY = 1000.0
 EMPTY = Inertial(mass=1e-6, inertia=(1e-10, 1e-10, 1e-10, 0.0, 0.0, 0.0))
 """Inertia of an empty link between two joints: engines need moving bodies to have mass."""
 ASSUMED = (
-    f"no mass in the file; masses are those of the collision shapes at {HULL_DENSITY:g} kg/m³ (a YAML "
-    "file with `model:` can set another density)"
+    f"no mass in the file; masses are those of the collision shapes at {HULL_DENSITY:g} kg/m³ (a "
+    "YAML file with `model:` can set another density)"
 )
 """End of the message about links without a mass."""
 RATIO = 1e-6

@@ -294,8 +294,8 @@ def test_links_without_inertial_weigh_their_shapes(tmp_path: Path) -> None:
     assert len(told) == 1  # one message for all links
     assert told[0].startswith("links 'left_near', ")
     assert told[0].endswith(
-        ": no mass in the file; masses are those of the collision shapes at 1300 kg/m³ (a YAML file with "
-        "`model:` can set another density)"
+        ": no mass in the file; masses are those of the collision shapes at 1300 kg/m³ (a YAML file "
+        "with `model:` can set another density)"
     )
 
 
