@@ -23,7 +23,7 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 SUFFIX, ROBOT_SUFFIX = ".yaml", ".ucrdf"
 """Suffixes of shipped files."""
 YAML_SUFFIXES = (".yaml", ".yml")
-MESH_SUFFIXES = (".stl", ".obj", ".ply", ".glb", ".off")
+MESH_SUFFIXES = (".stl", ".obj", ".ply", ".glb", ".off", ".dae")
 CAD_SUFFIXES = (".step", ".stp", ".iges", ".igs", ".brep")
 MACRO_SUFFIX = ".xacro"
 ROBOT_SUFFIXES = (ROBOT_SUFFIX, ".urdf", MACRO_SUFFIX)

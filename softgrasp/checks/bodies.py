@@ -20,6 +20,7 @@ from softgrasp.checks.report import Check, Finding, Severity, counted, finding, 
 from softgrasp.description.bendable import Inertial
 from softgrasp.description.geometry import Mesh
 from softgrasp.description.robot import Link, LinkShape, Robot
+from softgrasp.errors import DescriptionError
 from softgrasp.io.mesh import mesh_solid
 from softgrasp.io.mesh_repair import Solid
 from softgrasp.io.urdf.links import touching
@@ -88,9 +89,18 @@ def _body(link: Link, inertial: Inertial) -> Body:
         mass=inertial.mass,
         center=frame[:3, 3],
         inertia=stated,
-        # visual geometry is finer
-        geometry=together([_solid(part) for part in link.visuals or link.collisions]),
+        geometry=_geometry(link),
     )
+
+
+def _geometry(link: Link) -> Geometry | None:
+    """Return the solid of the visuals, which are finer, or of collision shapes."""
+    try:
+        return together([_solid(part) for part in link.visuals or link.collisions])
+    except DescriptionError:
+        if not link.visuals or not link.collisions:
+            raise
+        return together([_solid(part) for part in link.collisions])
 
 
 def _solid(part: LinkShape) -> Geometry:

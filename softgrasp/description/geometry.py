@@ -107,7 +107,7 @@ class Mesh(Description):
 
     type: Literal["mesh"] = "mesh"
     file: str
-    """STL, OBJ, PLY, GLB or OFF file: an absolute path, or a path relative to the library."""
+    """STL, OBJ, PLY, GLB, OFF or DAE file: an absolute path, or a path relative to the library."""
     units: LengthUnit = "m"
     """Unit of the numbers in the file."""
     scale: Positive | Vec3 = 1.0

@@ -22,12 +22,14 @@ from softgrasp import assets
 from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.description.base import short
 from softgrasp.errors import (
+    BackendUnavailable,
     DescriptionError,
     did_you_mean,
     either,
     reason,
 )
 from softgrasp.io.input_limits import check_elements, check_size
+from softgrasp.io.mesh_files import lacks_reader
 from softgrasp.io.object import absolute_name
 from softgrasp.io.urdf import xacro
 from softgrasp.io.xml_elements import (
@@ -263,11 +265,17 @@ def mesh_name(element: Element, directory: Path) -> str:
 
     Raises:
         DescriptionError: There is no such file, or its format is not supported.
+        BackendUnavailable: It is a COLLADA file, and pycollada is not installed.
     """
     file_name = str(element.get("filename"))
     if not is_readable(file_name):
         known = ", ".join(MESH_SUFFIXES)
         raise element_error(element, f"expected a mesh as {known}, found '{file_name}'", "filename")
+    if lacks_reader(file_name):
+        raise BackendUnavailable(
+            f"line {line_of(element)}: expected pycollada for the mesh '{file_name}', found none; "
+            "pip install 'softgrasp[mesh]', or convert the mesh to STL or OBJ"
+        )
     path = locate_mesh(element, directory)
     if path is None:
         raise element_error(
@@ -295,7 +303,7 @@ def locate_mesh(element: Element, directory: Path) -> str | None:
 
 
 def is_readable(name: str) -> bool:
-    """Whether the format of a mesh file is supported; Collada is not."""
+    """Whether the format of a mesh file is supported."""
     return Path(name).suffix.lower() in MESH_SUFFIXES
 
 

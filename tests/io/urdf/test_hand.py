@@ -285,6 +285,29 @@ def test_an_image_that_is_missing_is_left_out(tmp_path: Path) -> None:
         sg.load_hand(path)
 
 
+def test_collada_needs_its_reader_for_what_collides_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    written(tmp_path, "", "tip.dae")
+    drawn = '<visual><geometry><mesh filename="tip.dae"/></geometry></visual>'
+    path = written(tmp_path, GRIPPER.replace(BODY + BOX, drawn + BODY + BOX), "hand.urdf")
+    cure = "pip install 'softgrasp[mesh]'"
+    caught = (
+        f"{path}: left out: <visual> 'tip.dae' (line 3), 'tip.dae' (line 4), 'tip.dae' (line 7) "
+        f"and 1 more, which need pycollada: {cure}"
+    )
+    with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(caught)}$"):
+        sg.load_hand(path)
+    path = written(tmp_path, GRIPPER.replace(BOX, drawn, 1), "hand.urdf")
+    with pytest.raises(sg.BackendUnavailable) as refusal:
+        sg.load_hand(path)
+    assert str(refusal.value) == (
+        f"{path}: line 3: expected pycollada for the mesh 'tip.dae', found none; {cure}, or "
+        "convert the mesh to STL or OBJ"
+    )
+
+
 def test_links_without_inertial_weigh_their_shapes(tmp_path: Path) -> None:
     assert GRIPPER.count(BODY + BOX) > 1
     hand = sg.load_hand(written(tmp_path, GRIPPER.replace(BODY + BOX, BOX), "hand.urdf"))
@@ -294,8 +317,8 @@ def test_links_without_inertial_weigh_their_shapes(tmp_path: Path) -> None:
     assert len(told) == 1  # one message for all links
     assert told[0].startswith("links 'left_near', ")
     assert told[0].endswith(
-        ": no mass in the file; masses are those of the collision shapes at 1300 kg/m³ (a YAML file "
-        "with `model:` can set another density)"
+        ": no mass in the file; masses are those of the collision shapes at 1300 kg/m³ (a YAML "
+        "file with `model:` can set another density)"
     )
 
 
