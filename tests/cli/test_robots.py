@@ -316,7 +316,8 @@ def test_convert_without_xacro(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "xacro", None)
     written(tmp_path, HINGE, "hinge.urdf.xacro")
     assert refused(run, tmp_path, "convert", "hinge.urdf.xacro", "hinge.urdf", code=3) == (
-        "hinge.urdf.xacro: a .xacro file needs the package xacro; install it: pip install 'softgrasp[xacro]'"
+        "hinge.urdf.xacro: a .xacro file needs the package xacro; install it: pip install "
+        "'softgrasp[xacro]'"
     )
     assert files_in(tmp_path) == ["hinge.urdf.xacro"]
 

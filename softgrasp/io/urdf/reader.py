@@ -7,6 +7,7 @@ everything else with its lines.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
@@ -56,6 +57,15 @@ MAX_LINES = 3
 OF_SCHEMA = ("bendable", "hydraulics")
 """Children of the robot that are validated against the schema."""
 Grammar = Mapping[str, Any]
+LENGTHS = {
+    "box": ("size",),
+    "cylinder": ("radius", "length"),
+    "sphere": ("radius",),
+    "capsule": ("radius",),
+    "mesh": ("scale",),
+}
+"""Attributes of shapes that have no volume where one is 0."""
+ZERO = r"[+-]?(0+\.?0*|\.0+)([eE][+-]?\d+)?"
 GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
 Color = tuple[float, ...]
 """Red, green, blue and opacity."""
@@ -111,7 +121,7 @@ def made_of_robot(
             prepare(root)
         unkept = left_out(root)
         floating = fix_floating(root)
-        missing = drop_unreadable_visuals(root, path.parent)
+        dropped = [unkept, drop_empty_shapes(root), drop_unreadable_visuals(root, path.parent)]
         made = _made(root, path.parent, make, settings or {})
     except DescriptionError as error:
         raise error.located(file=path) from None
@@ -123,7 +133,7 @@ def made_of_robot(
             SoftgraspWarning,
             stacklevel=3,
         )
-    for left_out_text in filter(None, (unkept, missing)):
+    for left_out_text in filter(None, dropped):
         warnings.warn(f"{path}: left out: {left_out_text}", SoftgraspWarning, stacklevel=3)
     return made
 
@@ -298,6 +308,29 @@ def drop_unreadable_visuals(robot: Element, directory: Path) -> str:
         f"<visual> {', '.join(names[:MAX_LINES])}{_and_more(names)}, {reason}"
         for reason, names in removed.items()
     )
+
+
+def drop_empty_shapes(robot: Element) -> str:
+    """Remove shapes with a length of 0, which have no volume.
+
+    Returns:
+        Message with the links and lines of removed collisions; "" if there are none.
+    """
+    removed = []
+    for part in (*robot.findall("link/visual"), *robot.findall("link/collision")):
+        link, shapes = part.getparent(), part.findall("geometry/*")
+        if link is None or len(shapes) != 1 or not _is_empty(shapes[0]):
+            continue
+        link.remove(part)
+        if part.tag == "collision":
+            line = line_of(shapes[0])
+            removed.append(f"<{shapes[0].tag}> of link '{link.get('name', '')}' (line {line})")
+    return f"<collision> of size 0, {', '.join(removed)}" if removed else ""
+
+
+def _is_empty(shape: Element) -> bool:
+    lengths = " ".join(shape.get(name, "") for name in LENGTHS.get(str(shape.tag), ()))
+    return any(re.fullmatch(ZERO, word) for word in lengths.split())
 
 
 def _unreadable(mesh: Element, name: str, directory: Path) -> str:

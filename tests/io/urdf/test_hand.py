@@ -285,6 +285,30 @@ def test_an_image_that_is_missing_is_left_out(tmp_path: Path) -> None:
         sg.load_hand(path)
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [
+        '<sphere radius="0"/>',
+        '<sphere radius="0.0"/>',
+        '<box size="0.1 0 0.1"/>',
+        '<cylinder radius="0.01" length="0e-3"/>',
+        '<mesh filename="none.stl" scale="1 1 0"/>',
+    ],
+)
+def test_shapes_without_volume_are_left_out(shape: str, tmp_path: Path) -> None:
+    plain = hand_of(tmp_path, GRIPPER)
+    for tag in ("visual", "collision"):
+        empty = f"<{tag}><geometry>{shape}</geometry></{tag}>"
+        path = written(tmp_path, GRIPPER.replace(BODY, BODY + empty, 1), "hand.urdf")
+        if tag == "visual":
+            assert sg.load_hand(path) == plain
+            continue
+        kind = shape.partition(" ")[0].strip("<")
+        caught = f"{path}: left out: <collision> of size 0, <{kind}> of link 'left_near' (line 3)"
+        with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(caught)}$"):
+            assert sg.load_hand(path) == plain
+
+
 def test_collada_needs_its_reader_for_what_collides_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
