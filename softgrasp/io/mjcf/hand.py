@@ -268,7 +268,10 @@ def _read(path: Path, *, compensate: bool = True) -> ReadHand:
     tips = _tips(tree, points_on)
     couplings = _couplings(tree, set())
     followers = {coupling.joint: coupling.leader for coupling in couplings}
-    servos, messages = required_servos(tree, followers, tips)
+    try:
+        servos, messages = required_servos(tree, followers, tips, starts)
+    except DescriptionError as error:
+        raise error.located(file=path) from None
     if servos:
         tree = tree_of(alone(source, servos, path, weightless=weightless))
     _refuse_actuators(tree.model, path)
