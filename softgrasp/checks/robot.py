@@ -31,6 +31,7 @@ from softgrasp.description.bendable import LIMIT_TOLERANCE, Bendable, BendableAc
 from softgrasp.description.robot import ControlledJoint, Link, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import HARDWARE_CHECKS
+from softgrasp.io.hand_sanity import stroke_doubt
 from softgrasp.io.urdf.links import HULL_DENSITY, parts_of
 from softgrasp.model.shapes import joined_inertia, part_pose
 
@@ -171,6 +172,9 @@ def _limit_findings(joint: RigidJoint) -> Iterator[Finding]:
             yield locked_finding(subject, (low, high), limits_text)
         elif joint.type == "revolute" and (odd := range_finding(subject, low, high)):
             yield odd
+        elif joint.type == "prismatic" and (doubt := stroke_doubt(low, high)):
+            message = (doubt.expected, doubt.actual, doubt.advice)
+            yield finding("limits", "remark", subject, *message, **numbers)
         if joint.mimic is None and not low <= 0.0 <= high:
             expected = "limits with 0 between them, where a simulation starts"
             yield finding("limits", "remark", subject, expected, limits_text, **numbers)

@@ -179,6 +179,18 @@ def test_compiler_options_mean_what_they_mean_to_mujoco(
 
 
 @QUIET
+def test_fingers_that_are_only_drawn_are_named(tmp_path: Path) -> None:
+    text = MOTORS.replace('pos="0 0 .035"/>', 'pos="0 0 .035" contype="0" conaffinity="0"/>')
+    path = written(tmp_path, text)
+    with pytest.raises(sg.DescriptionError) as caught:
+        sg.load_hand(path)
+    assert str(caught.value) == (
+        f"{path}: expected fingers with collision geometry, found none: no geom of 'a', 'b' has a "
+        'contype or conaffinity; give the geoms that are to touch contype="1" conaffinity="1"'
+    )
+
+
+@QUIET
 def test_motors_stay_at_zero_beside_added_servos(tmp_path: Path) -> None:
     hand = sg.load_hand(written(tmp_path, MOTORS))
     assert [actuator.name for actuator in hand.actuators] == ["am", "bm", "aj", "bj"]

@@ -309,6 +309,15 @@ def test_shapes_without_volume_are_left_out(shape: str, tmp_path: Path) -> None:
             assert sg.load_hand(path) == plain
 
 
+def test_a_finger_that_slides_by_metres_is_in_millimetres(tmp_path: Path) -> None:
+    text = GRIPPER.replace('type="revolute"', 'type="prismatic"', 1)
+    text = text.replace(LIMIT, '<limit lower="0" upper="40" effort="2" velocity="30"/>', 1)
+    assert refused(tmp_path, text) == (
+        "5: joint 'left_1': limit.upper: expected a range of at most 2 m of a finger's prismatic "
+        "joint, found 0 … 40 m; are limits and velocity in mm? Divided by 1000 the range is 40 mm"
+    )
+
+
 def test_collada_needs_its_reader_for_what_collides_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
