@@ -25,7 +25,7 @@ from softgrasp import assets
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Pose, Shape, Sphere
 from softgrasp.description.hand import AddedServo, HandModel
 from softgrasp.errors import DescriptionError
-from softgrasp.io.files import sha256_of
+from softgrasp.io.files import in_any_case, sha256_of
 from softgrasp.io.input_limits import (
     MAX_ELEMENTS,
     MAX_JOINTS,
@@ -404,8 +404,10 @@ def _asset_file(asset: _Asset, directory: Path, directories: dict[str, str]) -> 
     file = directory / directory_name / name
     if file.is_file():
         return file
+    alike = in_any_case(file)
+    hint = "" if alike is None else f", but {alike}; file names are case-sensitive"
     error = DescriptionError(
-        f"expected the file of a {asset.kind}, found none at {file}",
+        f"expected the file of a {asset.kind}, found none at {file}{hint}",
         file=asset.named_in,
         line=asset.line,
         field=f"{asset.kind}.file",

@@ -28,6 +28,7 @@ from softgrasp.errors import (
     either,
     reason,
 )
+from softgrasp.io.files import in_any_case
 from softgrasp.io.input_limits import check_elements, check_size
 from softgrasp.io.mesh_files import lacks_reader
 from softgrasp.io.object import absolute_name
@@ -289,6 +290,8 @@ def mesh_name(element: Element, directory: Path) -> str:
 def locate_mesh(element: Element, directory: Path) -> str | None:
     """Return the library name or absolute path of a ``<mesh>``, None if there is no such file.
 
+    Files for Windows have names with backslashes and capitals that differ, others ``%20``.
+
     Args:
         element: The ``<mesh>``.
         directory: Directory of relative files.
@@ -296,10 +299,12 @@ def locate_mesh(element: Element, directory: Path) -> str | None:
     file_name = str(element.get("filename"))
     if assets.shipped_file(file_name) is not None:
         return file_name
-    for candidate in _candidates(file_name, directory.absolute()):
-        if candidate.is_file():
-            return absolute_name(str(candidate), directory)
-    return None
+    names = dict.fromkeys((file_name, unquote(file_name.replace("\\", "/"))))
+    candidates = [one for name in names for one in _candidates(name, directory.absolute())]
+    located = next(filter(Path.is_file, candidates), None)
+    if located is None:
+        located = next(filter(None, map(in_any_case, candidates)), None)
+    return None if located is None else absolute_name(str(located), directory)
 
 
 def is_readable(name: str) -> bool:
@@ -319,7 +324,7 @@ def _searched(file_name: str, directory: Path) -> str:
 def _candidates(file_name: str, directory: Path) -> Iterator[Path]:
     """Possible paths of a file, the most likely one first."""
     if file_name.startswith(IN_FILE):
-        yield Path(unquote(file_name.removeprefix(IN_FILE)))
+        yield directory / unquote(file_name.removeprefix(IN_FILE))
         return
     scheme = next((scheme for scheme in IN_PACKAGE if file_name.startswith(scheme)), None)
     if scheme is None:

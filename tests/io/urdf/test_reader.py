@@ -124,6 +124,11 @@ BOX = '<box size="0.04 0.04 0.3"/>'
         ("model://pack/corner.obj", "robots/pack/corner.obj"),
         ("file://FOLDER/my%20meshes/corner.obj", "my meshes/corner.obj"),
         ("FOLDER/corner.obj", "corner.obj"),
+        ("my%20meshes/corner.obj", "robots/my meshes/corner.obj"),
+        (r"..\Meshes\corner.obj", "meshes/corner.obj"),
+        ("Meshes/Visual/CORNER.OBJ", "robots/meshes/visual/corner.obj"),
+        ("package://Pack/corner.OBJ", "robots/pack/corner.obj"),
+        ("file://corner.obj", "robots/corner.obj"),
     ],
 )
 def test_meshes_are_located(given: str, position: str, tmp_path: Path) -> None:
