@@ -23,13 +23,19 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 SUFFIX, ROBOT_SUFFIX = ".yaml", ".ucrdf"
 """Suffixes of shipped files."""
 YAML_SUFFIXES = (".yaml", ".yml")
-MESH_SUFFIXES = (".stl", ".obj", ".ply", ".glb", ".off")
+MESH_SUFFIXES = (".stl", ".obj", ".ply", ".glb", ".off", ".dae")
 CAD_SUFFIXES = (".step", ".stp", ".iges", ".igs", ".brep")
 MACRO_SUFFIX = ".xacro"
 ROBOT_SUFFIXES = (ROBOT_SUFFIX, ".urdf", MACRO_SUFFIX)
 MODEL_SUFFIX = ".xml"
 MODEL_SUFFIXES = (MODEL_SUFFIX, ".mjcf")
 """Suffixes of the files that softgrasp reads; CAD files it only names in messages."""
+SDF_SUFFIX = ".sdf"
+SDF_CURE = (
+    "it is a model of Gazebo in SDFormat, which is not read; load the URDF or xacro file from "
+    "which it was made, or convert it to URDF"
+)
+"""Cure for files that Gazebo writes."""
 YCB_PREFIX = "ycb:"
 """Prefix of objects of the YCB set."""
 IN_ASSETS = (

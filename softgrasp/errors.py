@@ -129,6 +129,7 @@ class BackendUnavailable(SoftgraspError):
 
 EXTRAS = {
     "coacd": "mesh",
+    "collada": "mesh",
     "cv2": "calibrate",
     "distributed": "cluster",
     "dm_control": "dm",

@@ -20,8 +20,10 @@ from softgrasp.checks.report import Check, Finding, Severity, counted, finding, 
 from softgrasp.description.bendable import Inertial
 from softgrasp.description.geometry import Mesh
 from softgrasp.description.robot import Link, LinkShape, Robot
+from softgrasp.errors import DescriptionError
 from softgrasp.io.mesh import mesh_solid
 from softgrasp.io.mesh_repair import Solid
+from softgrasp.io.urdf.links import touching
 from softgrasp.mechanics.robot_kinematics import origin_frame
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model.shapes import extent, inertia_tensor, mass_properties
@@ -62,12 +64,18 @@ INERTIA_UNIT_ERRORS = {
 
 
 def link_bodies(robot: Robot) -> list[Body]:
-    """Return the links that have a mass, in the order of the file.
+    """Return the links that have a mass, in the order of the file, without fixed point masses.
 
     Raises:
         DescriptionError: A mesh cannot be read.
     """
-    return [_body(link, link.inertial) for link in robot.links if link.inertial is not None]
+    moved = {joint.child for joint in robot.joints if joint.type != "fixed"}
+    return [
+        _body(link, link.inertial)
+        for link in robot.links
+        if link.inertial is not None
+        and (link.name in moved or touching(link) or any(link.inertial.inertia or (1.0,)))
+    ]
 
 
 def _body(link: Link, inertial: Inertial) -> Body:
@@ -81,9 +89,18 @@ def _body(link: Link, inertial: Inertial) -> Body:
         mass=inertial.mass,
         center=frame[:3, 3],
         inertia=stated,
-        # visual geometry is finer
-        geometry=together([_solid(part) for part in link.visuals or link.collisions]),
+        geometry=_geometry(link),
     )
+
+
+def _geometry(link: Link) -> Geometry | None:
+    """Return the solid of the visuals, which are finer, or of collision shapes."""
+    try:
+        return together([_solid(part) for part in link.visuals or link.collisions])
+    except DescriptionError:
+        if not link.visuals or not link.collisions:
+            raise
+        return together([_solid(part) for part in link.collisions])
 
 
 def _solid(part: LinkShape) -> Geometry:

@@ -28,9 +28,12 @@ from softgrasp.checks.report import (
     range_finding,
 )
 from softgrasp.description.bendable import LIMIT_TOLERANCE, Bendable, BendableActuator, Chamber
-from softgrasp.description.robot import ControlledJoint, RigidJoint, Robot
+from softgrasp.description.robot import ControlledJoint, Link, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import HARDWARE_CHECKS
+from softgrasp.io.hand_sanity import stroke_doubt
+from softgrasp.io.urdf.links import HULL_DENSITY, parts_of
+from softgrasp.model.shapes import joined_inertia, part_pose
 
 USUAL_MASS = (1e-3, 1e3)
 """Usual mass of a whole robot [kg]."""
@@ -122,23 +125,36 @@ def _mass_by_density(mass: float, bodies: list[Body]) -> float | None:
 
 def _massless(robot: Robot) -> Iterator[Finding]:
     for joint in robot.joints:
-        if joint.type != "fixed" and not _carries_mass(robot, joint.child):
-            subject = f"joint '{joint.name}'"
-            yield finding("mass", "problem", subject, "a mass in what it moves", "none")
+        links = None if joint.type == "fixed" else _massless_links(robot, joint.child)
+        if links is None:
+            continue
+        shapes = [
+            (one.shape, part_pose(one.shape, one.pose))
+            for link in links
+            for one in parts_of(link, np.eye(4))
+        ]
+        subject, expected = f"joint '{joint.name}'", "a mass in what it moves"
+        if not shapes:
+            yield finding("mass", "problem", subject, expected, "none")
+            continue
+        mass, *_ = joined_inertia(shapes, mass=None, density=HULL_DENSITY)
+        advice = f"a simulation uses {mass:.3g} kg, that of its shapes at {HULL_DENSITY:g} kg/m³"
+        yield finding("mass", "remark", subject, expected, "none", advice, mass_kg=mass)
 
 
-def _carries_mass(robot: Robot, link: str) -> bool:
-    """Return whether a link or its subtree has a mass."""
-    todo = [link]
+def _massless_links(robot: Robot, link: str) -> list[Link] | None:
+    """Return a link and its subtree if none of them has a mass."""
+    todo, links = [link], []
     while todo:
         name = todo.pop()
+        links.append(robot.link(name))
         on_it = [part for part in robot.bendables if part.parent == name]
-        inertials = [robot.link(name).inertial, *(part.inertial for part in on_it)]
+        inertials = [links[-1].inertial, *(part.inertial for part in on_it)]
         if any(inertial is not None for inertial in inertials):
-            return True
+            return None
         todo += [part.child for part in on_it]
         todo += [joint.child for joint in robot.joints if joint.parent == name]
-    return False
+    return links
 
 
 def _limit_check(robot: Robot) -> Check:
@@ -156,6 +172,9 @@ def _limit_findings(joint: RigidJoint) -> Iterator[Finding]:
             yield locked_finding(subject, (low, high), limits_text)
         elif joint.type == "revolute" and (odd := range_finding(subject, low, high)):
             yield odd
+        elif joint.type == "prismatic" and (doubt := stroke_doubt(low, high)):
+            message = (doubt.expected, doubt.actual, doubt.advice)
+            yield finding("limits", "remark", subject, *message, **numbers)
         if joint.mimic is None and not low <= 0.0 <= high:
             expected = "limits with 0 between them, where a simulation starts"
             yield finding("limits", "remark", subject, expected, limits_text, **numbers)

@@ -27,6 +27,7 @@ OPTIONAL = {
     "dartpy": ("ode", "an Open Dynamics Engine, where the system has none"),
     "coacd": ("mesh", "convex parts of meshes"),
     "fast-simplification": ("mesh", "coarser meshes"),
+    "pycollada": ("mesh", "COLLADA meshes (.dae)"),
     "gymnasium": ("gym", "environments of Gymnasium"),
     "dm-control": ("dm", "environments of dm_control; Python 3.11 or 3.12"),
     "mujoco-warp": ("gpu", "many grasps at once on a GPU"),

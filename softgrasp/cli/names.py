@@ -112,6 +112,8 @@ def kind_of(word: str) -> Kind:
     for kind, suffixes in SUFFIXES.items():
         if suffix in suffixes:
             return kind
+    if suffix == assets.SDF_SUFFIX:
+        raise DescriptionError(f"expected another file; {assets.SDF_CURE}", file=path)
     shipped_names = {name for kind in SHIPPED for name in assets.names(f"{kind}s")}
     if word.startswith(YCB_PREFIX) or (path.is_dir() and word not in shipped_names):
         return "object"

@@ -7,7 +7,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from softgrasp.description.base import Description, Positive, Vec3, Vec4, divided_by_norm
+from softgrasp.description.base import (
+    Description,
+    FieldError,
+    Positive,
+    Vec3,
+    Vec4,
+    divided_by_norm,
+)
 from softgrasp.units import LengthUnit
 
 Exponent = Annotated[float, Field(strict=True, ge=0.1, le=2.0)]
@@ -100,11 +107,11 @@ class Mesh(Description):
 
     type: Literal["mesh"] = "mesh"
     file: str
-    """STL, OBJ, PLY, GLB or OFF file: an absolute path, or a path relative to the library."""
+    """STL, OBJ, PLY, GLB, OFF or DAE file: an absolute path, or a path relative to the library."""
     units: LengthUnit = "m"
     """Unit of the numbers in the file."""
-    scale: Positive | tuple[Positive, Positive, Positive] = 1.0
-    """Factor for all axes, or one per axis [–]."""
+    scale: Positive | Vec3 = 1.0
+    """Factor for all axes, or one per axis, of which negative ones mirror [–]."""
     collision: Literal["auto", "hull", "decompose", "parts", "link"] = "auto"
     """Collision geometry: convex ``hull``, pieces by CoACD (``decompose``), the file ``parts``, or
     the hull for mass properties, too (``link``); ``auto`` chooses."""
@@ -114,6 +121,13 @@ class Mesh(Description):
     """Concavity below which CoACD stops cutting [–]."""
     sha256: str | None = None
     """Hash of the file when it was read; a later run refuses a changed file."""
+
+    @field_validator("scale")
+    @classmethod
+    def _not_flat(cls, value: float | Vec3) -> float | Vec3:
+        if isinstance(value, tuple) and 0.0 in value:
+            raise FieldError(f"expected factors that are not 0, found {value}")
+        return value
 
     @field_validator("parts")
     @classmethod

@@ -181,10 +181,14 @@ class ModelActuator(Description):
 
 
 class AddedServo(Description):
-    """A position servo for a joint that has none in the file."""
+    """A position servo for a joint or tendon that has none in the file."""
 
     joint: Name
-    """Joint of the file that it moves."""
+    """Joint or tendon of the file that it moves."""
+    on_tendon: bool = False
+    """Whether it moves a tendon, whose length is its position."""
+    pulls_only: bool = False
+    """Whether it can shorten a tendon only."""
     actuator: Name
     """Name of the added actuator."""
     limits: tuple[Number, Number]

@@ -51,7 +51,7 @@ class LinkShape(Description):
             return shape
         if shape != Mesh(file=shape.file, scale=shape.scale):
             raise FieldError("expected a mesh of file and scale only, found more, such as units")
-        if isinstance(shape.scale, tuple) and len(set(shape.scale)) == 1:
+        if isinstance(shape.scale, tuple) and len(set(shape.scale)) == 1 and shape.scale[0] > 0.0:
             return Mesh(file=shape.file, scale=shape.scale[0])
         return shape
 

@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from softgrasp.description.geometry import Mesh
 from softgrasp.errors import BackendUnavailable, BuildError, DescriptionError, ResultError
 from softgrasp.io.files import atomic_path, report_progress
-from softgrasp.io.mesh_files import Triangles, coarser, read_groups
+from softgrasp.io.mesh_files import Triangles, coarser, read_groups, scaled
 from softgrasp.io.mesh_repair import Solid, hull_of, make_solid, piece_labels, signed_volume
 
 Array: TypeAlias = NDArray[np.float64]
@@ -231,21 +231,22 @@ def _kind(shape: Mesh, solid: Solid, parts_file: Path | None) -> str:
 
 
 def _decomposed(shape: Mesh, at_scale: Callable[[Scale], Solid]) -> list[Triangles]:
-    """Decompose the unscaled mesh, and scale its parts; scales are positive, so faces stay outward.
+    """Decompose the unscaled mesh, and scale its parts.
 
     Where a scale per axis would make concavities exceed the threshold, the mesh is decomposed in
     its scaled proportions, and these parts are scaled to size.
     """
     scale = np.broadcast_to(np.asarray(shape.scale, dtype=float), 3)
     solid = at_scale(1.0)
-    if not _within_threshold(solid, scale):
-        x, y, z = (float(f"{part:.12g}") for part in scale / scale.max())  # equal for equal ratios
+    if not _within_threshold(solid, abs(scale)):
+        ratios = abs(scale) / abs(scale).max()
+        x, y, z = (float(f"{part:.12g}") for part in ratios)  # equal for equal ratios
         solid, scale = at_scale((x, y, z)), scale / (x, y, z)
     hulls = decompose(
         solid.vertices - solid.center_of_mass, solid.faces, shape.decomposition_threshold
     )
     parts = [_hull(vertices + solid.center_of_mass) for vertices in hulls]
-    return [(vertices * scale, faces) for vertices, faces in parts]
+    return [scaled(part, scale) for part in parts]
 
 
 def _within_threshold(solid: Solid, scale: Array) -> bool:

@@ -319,3 +319,23 @@ def write_template(kind: str, name: str, file: Path) -> Path:
     if file.exists():
         raise ResultError(f"{file}: expected no file, found one; it is not overwritten")
     return write_text(file, text)
+
+
+def in_any_case(path: Path) -> Path | None:
+    """Return the only file whose path differs from a path in capitals at most; None without one."""
+    alike = _alike(path.absolute())
+    return alike if alike is not None and alike.is_file() else None
+
+
+def _alike(path: Path) -> Path | None:
+    """Return the only file or directory whose path differs from a path in capitals at most."""
+    if path.exists():
+        return path
+    above = _alike(path.parent)
+    if above is None or not above.is_dir():
+        return None
+    try:
+        alike = [one for one in above.iterdir() if one.name.lower() == path.name.lower()]
+    except PermissionError:
+        return None
+    return alike[0] if len(alike) == 1 else None

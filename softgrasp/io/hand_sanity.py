@@ -73,6 +73,10 @@ def hand_doubts(hand: Hand) -> list[str]:
         row, doubt = odd[0]
         others = f" and {len(odd) - 1} more" if len(odd) > 1 else ""
         messages.append(f"joint '{row.joint_name}'{others}: {doubt.message}")
+    sliding = [(row, stroke_doubt(*row.limits)) for row in rows if row.joint == "prismatic"]
+    messages += [f"joint '{row.joint_name}': {doubt.message}" for row, doubt in sliding if doubt][
+        :1
+    ]
     long = millimetres_doubt(_longest(hand), LONGEST_FINGER)
     if long is not None:
         messages.append(f"the hand: {long.message}")
@@ -89,6 +93,19 @@ def range_doubt(low: float, high: float) -> Doubt | None:
         f"a range of at most {math.tau:.4g} rad (one rotation)",
         f"{low:.4g} … {high:.4g} rad",
         "are the limits in degrees?" if degrees else "",
+    )
+
+
+def stroke_doubt(low: float, high: float) -> Doubt | None:
+    """Return a message on an implausible range of a prismatic joint [m]; None if plausible."""
+    stroke = high - low
+    if stroke <= LONGEST_FINGER:
+        return None
+    return Doubt(
+        "problem",
+        f"a range of at most {LONGEST_FINGER:g} m of a finger's prismatic joint",
+        f"{low:.4g} … {high:.4g} m",
+        f"are limits and velocity in mm? Divided by 1000 the range is {stroke:.4g} mm",
     )
 
 

@@ -238,9 +238,10 @@ def _described_object(name: str, path: Path) -> GraspObject:
 def _refuse_other_files(path: Path, what: str, suffixes: tuple[str, ...]) -> None:
     """Refuse a file with an unsupported suffix; accept a plain name."""
     if path.suffix or len(path.parts) > 1:
+        cure = f"; {assets.SDF_CURE}" if path.suffix.lower() == assets.SDF_SUFFIX else ""
         raise DescriptionError(
             f"expected {what} as {', '.join(suffixes)} or a library name, found "
-            f"'{path.suffix or path.name}'",
+            f"'{path.suffix or path.name}'{cure}",
             file=path,
         )
 

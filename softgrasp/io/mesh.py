@@ -23,7 +23,7 @@ from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarn
 from softgrasp.io.convex_decomposition import collision_parts
 from softgrasp.io.files import report_progress, sha256_of
 from softgrasp.io.input_limits import MAX_MESH, check_size, note_inputs
-from softgrasp.io.mesh_files import read_triangles
+from softgrasp.io.mesh_files import read_triangles, scaled
 from softgrasp.io.mesh_repair import Solid, as_solid, hull_of, make_solid
 from softgrasp.units import LENGTH_UNITS, LengthUnit
 
@@ -188,8 +188,7 @@ def _body(
 def _link_body(shape: Mesh, file: Path, factor: NDArray[np.float64]) -> MeshBody:
     """Make the rigid body from the hull, with the surface for display only."""
     try:
-        triangles, faces = read_triangles(file)
-        vertices = triangles * factor
+        vertices, faces = scaled(read_triangles(file), factor)
         hull = hull_of(vertices)
     except DescriptionError as error:
         raise error.located(file=file) from error
@@ -223,9 +222,9 @@ def _solid(
     _file_state: tuple[int, int] | None,
 ) -> Solid:
     report_progress(f"reading {file.name}")
-    vertices, faces = read_triangles(file)
+    triangles = read_triangles(file)
     try:
-        return make_solid(vertices * (LENGTH_UNITS[units] * np.asarray(scale)), faces)
+        return make_solid(*scaled(triangles, LENGTH_UNITS[units] * np.asarray(scale)))
     except DescriptionError as error:
         raise error.located(file=file) from error
 

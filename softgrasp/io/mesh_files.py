@@ -1,7 +1,11 @@
 """Triangle meshes: files read as arrays, simplification, primitives as triangles, STL output.
 
 Reading, simplification and STL output are trimesh's; added here are one-line error messages for
-unreadable files, merged vertices, and simplification that keeps the volume.
+unreadable files, merged vertices, the unit of COLLADA files, and simplification that keeps the
+volume.
+
+COLLADA (.dae) is read as RViz reads it, for which the meshes of robots are made: the poses of nodes
+and ``<unit meter>`` apply, ``<up_axis>`` does not. MoveIt and Gazebo ignore the axis, too.
 
 Quadric edge collapse (Garland, Heckbert: Surface simplification using quadric error metrics,
 SIGGRAPH 1997) shrinks round bodies, as flat triangles between points of a round surface lie inside
@@ -12,6 +16,7 @@ walls need more faces: mug with 200 faces 10 % off, with 1600 faces 0.8 %.
 
 from __future__ import annotations
 
+import importlib.util
 import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from softgrasp.assets import CAD_SUFFIXES, MESH_SUFFIXES
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
-from softgrasp.errors import BackendUnavailable, DescriptionError
+from softgrasp.errors import BackendUnavailable, DescriptionError, missing_library
 from softgrasp.io.input_limits import MAX_COORDINATE, MAX_MESH, check_size
 from softgrasp.mechanics.transforms import Array
 
@@ -33,7 +38,7 @@ Triangles: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 ShapeTriangles = tuple[Array, NDArray[np.int64]]
 """Vertices (n, 3) [m] and faces (m, 3), counter-clockwise as seen from outside."""
 # Exceptions of trimesh readers on a file whose content does not match its suffix.
-_UNREADABLE = (
+_UNREADABLE: tuple[type[BaseException], ...] = (
     ValueError,
     LookupError,
     TypeError,
@@ -50,6 +55,7 @@ EXTENT = 10.0
 with 200 faces: moments of inertia 36 % off in metres, 11 % off at this size)."""
 MAX_GROWTH = 0.05
 """Relative change of lengths above which a simplified mesh is not rescaled [–]."""
+COLLADA_SUFFIX = ".dae"
 BINARY_SUFFIX = ".msh"
 """Binary meshes of MuJoCo, which only MJCF files name."""
 ROUND = 32
@@ -60,7 +66,7 @@ def read_triangles(file: Path) -> Triangles:
     """Read the whole surface in a file, in the unit and frame of the file.
 
     Args:
-        file: STL, OBJ, PLY, GLB or OFF.
+        file: STL, OBJ, PLY, GLB, OFF or DAE.
 
     Returns:
         Vertices (n, 3) and faces (m, 3); equal vertices are merged.
@@ -68,6 +74,7 @@ def read_triangles(file: Path) -> Triangles:
     Raises:
         DescriptionError: The file is missing, empty, of another format or cannot be read, has
             no triangles, or has vertices that are not finite.
+        BackendUnavailable: It is a COLLADA file, and pycollada is not installed.
     """
     return _merged(list(read_groups(file, split=False).values()))
 
@@ -76,11 +83,11 @@ def read_groups(file: Path, *, split: bool = True) -> dict[str, Triangles]:
     """Read the surfaces in a file by name: objects of an OBJ file, nodes of a GLB file.
 
     Args:
-        file: STL, OBJ, PLY, GLB or OFF; a file without groups gives one surface.
+        file: STL, OBJ, PLY, GLB, OFF or DAE; a file without groups gives one surface.
         split: Keep the objects of an OBJ file separate.
 
     Raises:
-        DescriptionError: As ``read_triangles``.
+        DescriptionError, BackendUnavailable: As ``read_triangles``.
     """
     import trimesh
 
@@ -88,6 +95,7 @@ def read_groups(file: Path, *, split: bool = True) -> dict[str, Triangles]:
     if file.suffix.lower() == BINARY_SUFFIX:
         return _checked({file.stem: _merged([_binary_mesh(file)])}, file)
     kind = file.suffix[1:].lower()
+    unreadable = _UNREADABLE + (_collada_errors() if kind == "dae" else ())
     options: dict[str, Any] = (
         {"split_objects": split, "group_material": False} if kind == "obj" else {}
     )
@@ -100,7 +108,7 @@ def read_groups(file: Path, *, split: bool = True) -> dict[str, Triangles]:
             for transform, geometry in [scene.graph[name]]
         ]
         groups = {
-            name: _merged([_placed(mesh, transform)])
+            name: _merged([_placed(mesh, transform * (_unit(mesh) if kind == "dae" else 1.0))])
             for name, mesh, transform in named
             if isinstance(mesh, trimesh.Trimesh) and len(mesh.faces)
         }
@@ -113,12 +121,24 @@ def read_groups(file: Path, *, split: bool = True) -> dict[str, Triangles]:
         raise DescriptionError(
             f"expected a mesh in {kind.upper()} format, found text that is not UTF-8", file=file
         ) from error
-    except _UNREADABLE as error:
+    except unreadable as error:
         raise DescriptionError(
             f"expected a mesh in {kind.upper()} format, found something else ({_reason(error)})",
             file=file,
         ) from error
     return _checked(groups, file)
+
+
+def scaled(triangles: Triangles, factor: NDArray[np.float64]) -> Triangles:
+    """Scale a surface; where that mirrors it, reverse its faces, so that they stay outward.
+
+    Args:
+        triangles: Vertices and faces.
+        factor: One number, or one per axis.
+    """
+    vertices, faces = triangles
+    mirrors = np.prod(np.sign(np.broadcast_to(factor, 3))) < 0.0
+    return vertices * factor, faces[:, ::-1] if mirrors else faces
 
 
 def coarser(
@@ -183,6 +203,24 @@ def hull_stl(points: ArrayLike) -> bytes:
 
     hull = trimesh.convex.convex_hull(np.asarray(points))
     return stl_of(hull.vertices, hull.faces)
+
+
+def lacks_reader(file: str | Path) -> bool:
+    """Whether a file is a COLLADA file, and pycollada is not installed."""
+    return Path(file).suffix.lower() == COLLADA_SUFFIX and not importlib.util.find_spec("collada")
+
+
+def _collada_errors() -> tuple[type[BaseException], ...]:
+    """Return the exceptions of pycollada on a file that is no COLLADA.
+
+    Raises:
+        BackendUnavailable: It is not installed.
+    """
+    try:
+        import collada
+    except ModuleNotFoundError as error:
+        raise missing_library(error) from error
+    return (collada.DaeError,)
 
 
 def _check_file(file: Path) -> None:
@@ -258,7 +296,15 @@ def _placed(mesh: trimesh.Trimesh, transform: NDArray[np.float64]) -> Triangles:
     vertices = np.asarray(mesh.vertices, dtype=np.float64)
     with np.errstate(all="ignore"):
         placed: NDArray[np.float64] = vertices @ transform[:3, :3].T + transform[:3, 3]
-    return placed, np.asarray(mesh.faces, dtype=np.int64)
+    faces = np.asarray(mesh.faces, dtype=np.int64)
+    return placed, faces[:, ::-1] if np.linalg.det(transform[:3, :3]) < 0.0 else faces
+
+
+def _unit(mesh: trimesh.Trimesh) -> float:
+    """Return the unit of a mesh of a COLLADA file [m]."""
+    import trimesh
+
+    return float(trimesh.units.unit_conversion(mesh.units or "meters", "meters"))
 
 
 def _merged(surfaces: list[Triangles]) -> Triangles:

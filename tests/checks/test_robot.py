@@ -166,8 +166,26 @@ def test_inertia_from_the_geometry(inertia: tuple[float, ...] | None, reason: st
 
 def test_masses_that_are_missing() -> None:
     water = 1000.0 * VOLUME
-    (finding,) = sg.inspect(robot(bar("a", water), bar("b", water), bar("c", None))).problems
+    shaped, bare = bar("c", None), bar("c", None).replace(visuals=())
+    (finding,) = sg.inspect(robot(bar("a", water), bar("b", water), bare)).problems
     assert finding.sentence == "joint 'second': expected a mass in what it moves, found none"
+    inspection = sg.inspect(robot(bar("a", water), bar("b", water), shaped))
+    assert inspection.problems == ()
+    (finding,) = inspection.remarks
+    assert finding.numbers["mass_kg"] == pytest.approx(1300.0 * VOLUME)
+    assert finding.sentence == (
+        "joint 'second': expected a mass in what it moves, found none; a simulation uses "
+        f"{1300.0 * VOLUME:.3g} kg, that of its shapes at 1300 kg/m³"
+    )
+
+
+def test_a_fixed_point_mass_needs_no_inertia() -> None:
+    water = 1000.0 * VOLUME
+    point = Link(name="c", inertial=Inertial(mass=1e-3, inertia=(0.0,) * 6))
+    links = robot(bar("a", water), bar("b", water), point)
+    assert len(sg.inspect(links).problems) == 1
+    fixed = links.joints[1].replace(type="fixed")
+    assert sg.inspect(links.replace(joints=(links.joints[0], fixed))).findings == ()
 
 
 @pytest.mark.parametrize(

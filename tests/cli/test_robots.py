@@ -137,7 +137,7 @@ def test_check_examines_control_and_masses(run: Run, tmp_path: Path) -> None:
     )
     start, end = HINGE.index("    <inertial>"), HINGE.index("    <visual>")
     written(tmp_path, HINGE[:start] + HINGE[end:], "hinge.urdf")
-    message = "problem: joint 'elbow': expected a mass in what it moves, found none\n"
+    message = "remark: joint 'elbow': expected a mass in what it moves, found none; a simulation"
     assert message in run("check", "hinge.urdf").out
 
 
@@ -316,7 +316,8 @@ def test_convert_without_xacro(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "xacro", None)
     written(tmp_path, HINGE, "hinge.urdf.xacro")
     assert refused(run, tmp_path, "convert", "hinge.urdf.xacro", "hinge.urdf", code=3) == (
-        "a .xacro file needs the package xacro; install it: pip install 'softgrasp[xacro]'"
+        "hinge.urdf.xacro: a .xacro file needs the package xacro; install it: pip install "
+        "'softgrasp[xacro]'"
     )
     assert files_in(tmp_path) == ["hinge.urdf.xacro"]
 

@@ -133,3 +133,11 @@ def test_no_such_robot(
     with pytest.raises(DescriptionError) as refused:
         load_robot(name)
     assert str(refused.value) == sentence
+
+
+def test_a_model_of_gazebo_is_refused_with_its_cure(tmp_path: Path) -> None:
+    path = tmp_path / "gripper.sdf"
+    path.write_text('<sdf version="1.7"><model name="m"/></sdf>')
+    for load in (sg.load_hand, sg.load_object):
+        with pytest.raises(sg.DescriptionError, match="SDFormat, which is not read; load the URDF"):
+            load(path)

@@ -20,9 +20,10 @@ from softgrasp.description.geometry import Mesh
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.convex_decomposition import union_volume
 from softgrasp.io.mesh import MeshBody, load_mesh
-from softgrasp.io.mesh_files import read_groups
-from softgrasp.io.mesh_repair import hull_of, make_solid
+from softgrasp.io.mesh_files import lacks_reader, read_groups
+from softgrasp.io.mesh_repair import hull_of, make_solid, signed_volume
 
+READABLE = [name for name in MESH_SUFFIXES if not lacks_reader(f"mesh{name}")]
 BOX = trimesh.creation.box((0.04, 0.05, 0.06))
 CUBE_VOLUME = 0.04 * 0.05 * 0.06
 
@@ -55,7 +56,7 @@ def refusal(shape: Mesh, **options: Path) -> str:
 # Laws
 
 
-@pytest.mark.parametrize("suffix", MESH_SUFFIXES)
+@pytest.mark.parametrize("suffix", READABLE)
 def test_a_box_has_the_volume_and_inertia_of_a_box(tmp_path: Path, suffix: str) -> None:
     moved = BOX.copy()
     moved.apply_translation([0.3, -0.2, 0.1])
@@ -169,6 +170,66 @@ def test_a_file_that_was_written_again_is_read_again(tmp_path: Path) -> None:
     assert load_mesh(shape).volume == pytest.approx(first.volume * 7 / 6, rel=1e-6)
 
 
+# COLLADA
+
+COLLADA = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit name="u" meter="{unit}"/><up_axis>{up}</up_axis></asset><library_geometries>{shapes}
+</library_geometries><library_visual_scenes><visual_scene id="s">{nodes}</visual_scene>
+</library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+COLLADA_SHAPE = """<geometry id="g{n}"><mesh><source id="p{n}">
+<float_array id="a{n}" count="{count}">
+{numbers}</float_array><technique_common>
+<accessor source="#a{n}" count="{third}" stride="3">
+<param name="X" type="float"/><param name="Y" type="float"/><param name="Z" type="float"/>
+</accessor></technique_common></source>
+<vertices id="v{n}"><input semantic="POSITION" source="#p{n}"/></vertices>
+<triangles count="{faces}"><input semantic="VERTEX" source="#v{n}" offset="0"/><p>{corners}</p>
+</triangles></mesh></geometry>"""
+
+
+def collada(unit: float, up: str, parts: list[tuple[trimesh.Trimesh, np.ndarray]]) -> str:
+    """A COLLADA file of meshes, each in a node with its matrix."""
+    shapes, nodes = "", ""
+    for n, (mesh, matrix) in enumerate(parts):
+        numbers = " ".join(repr(float(value)) for value in np.ravel(mesh.vertices))
+        corners = " ".join(map(str, np.ravel(mesh.faces)))
+        shapes += COLLADA_SHAPE.format(
+            n=n, count=3 * len(mesh.vertices), third=len(mesh.vertices), faces=len(mesh.faces),
+            numbers=numbers, corners=corners,
+        )  # fmt: skip
+        entries = " ".join(repr(float(value)) for value in np.ravel(matrix))
+        nodes += f'<node><matrix>{entries}</matrix><instance_geometry url="#g{n}"/></node>'
+    return COLLADA.format(unit=unit, up=up, shapes=shapes, nodes=nodes)
+
+
+@pytest.mark.parametrize("up", ["X_UP", "Y_UP", "Z_UP"])
+@pytest.mark.parametrize("unit", [1.0, 0.001, 0.0254])
+def test_collada_is_the_same_mesh_in_its_unit(unit: float, up: str, tmp_path: Path) -> None:
+    """Nodes are placed by their matrices, one of which mirrors; the axis does not matter."""
+    pytest.importorskip("collada")
+    turned = trimesh.transformations.euler_matrix(0.3, -0.2, 0.5)
+    turned[:3, 3] = np.array([0.1, 0.02, -0.03]) / unit
+    mirrored = np.diag([-1.0, 1.0, 1.0, 1.0])
+    inner = l_solid()
+    inner.apply_scale(1.0 / unit)
+    file = tmp_path / "mesh.dae"
+    file.write_text(collada(unit, up, [(inner, turned), (inner, mirrored)]))
+    both = []
+    for matrix in (turned, mirrored):
+        copy = inner.copy()
+        copy.apply_transform(matrix)
+        copy.apply_scale(unit)
+        both.append(copy)
+    baked = written(trimesh.util.concatenate(both), tmp_path, "mesh.stl")
+    expected, theirs = quietly(baked.replace(collision="hull"))
+    body, sentences = quietly(Mesh(file=str(file), collision="hull"))
+    assert sentences == [one.replace(".stl", ".dae") for one in theirs]
+    assert body.volume == pytest.approx(expected.volume, rel=1e-5)
+    np.testing.assert_allclose(body.center_of_mass, expected.center_of_mass, atol=1e-7)
+    inertia = expected.inertia_per_density
+    np.testing.assert_allclose(body.inertia_per_density, inertia, atol=1e-5 * inertia.max())
+
+
 # Units, scale, names
 
 
@@ -179,6 +240,35 @@ def test_units_and_scale_are_applied(tmp_path: Path) -> None:
     assert load_mesh(shape.replace(units="mm")).volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
     stretched = load_mesh(shape.replace(units="mm", scale=(2.0, 1.0, 0.5)))
     np.testing.assert_allclose(np.ptp(stretched.vertices, axis=0), [0.08, 0.05, 0.03], rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [(-1.0, 1.0, 1.0), (-1e-3, -2e-3, -1e-3), (-1e-3, 1e-3, -1e-3)])
+@pytest.mark.parametrize("collision", ["link", "hull", "decompose"])
+def test_a_negative_scale_mirrors(
+    scale: tuple[float, float, float], collision: str, tmp_path: Path
+) -> None:
+    """A mesh scaled in the description is the mesh scaled in the file."""
+    mesh = l_solid()
+    mesh.apply_scale(1.0 / abs(scale[0]))
+    vertices, faces = np.asarray(mesh.vertices) * scale, np.asarray(mesh.faces)
+    baked = raw(vertices, faces[:, ::-1] if np.prod(scale) < 0.0 else faces)
+    options = {"collision": collision, "decomposition_threshold": 0.05}
+    expected, theirs = quietly(written(baked, tmp_path, "baked.ply").replace(**options))
+    mirrored = written(mesh, tmp_path, "mesh.ply").replace(scale=scale, **options)
+    body, sentences = quietly(mirrored)
+    assert [one.replace("baked", "mesh") for one in theirs] == sentences
+    assert body.volume == pytest.approx(expected.volume, rel=1e-6)
+    np.testing.assert_allclose(body.center_of_mass, expected.center_of_mass, atol=1e-8)
+    inertia = expected.inertia_per_density
+    np.testing.assert_allclose(body.inertia_per_density, inertia, atol=1e-6 * inertia.max())
+    assert union_volume(body.parts) == pytest.approx(union_volume(expected.parts), rel=1e-2)
+    for points, triangles in [(body.vertices, body.faces), *body.parts]:
+        assert signed_volume(points, triangles) > 0.0
+
+
+def test_a_scale_of_zero_is_refused() -> None:
+    with pytest.raises(DescriptionError, match="scale: expected factors that are not 0"):
+        Mesh(file="a.stl", scale=(1.0, 0.0, 1.0))
 
 
 TWICE = "was it converted from millimetres twice? With `scale: 1000` it is 60 mm"
@@ -226,7 +316,7 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
 
 # Bad files
 
-ACCEPTED = "STL, OBJ, PLY, GLB, OFF"
+ACCEPTED = "STL, OBJ, PLY, GLB, OFF, DAE"
 
 
 @pytest.mark.parametrize(
@@ -287,7 +377,7 @@ def test_a_flat_mesh_is_refused(tmp_path: Path) -> None:
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(content=st.binary(max_size=200), suffix=st.sampled_from(MESH_SUFFIXES))
+@given(content=st.binary(max_size=200), suffix=st.sampled_from(READABLE))
 def test_rubbish_gives_a_description_error(tmp_path: Path, content: bytes, suffix: str) -> None:
     headers = {".ply": b"ply\nformat ascii 1.0\nelement vertex 3\n", ".off": b"OFF\n3 1 0\n"}
     for start in (b"", headers.get(suffix, b"v 1 2 3\n")):

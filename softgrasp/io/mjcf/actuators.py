@@ -70,17 +70,25 @@ def model_actuators(
 
 
 def required_servos(
-    tree: MjcfTree, followers: Mapping[str, str], tips: Mapping[int, Array]
+    tree: MjcfTree,
+    followers: Mapping[str, str],
+    tips: Mapping[int, Array],
+    starts: Mapping[str, float],
 ) -> tuple[tuple[AddedServo, ...], list[str]]:
-    """Make servos for joints that no position actuator moves; also messages about them.
+    """Make servos for joints and tendons that no position actuator moves; also messages about them.
 
-    A joint gets a servo if it only has an actuator without position control, such as a motor; or
-    if the file has no actuators at all, unless it has a spring or follows another joint.
+    A joint or tendon gets a servo if it only has an actuator without position control, such as a
+    motor. If the file has no actuators at all, each joint gets one, unless it has a spring or
+    follows another joint.
 
     Args:
         tree: The model.
         followers: Leaders of joints that follow others, by joint.
         tips: Farthest point of each group that can collide [m], by its first body.
+        starts: Joint variables at the start, by name [rad or m].
+
+    Raises:
+        DescriptionError: Forces on two tendons move one joint.
     """
     model = tree.model
     led, weak = _joints_by_actuator(model)
@@ -98,9 +106,14 @@ def required_servos(
         for j in servo_joints
         if names[j] not in follows
     )
+    on_tendons = _tendon_servos(tree, led, tips, starts)
+    servos += on_tendons
     if not servos:
         return (), []
-    what = "has no actuators" if model.nu == 0 else f"moves {len(servos)} joints by force only"
+    tendons = f"{len(on_tendons)} tendons" if on_tendons else ""
+    count = len(servos) - len(on_tendons)
+    moved_parts = " and ".join(filter(None, (f"{count} joints" if count else "", tendons)))
+    what = "has no actuators" if model.nu == 0 else f"moves {moved_parts} by force only"
     kept = "" if model.nu == 0 else "; its actuators stay, at zero"
     forces = sorted(servo.force_limit for servo in servos)
     return servos, [
@@ -252,10 +265,7 @@ def _model_actuator(
 ) -> tuple[ModelActuator, list[str]]:
     name, law = str(model.actuator(index).name), law_of(model, index)
     length = float(data.actuator_length[index])
-    joints = {int(model.dof_jntid[dof]): float(arm[dof]) for dof in np.flatnonzero(arm)}
-    joints = {
-        joint: lever for joint, lever in joints.items() if int(model.jnt_type[joint]) in MOVING
-    }
+    joints = _levers(model, arm)
     square = sum(lever * lever for lever in joints.values())
     moves = tuple(_move(model, data, j, lever / square, law, length) for j, lever in joints.items())
     limits, assumed = _limits(model, index, joints, law, length, data)
@@ -266,6 +276,12 @@ def _model_actuator(
     unit = ("rad" if is_hinge else "m") if plain else ""
     actuator = ModelActuator(actuator=name, unit=unit, limits=limits, start=start, moves=moves)
     return actuator, assumed
+
+
+def _levers(model: mujoco.MjModel, arm: Array) -> dict[int, float]:
+    """Return the moment arms of an actuator by joint."""
+    joints = {int(model.dof_jntid[dof]): float(arm[dof]) for dof in np.flatnonzero(arm)}
+    return {joint: lever for joint, lever in joints.items() if int(model.jnt_type[joint]) in MOVING}
 
 
 def _sprung_actuator(model: mujoco.MjModel, index: int, arm: Array) -> ModelActuator:
@@ -324,15 +340,23 @@ def _limits(
     if model.actuator_ctrllimited[index]:
         low, high = model.actuator_ctrlrange[index].tolist()
         return (low, high), []
+    lowest, highest = _length_range(model, joints, length, data)
+    low, high = sorted((end - law.at) / law.ratio for end in (lowest, highest))
+    name = str(model.actuator(index).name)
+    message = f"actuator '{name}' has no ctrlrange; its joints' ranges give {low:.4g} … {high:.4g}"
+    return (low, high), [message]
+
+
+def _length_range(
+    model: mujoco.MjModel, joints: Mapping[int, float], length: float, data: mujoco.MjData
+) -> tuple[float, float]:
+    """Return the range of a length from the ranges of the joints that change it."""
     ends = [[length, length]]
     for joint, lever in joints.items():
         value = float(data.qpos[model.jnt_qposadr[joint]])
         ends.append(sorted(lever * (limit - value) for limit in joint_range(model, joint)))
     lowest, highest = np.sum(ends, axis=0).tolist()
-    low, high = sorted((end - law.at) / law.ratio for end in (lowest, highest))
-    name = str(model.actuator(index).name)
-    message = f"actuator '{name}' has no ctrlrange; its joints' ranges give {low:.4g} … {high:.4g}"
-    return (low, high), [message]
+    return lowest, highest
 
 
 # Added servos
@@ -349,6 +373,79 @@ def _joints_by_actuator(model: mujoco.MjModel) -> tuple[set[int], dict[int, int]
             elif _transmission(model, index) == "joint":
                 weak[joint] = index
     return led, weak
+
+
+def _tendon_servos(
+    tree: MjcfTree, led: set[int], tips: Mapping[int, Array], starts: Mapping[str, float]
+) -> tuple[AddedServo, ...]:
+    """Make a servo of the length of each tendon that only forces move, such as those of motors."""
+    model = tree.model
+    data = at_start(model, starts)
+    arms = moments(model, data)
+    servos: dict[int, AddedServo] = {}
+    moved: dict[int, str] = {}
+    for index in range(model.nu):
+        if kind_of(model, index) != RESTING or _transmission(model, index) != "tendon":
+            continue
+        tendon, gear = int(model.actuator_trnid[index, 0]), float(model.actuator_gear[index, 0])
+        levers = _levers(model, arms[index] / gear) if gear else {}
+        if tendon in servos or not levers or led & levers.keys():
+            continue
+        name = str(model.tendon(tendon).name)
+        for joint in levers.keys() & moved.keys():
+            raise DescriptionError(
+                f"expected forces that move different joints, found tendons '{moved[joint]}' and "
+                f"'{name}' on joint '{model.joint(joint).name}'; use <position tendon> in a copy "
+                "of the file",
+                field=f"actuator '{model.actuator(index).name}'",
+            )
+        moved |= dict.fromkeys(levers, name)
+        servos[tendon] = _tendon_servo(tree, index, name, levers, tips, data)
+    return tuple(servos.values())
+
+
+def _tendon_servo(
+    tree: MjcfTree,
+    index: int,
+    name: str,
+    levers: Mapping[int, float],
+    tips: Mapping[int, Array],
+    data: mujoco.MjData,
+) -> AddedServo:
+    """Make the servo of a tendon; arguments as in ``_servo``, and the moment arms by joint."""
+    model, tendon = tree.model, int(tree.model.actuator_trnid[index, 0])
+    per_end = min(
+        abs(lever) / max(_reach(tree, joint, tips, MIN_LENGTH), MIN_LENGTH)
+        for joint, lever in levers.items()
+    )
+    low, high = _force_range(model, index)
+    limit = max(-low, high) or TIP_FORCE / per_end
+    actuator = f"{name}_servo"
+    while actuator in {str(model.actuator(k).name) for k in range(model.nu)}:
+        actuator += "_"
+    return AddedServo(
+        joint=name,
+        on_tendon=True,
+        pulls_only=low < 0.0 == high,
+        actuator=actuator,
+        limits=_length_range(model, levers, float(data.ten_length[tendon]), data),
+        stiffness=limit / (FULL_FORCE_AT * per_end),
+        force_limit=limit,
+    )
+
+
+def _force_range(model: mujoco.MjModel, index: int) -> tuple[float, float]:
+    """Return the lowest and highest force of a motor on its tendon; zeros without limits."""
+    gear, ends = float(model.actuator_gear[index, 0]), []
+    if model.actuator_forcelimited[index]:
+        ends.append(model.actuator_forcerange[index])
+    motor = int(model.actuator_biastype[index]) == mujoco.mjtBias.mjBIAS_NONE
+    if motor and model.actuator_ctrllimited[index]:
+        ends.append(model.actuator_ctrlrange[index] * model.actuator_gainprm[index, 0])
+    ranges = np.sort(np.array(ends).reshape(-1, 2) * gear, axis=1)
+    if not len(ranges):
+        return (0.0, 0.0)
+    return float(ranges[:, 0].max()), float(ranges[:, 1].min())
 
 
 def _servo(

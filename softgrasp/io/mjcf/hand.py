@@ -138,11 +138,7 @@ def mjcf_hand(
     """
     read_hand = _read(path, compensate=gravity_compensation)
     if not read_hand.closing.digits:
-        raise DescriptionError(
-            "expected fingers with joints and actuators, found none; specify the grasps in a "
-            "YAML file with `model:` and `grasps:`",
-            file=path,
-        )
+        raise DescriptionError(_no_fingers(read_hand), file=path)
     synthesized = synthesize_grasps(read_hand.closing)
     _check_grasps(synthesized, path)
     pose = pose or _standing(np.array(synthesized.up))
@@ -263,6 +259,23 @@ def starts_of(source: SourceModel, tree: MjcfTree) -> dict[str, float]:
     return starts
 
 
+def _no_fingers(read_hand: ReadHand) -> str:
+    """Return why a model has no fingers: without joints and actuators, or without collision."""
+    model, touching = read_hand.tree.model, set(touching_bodies(read_hand.tree))
+    moved = {move.joint for one in read_hand.actuators for move in one.moves}
+    bodies = {str(model.body(model.joint(name).bodyid[0]).name) for name in moved}
+    if bodies and not bodies & touching:
+        names = ", ".join(f"'{name}'" for name in sorted(bodies)[:4])
+        return (
+            f"expected fingers with collision geometry, found none: no geom of {names} has a "
+            'contype or conaffinity; give the geoms that are to touch contype="1" conaffinity="1"'
+        )
+    return (
+        "expected fingers with joints and actuators, found none; specify the grasps in a YAML file "
+        "with `model:` and `grasps:`"
+    )
+
+
 # Model
 def _read(path: Path, *, compensate: bool = True) -> ReadHand:
     source = read_model(path)
@@ -279,7 +292,10 @@ def _read(path: Path, *, compensate: bool = True) -> ReadHand:
     tips = _tips(tree, points_on)
     couplings = _couplings(tree, set())
     followers = {coupling.joint: coupling.leader for coupling in couplings}
-    servos, messages = required_servos(tree, followers, tips)
+    try:
+        servos, messages = required_servos(tree, followers, tips, starts)
+    except DescriptionError as error:
+        raise error.located(file=path) from None
     if servos:
         tree = _hand_tree(alone(source, servos, path, weightless=weightless))
     _refuse_actuators(tree.model, path)

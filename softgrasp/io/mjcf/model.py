@@ -12,7 +12,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from softgrasp import assets
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Pose, Shape, Sphere
 from softgrasp.description.hand import AddedServo, HandModel
 from softgrasp.errors import DescriptionError
-from softgrasp.io.files import sha256_of
+from softgrasp.io.files import in_any_case, sha256_of
 from softgrasp.io.input_limits import (
     MAX_ELEMENTS,
     MAX_JOINTS,
@@ -70,8 +70,14 @@ NAMED = (
 MOVING = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 BOTH_GROUP, SEEN_GROUP, TOUCHED_GROUP = 0, 2, 3
 """Geom groups: visible and colliding, visible only, colliding only."""
-EVERY_GROUP = (0, 5)
-GEOM = mujoco.mjtGeom
+INERTIA_OPTIONS = (
+    "inertiagrouprange", "inertiafromgeom", "settotalmass", "boundmass", "boundinertia",
+    "balanceinertia",
+)  # fmt: skip
+"""Attributes of ``<compiler>`` by which MuJoCo infers or changes masses and inertias."""
+NO_OPTIONS = ((0, 5), mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_AUTO, -1.0, 0.0, 0.0, False)
+"""Their defaults."""
+GEOM, TRANSMISSION = mujoco.mjtGeom, mujoco.mjtTrn
 ROOT = "mujoco"
 DIRECTORY_ATTRIBUTE = {
     "mesh": "meshdir",
@@ -172,10 +178,10 @@ def attach(
         actuator = spec.add_actuator(
             name=servo.actuator,
             target=servo.joint,
-            trntype=mujoco.mjtTrn.mjTRN_JOINT,
+            trntype=TRANSMISSION.mjTRN_TENDON if servo.on_tendon else TRANSMISSION.mjTRN_JOINT,
             ctrlrange=list(servo.limits),
             ctrllimited=True,
-            forcerange=[-servo.force_limit, servo.force_limit],
+            forcerange=[-servo.force_limit, 0.0 if servo.pulls_only else servo.force_limit],
             forcelimited=True,
         )
         actuator.set_to_position(kp=servo.stiffness, dampratio=servo.damping_ratio)
@@ -398,8 +404,10 @@ def _asset_file(asset: _Asset, directory: Path, directories: dict[str, str]) -> 
     file = directory / directory_name / name
     if file.is_file():
         return file
+    alike = in_any_case(file)
+    hint = "" if alike is None else f", but {alike}; file names are case-sensitive"
     error = DescriptionError(
-        f"expected the file of a {asset.kind}, found none at {file}",
+        f"expected the file of a {asset.kind}, found none at {file}{hint}",
         file=asset.named_in,
         line=asset.line,
         field=f"{asset.kind}.file",
@@ -424,13 +432,16 @@ def _read(
             _name_all(one)
             messages = [*notes, *missing_meshes(one, missing), *angles_in_radians(one, roots)]
             messages += position_biases(one)
-        whole = first.compile()
+        fused = first.compiler.fusestatic
+        first.compiler.fusestatic = False  # bodies that are fused would have no name
+        with _quiet() if getattr(first.compiler, "settotalmass", -1.0) > 0.0 else nullcontext():
+            whole = first.compile()
     except ValueError as error:
         raise refused(error, path) from error
     _refuse_parts(spec, whole, path)
     dropped = [*messages, *_drop(spec, whole, path)]
     spec.compiler.fusestatic = False
-    _keep_inertias(spec, whole)
+    _keep_inertias(spec, whole, fused=fused)
     stem = re.sub(r"\W+", "_", spec.modelname or path.stem)
     spec.default.name = f"{stem}_defaults"
     prefix = f"{stem}_" if _clashes(spec) else ""
@@ -610,18 +621,33 @@ def _moves(body: mujoco.MjsBody) -> bool:
     )
 
 
-def _keep_inertias(spec: mujoco.MjSpec, whole: mujoco.MjModel) -> None:
-    """Make inertias explicit that MuJoCo infers from some geom groups, as groups change later."""
-    if tuple(spec.compiler.inertiagrouprange) == EVERY_GROUP:
+def _keep_inertias(spec: mujoco.MjSpec, whole: mujoco.MjModel, *, fused: bool) -> None:
+    """Make inertias explicit that MuJoCo changes or infers by options of the file.
+
+    Those options do not apply to a model that is attached, and geom groups change later.
+
+    Args:
+        spec: Model, which is changed.
+        whole: The same, compiled without fusing static bodies.
+        fused: Whether the file fuses them: those on the world then do not count in its total mass.
+    """
+    compiler, pairs = spec.compiler, zip(INERTIA_OPTIONS, NO_OPTIONS, strict=True)
+    # MuJoCo will drop settotalmass
+    options = {key: value for key, value in pairs if hasattr(compiler, key)}
+    if all(np.array_equal(getattr(compiler, key), value) for key, value in options.items()):
         return
+    mass, moves = whole.body_mass, whole.body_weldid != 0
+    is_scaled = fused and getattr(compiler, "settotalmass", -1.0) > 0.0
+    factor = mass.sum() / mass[moves].sum() if is_scaled else 1.0
     for index, body in enumerate(spec.bodies):
         if index == 0 or not body.name:
             continue
         compiled = whole.body(body.name)
-        body.mass, body.ipos, body.iquat = compiled.mass[0], compiled.ipos, compiled.iquat
-        body.inertia, body.explicitinertial = compiled.inertia, True
-    spec.compiler.inertiagrouprange = EVERY_GROUP
-    spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_AUTO
+        body.mass, body.ipos = compiled.mass[0] * factor, compiled.ipos
+        body.iquat, body.inertia = compiled.iquat, compiled.inertia * factor
+        body.explicitinertial = True
+    for key, value in options.items():
+        setattr(compiler, key, value)
 
 
 def _name_all(spec: mujoco.MjSpec) -> None:
@@ -678,7 +704,10 @@ def _sort_geoms(child: mujoco.MjSpec) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Suppress MuJoCo's warnings about differing options; ``conflicts`` reports them."""
+    """Suppress MuJoCo's warnings about differing and deprecated options.
+
+    ``conflicts`` reports the former.
+    """
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda _message: None)
     try:

@@ -192,10 +192,11 @@ def _mesh(read: _Model, index: int) -> tuple[Shape, Array]:
     asset = read.spec.mesh(name)
     inside = transform(model.mesh_pos[index], model.mesh_quat[index])
     scale = np.asarray(asset.scale, dtype=float)
-    if not asset.file or (scale <= 0.0).any():
+    if not asset.file or (scale == 0.0).any():
         reason = "no file" if not asset.file else f"the scale {tuple(scale.tolist())}"
         raise DescriptionError(
-            f"mesh '{name}': expected a file and a scale above 0, found {reason}", file=read.path
+            f"mesh '{name}': expected a file and a scale that is not 0, found {reason}",
+            file=read.path,
         )
     file = read.path.parent / read.spec.meshdir / asset.file
     compiled = mesh_vertices(model, index) @ inside[:3, :3].T + inside[:3, 3]
@@ -209,5 +210,7 @@ def _mesh(read: _Model, index: int) -> tuple[Shape, Array]:
             file=read.path,
         )
     x, y, z = scale.tolist()
-    shape = Mesh(file=portable_name(file), scale=x if x == y == z else (x, y, z), collision="link")
+    shape = Mesh(
+        file=portable_name(file), scale=x if x == y == z > 0.0 else (x, y, z), collision="link"
+    )
     return stamped(shape), inside

@@ -39,10 +39,17 @@ from softgrasp.io.grasp_presets import (
     preset_of,
     renamed_fingers,
 )
-from softgrasp.io.hand_sanity import warn_about_units, warn_of_unopposed
+from softgrasp.io.hand_sanity import stroke_doubt, warn_about_units, warn_of_unopposed
 from softgrasp.io.input_limits import MAX_JOINTS
 from softgrasp.io.urdf.joints import HAND, ServoRules, followed, ranges
-from softgrasp.io.urdf.kinematic_tree import HandTree, Machine, finger_of, hand_tree, palms_of_arms
+from softgrasp.io.urdf.kinematic_tree import (
+    WRIST,
+    HandTree,
+    Machine,
+    finger_of,
+    hand_tree,
+    palms_of_arms,
+)
 from softgrasp.io.urdf.links import believable_density, parts_of, touching
 from softgrasp.io.urdf.reader import SELECTED, Settings, keep_below, made_of_robot
 from softgrasp.io.urdf.soft_hand import soft_hand
@@ -90,7 +97,7 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
 
     Raises:
         DescriptionError: No joint moves, or more than ``MAX_JOINTS`` do; a joint has no limits, a
-            moving link has no inertia, or mimic joints form a cycle.
+            finger slides by metres, or mimic joints form a cycle.
 
     Warns:
         SoftgraspWarning: Masses or limits are implausible and replaced; angles look like degrees,
@@ -113,6 +120,7 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
             "the links from there outwards"
         )
     tree = hand_tree(machine)
+    _refuse_millimetres(robot, machine, tree)
     fingers = _fingers(machine, tree, settings)
     root = machine.robot.link(tree.root)
     couplings = tuple(
@@ -203,6 +211,16 @@ def renamed(kind: str, names: dict[str, str]) -> list[str]:
 
 
 # Robot as hand
+def _refuse_millimetres(robot: Robot, machine: Machine, tree: HandTree) -> None:
+    """Refuse fingers that slide by metres, which no closing motion can follow."""
+    index_of = {joint.name: index for index, joint in enumerate(robot.joints)}
+    for joint in (one for chain in tree.chains if chain.name != WRIST for one in chain.joints):
+        doubt = stroke_doubt(*machine.ranges[joint.name]) if joint.type == "prismatic" else None
+        if doubt is not None:
+            location = ("joints", index_of[joint.name], "upper")
+            raise DescriptionError(doubt.message, location=location)
+
+
 def _fingers(machine: Machine, tree: HandTree, settings: HandSettings) -> tuple[Finger, ...]:
     rows = {machine.joint_names[name]: fields for name, fields in settings.rows.items()}
     fingers = []

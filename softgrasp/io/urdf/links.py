@@ -34,10 +34,10 @@ BALL_DENSITY = 1000.0
 EMPTY = Inertial(mass=1e-6, inertia=(1e-10, 1e-10, 1e-10, 0.0, 0.0, 0.0))
 """Inertia of an empty link between two joints: engines need moving bodies to have mass."""
 ASSUMED = (
-    f"no <inertial>; masses are those of the collision shapes at {HULL_DENSITY:g} kg/m³ (a YAML "
-    "file with `model:` can set another density)"
+    f"no mass in the file; masses are those of the collision shapes at {HULL_DENSITY:g} kg/m³ (a "
+    "YAML file with `model:` can set another density)"
 )
-"""End of the message about links without ``<inertial>``."""
+"""End of the message about links without a mass."""
 RATIO = 1e-6
 """Relative tolerance of the triangle inequality of moments of inertia: rounding in files."""
 
@@ -141,7 +141,7 @@ def mass_fields(
 
 
 def _note_assumed_density(link: Link, notes: list[str]) -> None:
-    """Add a link without ``<inertial>`` to the message about all of them."""
+    """Add a link without a mass to the message about all of them."""
     known = next((index for index, note in enumerate(notes) if note.endswith(ASSUMED)), None)
     if known is None:
         notes.append(f"link '{link.name}': {ASSUMED}")

@@ -155,7 +155,7 @@ def _visual(one: LinkShape) -> Part:
 
 
 def _weight(inertial: Inertial | None) -> Weight | None:
-    if inertial is None or inertial.mass == 0.0:
+    if inertial is None:
         return None
     frame = origin_frame(inertial.origin)
     rotation = frame[:3, :3]

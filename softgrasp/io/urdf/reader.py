@@ -7,6 +7,7 @@ everything else with its lines.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,9 +18,10 @@ from typing import Any, TypeVar
 
 from lxml import etree
 
-from softgrasp.assets import MACRO_SUFFIX, ROBOT_SUFFIXES
+from softgrasp.assets import MACRO_SUFFIX, MESH_SUFFIXES, ROBOT_SUFFIXES
 from softgrasp.description.robot import Robot
-from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
+from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning, did_you_mean
+from softgrasp.io.mesh_files import lacks_reader
 from softgrasp.io.urdf.bendable import bendable_tree, hydraulics_tree
 from softgrasp.io.urdf.xml import (
     UNDECLARED,
@@ -50,11 +52,22 @@ Settings = Mapping[str, Callable[[str], Mapping[str, Any]]]
 BOUNDED = ("revolute", "prismatic")
 ATTRIBUTES = "@"
 """Key of the attributes in a grammar; other keys are tags of children."""
+OTHER_KIND = f"which softgrasp does not read ({', '.join(MESH_SUFFIXES)})"
+"""Why a visual is left out whose mesh has another format."""
 MAX_LINES = 3
 """Number of lines that a message lists for one element that is left out."""
 OF_SCHEMA = ("bendable", "hydraulics")
 """Children of the robot that are validated against the schema."""
 Grammar = Mapping[str, Any]
+LENGTHS = {
+    "box": ("size",),
+    "cylinder": ("radius", "length"),
+    "sphere": ("radius",),
+    "capsule": ("radius",),
+    "mesh": ("scale",),
+}
+"""Attributes of shapes that have no volume where one is 0."""
+ZERO = r"[+-]?(0+\.?0*|\.0+)([eE][+-]?\d+)?"
 GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
 Color = tuple[float, ...]
 """Red, green, blue and opacity."""
@@ -128,18 +141,19 @@ def made_of_robot(
             prepare(root)
         unkept = left_out(root)
         floating = fix_floating(root)
-        drop_undrawable(root)
-        missing = drop_missing_visuals(root, path.parent)
+        dropped = [unkept, drop_empty_shapes(root), drop_unreadable_visuals(root, path.parent)]
         made = _made(root, path.parent, make, settings or {})
     except DescriptionError as error:
         raise error.located(file=path) from None
+    except BackendUnavailable as error:
+        raise BackendUnavailable(f"{path}: {error}") from None
     if floating:
         warnings.warn(
             f"{path}: floating joints are taken as fixed at their origins: {floating}",
             SoftgraspWarning,
             stacklevel=3,
         )
-    for left_out_text in filter(None, (unkept, missing)):
+    for left_out_text in filter(None, dropped):
         warnings.warn(f"{path}: left out: {left_out_text}", SoftgraspWarning, stacklevel=3)
     return made
 
@@ -243,7 +257,7 @@ def colors(robot: Element) -> dict[str, Color | None]:
 
 
 def link_tree(element: Element, directory: Path, materials: Colors) -> dict[str, Any]:
-    """Parse the fields of a ``Link``.
+    """Parse the fields of a ``Link``; an ``<inertial>`` of mass 0 counts as none.
 
     Args:
         element: The ``<link>``.
@@ -257,9 +271,12 @@ def link_tree(element: Element, directory: Path, materials: Colors) -> dict[str,
     def shapes(tag: str) -> list[dict[str, Any]]:
         return [_shape_tree(part, directory, materials) for part in element.findall(tag)]
 
+    inertial = inertial_tree(element)
+    if inertial and inertial["inertial"].get("mass") == 0.0:
+        inertial = {}
     return {
         **present_attributes(element, "name"),
-        **inertial_tree(element),
+        **inertial,
         "visuals": shapes("visual"),
         "collisions": shapes("collision"),
     }
@@ -329,36 +346,64 @@ def _with(element: Element, attribute: str) -> Element:
     return element
 
 
-def drawable(visual: Element) -> bool:
-    """Whether the shape of a visual is supported; Collada meshes are not."""
-    mesh = visual.find("geometry/mesh")
-    return mesh is None or is_readable(mesh.get("filename", ""))
-
-
-def drop_undrawable(robot: Element) -> None:
-    """Remove visuals with unsupported shapes."""
-    for link in robot.findall("link"):
-        for visual in link.findall("visual"):
-            if not drawable(visual):
-                link.remove(visual)
-
-
-def drop_missing_visuals(robot: Element, directory: Path) -> str:
-    """Remove visuals with missing mesh files from links that have collision shapes.
+def drop_unreadable_visuals(robot: Element, directory: Path) -> str:
+    """Remove visuals with meshes that cannot be read; a link without collision keeps what it can.
 
     Returns:
         Message with lines about removed visuals; "" if there are none.
     """
-    missing = []
-    for link in robot.findall("link"):
-        for visual in link.findall("visual") if link.find("collision") is not None else ():
-            mesh = visual.find("geometry/mesh")
-            if mesh is not None and "filename" in mesh.attrib and not locate_mesh(mesh, directory):
-                missing.append(
-                    f"<visual> '{mesh.get('filename')}' (line {line_of(mesh)}), no such file"
-                )
-                link.remove(visual)
-    return ", ".join(missing)
+    removed: dict[str, list[str]] = {}
+    for visual in robot.findall("link/visual"):
+        mesh, link = visual.find("geometry/mesh"), visual.getparent()
+        if mesh is None or link is None or "filename" not in mesh.attrib:
+            continue
+        name = str(mesh.get("filename"))
+        reason = _unreadable(mesh, name, directory)
+        if reason and (reason == OTHER_KIND or link.find("collision") is not None):
+            removed.setdefault(reason, []).append(f"'{name}' (line {line_of(mesh)})")
+            link.remove(visual)
+    return "; ".join(
+        f"<visual> {', '.join(names[:MAX_LINES])}{_and_more(names)}, {reason}"
+        for reason, names in removed.items()
+    )
+
+
+def drop_empty_shapes(robot: Element) -> str:
+    """Remove shapes with a length of 0, which have no volume.
+
+    Returns:
+        Message with the links and lines of removed collisions; "" if there are none.
+    """
+    removed = []
+    for part in (*robot.findall("link/visual"), *robot.findall("link/collision")):
+        link, shapes = part.getparent(), part.findall("geometry/*")
+        if link is None or len(shapes) != 1 or not _is_empty(shapes[0]):
+            continue
+        link.remove(part)
+        if part.tag == "collision":
+            line = line_of(shapes[0])
+            removed.append(f"<{shapes[0].tag}> of link '{link.get('name', '')}' (line {line})")
+    return f"<collision> of size 0, {', '.join(removed)}" if removed else ""
+
+
+def _is_empty(shape: Element) -> bool:
+    lengths = " ".join(shape.get(name, "") for name in LENGTHS.get(str(shape.tag), ()))
+    return any(re.fullmatch(ZERO, word) for word in lengths.split())
+
+
+def _unreadable(mesh: Element, name: str, directory: Path) -> str:
+    """Return why the file of a ``<mesh>`` cannot be read; "" if it can."""
+    if not is_readable(name):
+        return OTHER_KIND
+    if locate_mesh(mesh, directory) is None:
+        return "no such file"
+    if lacks_reader(name):
+        return "which need pycollada: pip install 'softgrasp[mesh]'"
+    return ""
+
+
+def _and_more(names: list[str]) -> str:
+    return f" and {len(names) - MAX_LINES} more" if len(names) > MAX_LINES else ""
 
 
 # Joints
@@ -368,8 +413,7 @@ def fix_floating(root: Element) -> str:
     for joint in floating:
         joint.set("type", "fixed")
     names = [f"'{joint.get('name', '')}'" for joint in floating]
-    more = f" and {len(names) - MAX_LINES} more" if len(names) > MAX_LINES else ""
-    return ", ".join(names[:MAX_LINES]) + more
+    return ", ".join(names[:MAX_LINES]) + _and_more(names)
 
 
 def joint_tree(element: Element) -> dict[str, Any]:
@@ -538,8 +582,6 @@ def _unknown(element: Element, grammar: Grammar) -> Iterator[tuple[str, Element]
             continue
         if tag not in children:
             yield f"<{tag}>{_near(tag, children)}", child
-        elif tag == "visual" and not drawable(child):
-            yield "<visual> with a mesh of another kind", child
         elif _is_other_param(child):
             yield f"<param name='{child.get('name')}'> of <{element.tag}>", child
         else:

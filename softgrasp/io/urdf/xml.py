@@ -22,12 +22,15 @@ from softgrasp import assets
 from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.description.base import short
 from softgrasp.errors import (
+    BackendUnavailable,
     DescriptionError,
     did_you_mean,
     either,
     reason,
 )
+from softgrasp.io.files import in_any_case
 from softgrasp.io.input_limits import check_elements, check_size
+from softgrasp.io.mesh_files import lacks_reader
 from softgrasp.io.object import absolute_name
 from softgrasp.io.urdf import xacro
 from softgrasp.io.xml_elements import (
@@ -263,11 +266,17 @@ def mesh_name(element: Element, directory: Path) -> str:
 
     Raises:
         DescriptionError: There is no such file, or its format is not supported.
+        BackendUnavailable: It is a COLLADA file, and pycollada is not installed.
     """
     file_name = str(element.get("filename"))
     if not is_readable(file_name):
         known = ", ".join(MESH_SUFFIXES)
         raise element_error(element, f"expected a mesh as {known}, found '{file_name}'", "filename")
+    if lacks_reader(file_name):
+        raise BackendUnavailable(
+            f"line {line_of(element)}: expected pycollada for the mesh '{file_name}', found none; "
+            "pip install 'softgrasp[mesh]', or convert the mesh to STL or OBJ"
+        )
     path = locate_mesh(element, directory)
     if path is None:
         raise element_error(
@@ -281,6 +290,8 @@ def mesh_name(element: Element, directory: Path) -> str:
 def locate_mesh(element: Element, directory: Path) -> str | None:
     """Return the library name or absolute path of a ``<mesh>``, None if there is no such file.
 
+    Files for Windows have names with backslashes and capitals that differ, others ``%20``.
+
     Args:
         element: The ``<mesh>``.
         directory: Directory of relative files.
@@ -288,14 +299,16 @@ def locate_mesh(element: Element, directory: Path) -> str | None:
     file_name = str(element.get("filename"))
     if assets.shipped_file(file_name) is not None:
         return file_name
-    for candidate in _candidates(file_name, directory.absolute()):
-        if candidate.is_file():
-            return absolute_name(str(candidate), directory)
-    return None
+    names = dict.fromkeys((file_name, unquote(file_name.replace("\\", "/"))))
+    candidates = [one for name in names for one in _candidates(name, directory.absolute())]
+    located = next(filter(Path.is_file, candidates), None)
+    if located is None:
+        located = next(filter(None, map(in_any_case, candidates)), None)
+    return None if located is None else absolute_name(str(located), directory)
 
 
 def is_readable(name: str) -> bool:
-    """Whether the format of a mesh file is supported; Collada is not."""
+    """Whether the format of a mesh file is supported."""
     return Path(name).suffix.lower() in MESH_SUFFIXES
 
 
@@ -311,7 +324,7 @@ def _searched(file_name: str, directory: Path) -> str:
 def _candidates(file_name: str, directory: Path) -> Iterator[Path]:
     """Possible paths of a file, the most likely one first."""
     if file_name.startswith(IN_FILE):
-        yield Path(unquote(file_name.removeprefix(IN_FILE)))
+        yield directory / unquote(file_name.removeprefix(IN_FILE))
         return
     scheme = next((scheme for scheme in IN_PACKAGE if file_name.startswith(scheme)), None)
     if scheme is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 
 import mujoco
@@ -13,7 +14,8 @@ import softgrasp as sg
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.load import load_robot
 from softgrasp.io.mjcf.actuators import model_actuators
-from softgrasp.io.mjcf.hand import mjcf_hand
+from softgrasp.io.mjcf.hand import alone, mjcf_hand
+from softgrasp.io.mjcf.model import read_model
 from softgrasp.mechanics.transforms import transform
 from softgrasp.model.robot import robot_to_mjcf
 from tests.support.mjcf_hands import ALLEGRO, LOOP, MOTORS, TENDON, WRIST, written
@@ -49,6 +51,143 @@ def test_a_tendon_gripper_closes_and_holds(tmp_path: Path) -> None:
     assert touching >= {"l", "r"}
     # the drive stopped where contact stopped it, short of its limit
     assert result.joint_target[-1, 0] < 250.0
+
+
+SITES = """<tendon>
+  <spatial name="at"><site site="ap"/><site site="ad"/></spatial>
+  <spatial name="bt"><site site="bp"/><site site="bd"/></spatial></tendon>"""
+
+
+def cabled(actuators: str) -> str:
+    """The hand with motors, but with actuators of a cable in each finger."""
+    text = re.sub(
+        r"<actuator>.*</actuator>",
+        f"{SITES}<actuator>{actuators}</actuator>",
+        MOTORS,
+        flags=re.DOTALL,
+    )
+    for finger, side in (("a", 1), ("b", -1)):
+        ends = f'<site name="{finger}p" pos="{side * 0.03} 0 .01"/>'
+        tip = f'<site name="{finger}d" pos="{-side * 0.008} 0 .03"/>'
+        text = text.replace(f'<body name="{finger}"', f'{ends}<body name="{finger}"')
+        text = text.replace(f'<joint name="{finger}j"', f'{tip}<joint name="{finger}j"')
+    return text
+
+
+@QUIET
+@pytest.mark.parametrize(
+    ("motor", "pulls_only"),
+    [
+        ('ctrlrange="-40 0"', True),
+        ('gear="-1" ctrlrange="0 40"', True),
+        ('ctrlrange="-40 40"', False),
+    ],
+)
+def test_a_motor_on_a_cable_closes_as_a_position_on_it_does(
+    motor: str, pulls_only: bool, tmp_path: Path
+) -> None:
+    forces = "".join(f'<motor name="{one}" tendon="{one}t" {motor}/>' for one in "ab")
+    hand = sg.load_hand(written(tmp_path, cabled(forces), "motor.xml"))
+    servos = hand.model.servos
+    assert [servo.joint for servo in servos] == ["at", "bt"]
+    assert {(servo.force_limit, servo.pulls_only) for servo in servos} == {(40.0, pulls_only)}
+    lengths = "".join(f'<position name="{one}" tendon="{one}t" kp="3000"/>' for one in "ab")
+    position = sg.load_hand(written(tmp_path, cabled(lengths), "position.xml"))
+    moved = hand.model.actuators
+    assert moved[0].moves == moved[1].moves == ()
+    for ours, theirs in zip(moved[2:], position.model.actuators, strict=True):
+        assert ours.moves == theirs.moves
+        assert ours.limits == pytest.approx(theirs.limits, rel=1e-12)
+
+
+@QUIET
+def test_forces_on_two_tendons_of_a_joint_are_refused(tmp_path: Path) -> None:
+    forces = "".join(f'<motor name="{one}" tendon="{one}t"/>' for one in "ab")
+    path = written(tmp_path, cabled(forces).replace('site="bd"', 'site="ad"'))
+    with pytest.raises(sg.DescriptionError) as caught:
+        sg.load_hand(path)
+    assert str(caught.value) == (
+        f"{path}: actuator 'b': expected forces that move different joints, found tendons 'at' and "
+        "'bt' on joint 'aj'; use <position tendon> in a copy of the file"
+    )
+
+
+OPTIONS = """<mujoco model="g"><compiler {option}/>
+  <worldbody><body name="base" euler=".1 .2 .3"><geom type="box" size=".06 .025 .01" mass=".3"/>
+    <body name="tag" pos="0 0 -.02"><geom type="box" size=".01 .01 .01" mass=".07" group="3"/>
+    </body>
+    <body name="lf" pos=".045 0 .01" euler=".3 -.1 .2">{inertial}
+      <joint name="lj" type="slide" axis="-1 0 0" range="0 .04" limited="true" damping="5"/>
+      <geom type="box" size=".005 .012 .03" pos="0 0 .03" mass=".05"/>
+      <geom type="box" size=".005 .012 .03" pos="0 0 .05" group="2" contype="0" conaffinity="0"/>
+    </body>
+    <body name="rf" pos="-.045 0 .01">
+      <joint name="rj" type="slide" axis="1 0 0" range="0 .04" limited="true" damping="5"/>
+      <geom type="box" size=".005 .012 .03" pos="0 0 .03" mass=".05"/></body></body>
+  </worldbody>
+  <actuator><position name="la" joint="lj" kp="2000"/><position name="ra" joint="rj" kp="2000"/>
+  </actuator></mujoco>"""
+PLAIN = '<inertial pos="0 0 .03" mass=".05" diaginertia="3e-6 4e-6 5e-6"/>'
+IMPOSSIBLE = '<inertial pos="0 0 .03" mass=".05" diaginertia="1e-6 2e-6 9e-6"/>'
+
+
+@QUIET
+@pytest.mark.parametrize(
+    ("option", "inertial"),
+    [
+        ('settotalmass="2"', ""),
+        ('settotalmass="2" fusestatic="true"', ""),
+        ('fusestatic="true"', ""),
+        ('balanceinertia="true"', IMPOSSIBLE),
+        ('boundmass="0.06"', ""),
+        ('boundinertia="1e-4"', ""),
+        ('inertiafromgeom="true"', PLAIN),
+        ('inertiagrouprange="0 1"', ""),
+        ('inertiagrouprange="0 1" settotalmass="3"', ""),
+        ('autolimits="false"', ""),
+        ('alignfree="true"', ""),
+        ('eulerseq="ZYX" angle="radian"', ""),
+        ('eulerseq="zxy" angle="degree"', ""),
+        ('coordinate="local"', ""),
+    ],
+)
+def test_compiler_options_mean_what_they_mean_to_mujoco(
+    option: str, inertial: str, tmp_path: Path
+) -> None:
+    """The hand in a scene has the masses, inertias and joints of the compiled file."""
+    path = written(tmp_path, OPTIONS.format(option=option, inertial=inertial))
+    ours = alone(read_model(path), (), path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # settotalmass is deprecated
+        raw = mujoco.MjModel.from_xml_path(str(path))
+    for index in range(1, raw.nbody):
+        theirs = raw.body(index)
+        if "fusestatic" in option and not theirs.dofnum:
+            continue
+        body = ours.body(theirs.name)
+        for name in ("mass", "inertia", "ipos", "iquat"):
+            expected = getattr(theirs, name)
+            np.testing.assert_allclose(getattr(body, name), expected, rtol=1e-9, atol=1e-12)
+        if "fusestatic" not in option:
+            np.testing.assert_allclose(body.pos, theirs.pos, atol=1e-12)
+            np.testing.assert_allclose(body.quat, theirs.quat, atol=1e-12)
+    for index in range(raw.njnt):
+        theirs = raw.joint(index)
+        for name in ("range", "limited", "damping", "axis"):
+            expected = getattr(theirs, name)
+            np.testing.assert_allclose(getattr(ours.joint(theirs.name), name), expected, rtol=1e-9)
+
+
+@QUIET
+def test_fingers_that_are_only_drawn_are_named(tmp_path: Path) -> None:
+    text = MOTORS.replace('pos="0 0 .035"/>', 'pos="0 0 .035" contype="0" conaffinity="0"/>')
+    path = written(tmp_path, text)
+    with pytest.raises(sg.DescriptionError) as caught:
+        sg.load_hand(path)
+    assert str(caught.value) == (
+        f"{path}: expected fingers with collision geometry, found none: no geom of 'a', 'b' has a "
+        'contype or conaffinity; give the geoms that are to touch contype="1" conaffinity="1"'
+    )
 
 
 @QUIET

@@ -116,6 +116,25 @@ def check_inertia(hand: Hand, theirs: mujoco.MjModel) -> None:
     assert result[0] == pytest.approx(result[1], rel=1e-9, abs=1e-12)
 
 
+WEDGE = "v 0 0 0\nv {0} 0 0\nv 0 0.02 0\nv 0 0 0.06\nf {1}\nf {2}\nf {3}\nf {4}\n"
+
+
+def test_a_mirrored_mesh_is_the_mesh_of_the_mirrored_file(tmp_path: Path) -> None:
+    written(tmp_path, WEDGE.format(0.01, "1 3 2", "1 2 4", "1 4 3", "2 3 4"), "wedge.obj")
+    written(tmp_path, WEDGE.format(-0.01, "1 2 3", "1 4 2", "1 3 4", "2 4 3"), "baked.obj")
+    models = []
+    for mesh in ('filename="wedge.obj" scale="-1 1 1"', 'filename="baked.obj"'):
+        shape = f"<geometry><mesh {mesh}/></geometry>"
+        inside = f"<visual>{shape}</visual><collision>{shape}</collision>"
+        path = written(tmp_path, GRIPPER.replace(BODY + BOX, inside), "hand.urdf")
+        models.append(build_hand_spec(quietly(path)).compile())
+    mirrored, baked = models
+    np.testing.assert_allclose(mirrored.body_mass, baked.body_mass, rtol=1e-9)
+    np.testing.assert_allclose(mirrored.body_inertia, baked.body_inertia, rtol=1e-9)
+    np.testing.assert_allclose(mirrored.body_ipos, baked.body_ipos, atol=1e-9)
+    assert (mirrored.mesh_vertnum == baked.mesh_vertnum).all()
+
+
 def test_fixed_links_weigh_what_they_did(tmp_path: Path) -> None:
     tip = link("tip", BODY) + joint(
         "fix", "left_far", "tip", "0 0.01 0.06", kind="fixed", rpy="0.3 -0.2 1", inside=""
@@ -266,18 +285,95 @@ def test_an_image_that_is_missing_is_left_out(tmp_path: Path) -> None:
         sg.load_hand(path)
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [
+        '<sphere radius="0"/>',
+        '<sphere radius="0.0"/>',
+        '<box size="0.1 0 0.1"/>',
+        '<cylinder radius="0.01" length="0e-3"/>',
+        '<mesh filename="none.stl" scale="1 1 0"/>',
+    ],
+)
+def test_shapes_without_volume_are_left_out(shape: str, tmp_path: Path) -> None:
+    plain = hand_of(tmp_path, GRIPPER)
+    for tag in ("visual", "collision"):
+        empty = f"<{tag}><geometry>{shape}</geometry></{tag}>"
+        path = written(tmp_path, GRIPPER.replace(BODY, BODY + empty, 1), "hand.urdf")
+        if tag == "visual":
+            assert sg.load_hand(path) == plain
+            continue
+        kind = shape.partition(" ")[0].strip("<")
+        caught = f"{path}: left out: <collision> of size 0, <{kind}> of link 'left_near' (line 3)"
+        with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(caught)}$"):
+            assert sg.load_hand(path) == plain
+
+
+def test_a_finger_that_slides_by_metres_is_in_millimetres(tmp_path: Path) -> None:
+    text = GRIPPER.replace('type="revolute"', 'type="prismatic"', 1)
+    text = text.replace(LIMIT, '<limit lower="0" upper="40" effort="2" velocity="30"/>', 1)
+    assert refused(tmp_path, text) == (
+        "5: joint 'left_1': limit.upper: expected a range of at most 2 m of a finger's prismatic "
+        "joint, found 0 … 40 m; are limits and velocity in mm? Divided by 1000 the range is 40 mm"
+    )
+
+
+def test_collada_needs_its_reader_for_what_collides_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    written(tmp_path, "", "tip.dae")
+    drawn = '<visual><geometry><mesh filename="tip.dae"/></geometry></visual>'
+    path = written(tmp_path, GRIPPER.replace(BODY + BOX, drawn + BODY + BOX), "hand.urdf")
+    cure = "pip install 'softgrasp[mesh]'"
+    caught = (
+        f"{path}: left out: <visual> 'tip.dae' (line 3), 'tip.dae' (line 4), 'tip.dae' (line 7) "
+        f"and 1 more, which need pycollada: {cure}"
+    )
+    with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(caught)}$"):
+        sg.load_hand(path)
+    path = written(tmp_path, GRIPPER.replace(BOX, drawn, 1), "hand.urdf")
+    with pytest.raises(sg.BackendUnavailable) as refusal:
+        sg.load_hand(path)
+    assert str(refusal.value) == (
+        f"{path}: line 3: expected pycollada for the mesh 'tip.dae', found none; {cure}, or "
+        "convert the mesh to STL or OBJ"
+    )
+
+
 def test_links_without_inertial_weigh_their_shapes(tmp_path: Path) -> None:
     assert GRIPPER.count(BODY + BOX) > 1
     hand = sg.load_hand(written(tmp_path, GRIPPER.replace(BODY + BOX, BOX), "hand.urdf"))
     rows = [row for finger in hand.fingers for row in finger.phalanges]
     assert {row.density for row in rows if row.density} == {1300.0}
-    told = [note for note in hand.notes if "no <inertial>" in note]
+    told = [note for note in hand.notes if "no mass" in note]
     assert len(told) == 1  # one message for all links
     assert told[0].startswith("links 'left_near', ")
     assert told[0].endswith(
-        ": no <inertial>; masses are those of the collision shapes at 1300 kg/m³ (a YAML file with "
-        "`model:` can set another density)"
+        ": no mass in the file; masses are those of the collision shapes at 1300 kg/m³ (a YAML "
+        "file with `model:` can set another density)"
     )
+
+
+ZERO = '<inertial><mass value="0"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'
+
+
+def test_a_frame_link_of_mass_0_has_no_mass(tmp_path: Path) -> None:
+    """With it and without it a hand is the same, at its root and between its links."""
+    base = PALM.replace("base", "palm", 1)
+    mount = [
+        link("base", inside)
+        + base
+        + joint("mount", "base", "palm", "0 0 0.01", "1 0 0", "", "fixed")
+        for inside in ("", f"{ZERO}</inertial>")
+    ]
+    bare, zero = (hand_of(tmp_path, robot(one, LEFT, RIGHT)) for one in mount)
+    assert bare == zero
+
+
+def test_a_moving_link_of_mass_0_weighs_its_shapes(tmp_path: Path) -> None:
+    zero = hand_of(tmp_path, GRIPPER.replace(BODY, f"{ZERO}</inertial>", 1))
+    assert zero == hand_of(tmp_path, GRIPPER.replace(BODY, "", 1))
 
 
 def test_prefixes_may_be_undeclared(tmp_path: Path) -> None:

@@ -124,6 +124,11 @@ BOX = '<box size="0.04 0.04 0.3"/>'
         ("model://pack/corner.obj", "robots/pack/corner.obj"),
         ("file://FOLDER/my%20meshes/corner.obj", "my meshes/corner.obj"),
         ("FOLDER/corner.obj", "corner.obj"),
+        ("my%20meshes/corner.obj", "robots/my meshes/corner.obj"),
+        (r"..\Meshes\corner.obj", "meshes/corner.obj"),
+        ("Meshes/Visual/CORNER.OBJ", "robots/meshes/visual/corner.obj"),
+        ("package://Pack/corner.OBJ", "robots/pack/corner.obj"),
+        ("file://corner.obj", "robots/corner.obj"),
     ],
 )
 def test_meshes_are_located(given: str, position: str, tmp_path: Path) -> None:
@@ -178,16 +183,17 @@ def test_what_is_not_kept_is_named_once_with_its_lines(tmp_path: Path) -> None:
         "<dynamics", '<safety_controller k_velocity="10"/>\n    <calibration rising="0"/><dynamics'
     )
     text = text.replace("<collision>", "<collison/><collision>").replace(
-        "<visual>", '<visual><geometry><mesh filename="a.dae"/></geometry></visual><visual>'
+        "<visual>", '<visual><geometry><mesh filename="a.fbx"/></geometry></visual><visual>'
     )
     path = written(tmp_path, text, "robot.urdf")
     with pytest.warns(SoftgraspWarning) as message:
         robot = read_robot(path)
     assert [str(warning.message) for warning in message] == [
-        f"{path}: left out: <visual> with a mesh of another kind (line 9), <collison>; did you "
-        "mean collision? (line 13), <gazebo> (lines 15, 17), <transmission> (line 16), attribute "
-        "efort of <limit>; did you mean effort? (line 22), <safety_controller> (line 23), "
-        "<calibration> (line 24)"
+        f"{path}: left out: <collison>; did you mean collision? (line 13), <gazebo> (lines 15, "
+        "17), <transmission> (line 16), attribute efort of <limit>; did you mean effort? (line "
+        "22), <safety_controller> (line 23), <calibration> (line 24)",
+        f"{path}: left out: <visual> 'a.fbx' (line 9), which softgrasp does not read (.stl, .obj, "
+        ".ply, .glb, .off, .dae)",
     ]
     assert robot == read(tmp_path, HINGE, "plain.urdf")
 

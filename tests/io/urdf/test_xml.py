@@ -337,8 +337,8 @@ def test_ucrdf(old: str, new: str, sentence: str, tmp_path: Path) -> None:
         ),
         (
             '<mass value="0.5"/>',
-            '<mass value="0"/>',
-            "6: link 'arm': mass: expected a number above 0, found 0.0",
+            '<mass value="-1"/>',
+            "6: link 'arm': mass: expected a number above 0, found -1.0",
         ),
         (
             '<mass value="0.5"/>',
@@ -400,9 +400,9 @@ def test_ucrdf(old: str, new: str, sentence: str, tmp_path: Path) -> None:
         ),
         (
             '<box size="0.04 0.04 0.3"/>',
-            '<mesh filename="arm.dae"/>',
-            "13: link 'arm': mesh.filename: expected a mesh as .stl, .obj, .ply, .glb, .off, found "
-            "'arm.dae'",
+            '<mesh filename="arm.fbx"/>',
+            "13: link 'arm': mesh.filename: expected a mesh as .stl, .obj, .ply, .glb, .off, .dae, "
+            "found 'arm.fbx'",
         ),
         (
             '<link name="base"/>',
@@ -553,8 +553,9 @@ def test_without_xacro_a_message_states_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "xacro", None)
+    path = written(tmp_path, MACRO, "robot.ucrdf.xacro")
     with pytest.raises(BackendUnavailable) as caught:
-        read_robot(written(tmp_path, MACRO, "robot.ucrdf.xacro"))
+        read_robot(path)
     assert str(caught.value) == (
-        "a .xacro file needs the package xacro; install it: pip install 'softgrasp[xacro]'"
+        f"{path}: a .xacro file needs the package xacro; install it: pip install 'softgrasp[xacro]'"
     )
