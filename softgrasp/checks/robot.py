@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -31,6 +32,8 @@ from softgrasp.description.bendable import LIMIT_TOLERANCE, Bendable, BendableAc
 from softgrasp.description.robot import ControlledJoint, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import HARDWARE_CHECKS
+from softgrasp.io.hand_sanity import FULL_ROTATION, TWO_ROTATIONS
+from softgrasp.io.urdf.length_unit import largest_lengths
 
 USUAL_MASS = (1e-3, 1e3)
 """Usual mass of a whole robot [kg]."""
@@ -41,6 +44,8 @@ REACHED = 0.8
 chambers that reach it in their directions reach 0.87 of it between them."""
 NEARLY = 1e-6
 """Relative directions and moments below this are 0 [–]."""
+FAR = 30.0
+"""Range of a prismatic joint over the largest other length of the robot, for a problem [–]."""
 RANGE_TOLERANCE = 0.01
 """Fraction of the leader's range that may be missing, as files have rounded limits [–]."""
 
@@ -141,13 +146,57 @@ def _carries_mass(robot: Robot, link: str) -> bool:
     return False
 
 
+class LimitUnit(NamedTuple):
+    """Probable unit of the limits of a joint, with the factor to SI units."""
+
+    factor: float
+    words: str
+
+
+DEGREES = LimitUnit(math.pi / 180.0, "degrees written as radians")
+MILLIMETRES = LimitUnit(1e-3, "millimetres written as metres")
+
+
+def odd_limits(robot: Robot) -> dict[RigidJoint, LimitUnit]:
+    """Return the joints whose limits are in another unit, which explains their range.
+
+    Revolute joints with more than two rotations are in degrees; those with more than one, too, if
+    no joint of the robot has less. Prismatic joints are in millimetres whose range is ``FAR`` times
+    the largest other length of the robot.
+
+    Raises:
+        DescriptionError: A mesh cannot be read.
+    """
+    ranges = {
+        joint: joint.upper - joint.lower
+        for joint in robot.joints
+        if joint.type in ("revolute", "prismatic")
+        and joint.lower is not None
+        and joint.upper is not None
+    }
+    rotations = [width for joint, width in ranges.items() if joint.type == "revolute" and width]
+    limit = FULL_ROTATION if min(rotations, default=0.0) > FULL_ROTATION else TWO_ROTATIONS
+    if max(rotations, default=0.0) <= TWO_ROTATIONS:
+        limit = math.inf
+    slides = {joint for joint in ranges if joint.type == "prismatic"}
+    size = max(largest_lengths(robot)) if slides else 0.0
+    odd = {}
+    for joint, width in ranges.items():
+        if joint not in slides and width > limit:
+            odd[joint] = DEGREES
+        elif joint in slides and width > FAR * size > 0.0:
+            odd[joint] = MILLIMETRES
+    return odd
+
+
 def _limit_check(robot: Robot) -> Check:
     moving = [joint for joint in robot.joints if joint.type != "fixed"]
-    findings = tuple(one for joint in moving for one in _limit_findings(joint))
+    odd = {joint: one for joint, one in odd_limits(robot).items() if one is MILLIMETRES}
+    findings = tuple(one for joint in moving for one in _limit_findings(joint, joint in odd))
     return Check("limits", f"{counted(len(moving), 'moving joint')}", findings)
 
 
-def _limit_findings(joint: RigidJoint) -> Iterator[Finding]:
+def _limit_findings(joint: RigidJoint, in_millimetres: bool) -> Iterator[Finding]:
     low, high, subject = joint.lower, joint.upper, f"joint '{joint.name}'"
     unit = "m" if joint.type == "prismatic" else "rad"
     if joint.type != "continuous" and low is not None and high is not None:
@@ -156,6 +205,10 @@ def _limit_findings(joint: RigidJoint) -> Iterator[Finding]:
             yield locked_finding(subject, (low, high), limits_text)
         elif joint.type == "revolute" and (odd := range_finding(subject, low, high)):
             yield odd
+        elif in_millimetres:
+            expected = f"a range of at most {FAR:g} times the largest length of the robot"
+            advice = "are the limits in millimetres? URDF has metres; --fix converts them"
+            yield finding("limits", "problem", subject, expected, limits_text, advice, **numbers)
         if joint.mimic is None and not low <= 0.0 <= high:
             expected = "limits with 0 between them, where a simulation starts"
             yield finding("limits", "remark", subject, expected, limits_text, **numbers)

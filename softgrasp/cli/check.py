@@ -19,12 +19,12 @@ from softgrasp.io.files import listening
 if TYPE_CHECKING:
     from softgrasp.cli.names import Kind
 
-SENTENCES = ("checks", "findings", "problems", "remarks", "repairs", "verdict")
+SENTENCES = ("checks", "findings", "problems", "remarks", "repairs", "changes", "verdict")
 """Parts of the document that come after the properties."""
 PLAIN, WITH_BENDABLES = ".urdf", ".ucrdf"
 REPAIRABLE = (
-    "it repairs units of masses and inertias, inertias that are missing or that no body has, and "
-    "limits of followers that their leader leaves"
+    "it repairs units of lengths, limits, masses and inertias, inertias that are missing or that "
+    "no body has, and limits of followers that their leader leaves"
 )
 
 
@@ -40,8 +40,7 @@ def check(
         bool,
         typer.Option(
             "--fix",
-            help="Repair a robot: units of masses, inertia, limits of followers; --out names the "
-            "file to write.",
+            help="Repair a robot: units, inertia, limits of followers; --out names the file.",
         ),
     ] = False,
     mass: Annotated[
@@ -119,6 +118,8 @@ def print_document(document: dict[str, Any]) -> None:
         terminal.put_table(["check", "verdict", "measured"], rows)
     for one in document.get("repairs", []):
         terminal.put(f"repaired: {one['sentence']}")
+    for change in document.get("changes", []):
+        terminal.put(f"  {change}")
     for remark in document["remarks"]:
         terminal.put(f"remark: {remark}")
     for problem in document["problems"]:
@@ -146,8 +147,8 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
     """
     from softgrasp.checks.repair import repaired, repairs
     from softgrasp.checks.robot import inspect_robot, total_mass
-    from softgrasp.io.load import load_robot
-    from softgrasp.io.urdf import write_robot
+    from softgrasp.io.load import load_robot, robot_path
+    from softgrasp.io.urdf.text_edits import Edit, write_changed
 
     if kind != "robot":
         raise DescriptionError(f"--fix: expected a robot, found: {kind}")
@@ -159,8 +160,9 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
     for one in caught:
         terminal.show_message("warning", str(one.message))
     before, written = inspect_robot(robot), robot
+    edits: tuple[Edit, ...] = ()
     if changes:
-        write_robot(repaired(robot, total_mass=mass), file)
+        edits = write_changed(robot_path(what), robot, repaired(robot, total_mass=mass), file)
         terminal.note(f"wrote {file}")
         written = load_robot(file)
     after = inspect_robot(written) if changes else before
@@ -179,6 +181,7 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
         "mass_kg": total_mass(written),
         "mass_before_kg": total_mass(robot),
         "repairs": [{**asdict(one), "sentence": one.sentence} for one in changes],
+        "changes": [edit.sentence(Path(what).name) for edit in edits],
         "checks": plain["checks"],
         "findings": plain["findings"],
         "problems": [one.sentence for one in after.problems],
