@@ -98,7 +98,6 @@ def print_document(document: dict[str, Any]) -> None:
         "fingers": properties.finger_line,
         "couplings": properties.coupling_line,
         "notes": str,
-        "warnings": str,
         "soft_fingers": properties.soft_finger_line,
         "bendables": properties.bendable_line,
         "rigid_joints": properties.joint_line,

@@ -83,7 +83,7 @@ def checked_document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]
         problems = [*(one.sentence for one in checked.inspection.problems), *problems]
         remarks = [*(one.sentence for one in checked.inspection.remarks), *remarks]
         lead = f"{len(checked.inspection.checks)} checks: "
-    problems = list(dict.fromkeys(problems))
+    problems, remarks = list(dict.fromkeys(problems)), list(dict.fromkeys(remarks))
     verdict = f"{lead}{summary(problems, remarks)}"
     return document | {"problems": problems, "remarks": remarks, "verdict": verdict}
 
@@ -112,9 +112,9 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
             inspection = inspect(robot)
             if as_hand.hand is not None:
                 inspection = with_hand_checks(inspection, inspect(as_hand.hand))
-            problems = [word for word in as_hand.messages if f"{UNOPPOSED} (power)" in word]
-            properties = robot_properties(robot) | as_hand.properties
-            return Checked(properties, problems, inspection)
+            for word in as_hand.messages:
+                warnings.warn(word, SoftgraspWarning, stacklevel=1)
+            return Checked(robot_properties(robot) | as_hand.properties, [], inspection)
         case "release":
             release = load_release(what)
             return Checked(release_properties(release), release_problems(release))
@@ -175,13 +175,10 @@ def _as_hand(what: str, robot: Robot) -> _AsHand:
         return _AsHand({})
     properties = hand_properties(hand)
     kept = ("couplings", "fingers", "grasps", "notes")
-    messages = [str(warning.message) for warning in caught]
     shown = {"as_a_hand": f"{len(hand.fingers)} chains, {len(hand.actuators)} actuators"} | {
-        key: value
-        for key, value in [*((key, properties.get(key)) for key in kept), ("warnings", messages)]
-        if value
+        key: value for key in kept if (value := properties.get(key))
     }
-    return _AsHand(shown, tuple(messages), hand)
+    return _AsHand(shown, tuple(str(warning.message) for warning in caught), hand)
 
 
 def _properties_if_built(hand: Hand) -> dict[str, Any]:

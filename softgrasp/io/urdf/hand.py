@@ -10,6 +10,7 @@ other field of a hand.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,7 +32,7 @@ from softgrasp.description.hand import (
     Palm,
 )
 from softgrasp.description.robot import Link, Robot
-from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis import DescribedHand, synthesize_grasps
 from softgrasp.io.grasp_presets import (
     changed_grasps,
@@ -41,7 +42,7 @@ from softgrasp.io.grasp_presets import (
 )
 from softgrasp.io.hand_sanity import warn_about_units, warn_of_unopposed
 from softgrasp.io.input_limits import MAX_JOINTS
-from softgrasp.io.urdf.joints import HAND, ServoRules, followed, ranges
+from softgrasp.io.urdf.joints import HAND, IMPLAUSIBLE, ServoRules, followed, ranges
 from softgrasp.io.urdf.kinematic_tree import HandTree, Machine, finger_of, hand_tree
 from softgrasp.io.urdf.links import believable_density, parts_of, touching
 from softgrasp.io.urdf.reader import Settings, made_of_robot
@@ -127,7 +128,16 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
         notes=tuple(machine.notes),
     )
     warn_about_units(hand)
+    _warn_about_efforts(hand)
     return with_synthesized_grasps(hand, _fastest(machine))
+
+
+def _warn_about_efforts(hand: Hand) -> None:
+    """Warn of efforts that are implausible for the size of the hand, in one sentence for all."""
+    odd = [note for note in hand.notes if IMPLAUSIBLE in note]
+    if odd:
+        others = f"; {len(odd)} joints are like this one" if len(odd) > 1 else ""
+        warnings.warn(f"hand '{hand.name}': {odd[0]}{others}", SoftgraspWarning, stacklevel=3)
 
 
 def machine_of(robot: Robot, rules: ServoRules, density: float | None = None) -> Machine:
