@@ -25,7 +25,7 @@ from softgrasp.checks.bodies import (
     link_bodies,
     mass_guess,
 )
-from softgrasp.checks.robot import RANGE_TOLERANCE, couplings, odd_limits
+from softgrasp.checks.robot import RANGE_TOLERANCE, USUAL_MASS, couplings, odd_limits
 from softgrasp.description.bendable import Inertial
 from softgrasp.description.robot import Link, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
@@ -169,6 +169,8 @@ def _masses(bodies: Sequence[Body]) -> dict[str, tuple[float, list[str]]]:
     # a light link alone is rather a placeholder than a wrong unit
     if guess is not None and guess.factor < 1.0 and 2 * len(odd) < len(densities):
         guess = None
+    if guess is not None and math.fsum(body.mass for body in bodies) / guess.factor < USUAL_MASS[0]:
+        guess = None  # the lengths are wrong rather than the masses
     masses: dict[str, tuple[float, list[str]]] = {}
     for body in bodies:
         density = body.density

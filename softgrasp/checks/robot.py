@@ -23,17 +23,19 @@ from softgrasp.checks.report import (
     Check,
     Finding,
     Inspection,
+    Severity,
     counted,
     finding,
     locked_finding,
     range_finding,
 )
 from softgrasp.description.bendable import LIMIT_TOLERANCE, Bendable, BendableActuator, Chamber
-from softgrasp.description.robot import ControlledJoint, RigidJoint, Robot
+from softgrasp.description.robot import ControlledJoint, Link, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import HARDWARE_CHECKS
 from softgrasp.io.hand_sanity import FULL_ROTATION, TWO_ROTATIONS
-from softgrasp.io.urdf.length_unit import largest_lengths
+from softgrasp.io.urdf.length_unit import largest_lengths, unit_doubt
+from softgrasp.io.urdf.links import EMPTY, HULL_DENSITY
 
 USUAL_MASS = (1e-3, 1e3)
 """Usual mass of a whole robot [kg]."""
@@ -51,11 +53,16 @@ RANGE_TOLERANCE = 0.01
 
 
 def inspect_robot(robot: Robot) -> Inspection:
-    """Run all checks of a robot.
+    """Run all checks of a robot; only that of units where this is the cause of all others.
 
     Raises:
         DescriptionError: A mesh cannot be read.
     """
+    if (doubt := unit_doubt(robot)) is not None:
+        subject, (size, _) = f"robot '{robot.name}'", doubt.size
+        expected, advice = "lengths in metres", f"{doubt.cause}: {doubt.cure}"
+        odd = finding("units", "problem", subject, expected, doubt.actual, advice, length_m=size)
+        return Inspection("robot", robot.name, (Check("units", doubt.actual, (odd,)),))
     bodies = link_bodies(robot)
     checks = [
         _mass_check(robot, bodies),
@@ -127,23 +134,30 @@ def _mass_by_density(mass: float, bodies: list[Body]) -> float | None:
 
 def _massless(robot: Robot) -> Iterator[Finding]:
     for joint in robot.joints:
-        if joint.type != "fixed" and not _carries_mass(robot, joint.child):
+        moved = [] if joint.type == "fixed" else _subtree(robot, joint.child)
+        if moved and not any(part.inertial for part in moved):
+            shaped = any(
+                link.visuals or link.collisions for link in moved if isinstance(link, Link)
+            )
+            advice = (
+                f"that of its shapes at {HULL_DENSITY:g} kg/m³ is used"
+                if shaped
+                else f"a simulation uses {1e6 * EMPTY.mass:g} mg"
+            )
             subject = f"joint '{joint.name}'"
-            yield finding("mass", "problem", subject, "a mass in what it moves", "none")
+            yield finding("mass", "remark", subject, "a mass in what it moves", "none", advice)
 
 
-def _carries_mass(robot: Robot, link: str) -> bool:
-    """Return whether a link or its subtree has a mass."""
-    todo = [link]
+def _subtree(robot: Robot, link: str) -> list[Link | Bendable]:
+    """Return a link with all links and bendables that it carries."""
+    todo, parts = [link], list[Link | Bendable]()
     while todo:
         name = todo.pop()
         on_it = [part for part in robot.bendables if part.parent == name]
-        inertials = [robot.link(name).inertial, *(part.inertial for part in on_it)]
-        if any(inertial is not None for inertial in inertials):
-            return True
+        parts += [robot.link(name), *on_it]
         todo += [part.child for part in on_it]
         todo += [joint.child for joint in robot.joints if joint.parent == name]
-    return False
+    return parts
 
 
 class LimitUnit(NamedTuple):
@@ -246,13 +260,15 @@ def bendable_checks(robot: Robot) -> list[Check]:
 def hardware_check(robot: Robot) -> Check:
     """Check whether softgrasp supports plugin and parameters of each ``<ros2_control>`` element."""
     findings = []
+    # rigid joints have position servos, whatever controls the real robot
+    severity: Severity = "problem" if robot.bendables else "remark"
     for system in robot.control:
         try:
             for name in HARDWARE_CHECKS:
                 HARDWARE_CHECKS.load(name)(system)
         except DescriptionError as error:
             subject, expected = f"control '{system.name}'", "hardware that softgrasp can control"
-            findings.append(finding("hardware", "problem", subject, expected, str(error)))
+            findings.append(finding("hardware", severity, subject, expected, str(error)))
     return Check("hardware", counted(len(robot.control), "ros2_control element"), tuple(findings))
 
 

@@ -12,7 +12,7 @@ import typer
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import kind_of
-from softgrasp.cli.options import PROBLEMS, Json, Units
+from softgrasp.cli.options import PROBLEMS, Json, Units, reading_in
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.files import listening
 
@@ -65,13 +65,15 @@ def check(
     it cannot be read as what it claims to be. With --fix, the written file is checked.
     """
     kind = kind_of(what)
-    if units is not None and kind != "mesh":
-        raise DescriptionError(f"--units: expected a mesh file, found: {kind}")
+    if units is not None and kind not in ("mesh", "robot", "hand"):
+        raise DescriptionError(f"--units: expected a mesh or robot file, found: {kind}")
     if mass is not None and not fix:
         raise DescriptionError("--mass: expected --fix with it, found none")
     from softgrasp.cli.properties import checked_document
 
-    with terminal.progress_bar() as update, listening(update):
+    if units is not None and fix:
+        raise DescriptionError("--units: expected no --fix, which detects the unit itself, with it")
+    with terminal.progress_bar() as update, listening(update), reading_in(units):
         update(f"reading {what}", None)
         if fix:
             document = fix_robot(kind, what, out, mass)

@@ -15,7 +15,7 @@ import numpy as np
 
 from softgrasp import assets
 from softgrasp.checks.inspect import inspect, with_hand_checks
-from softgrasp.checks.report import Inspection, summary
+from softgrasp.checks.report import Inspection, counted, summary
 from softgrasp.checks.robot import inspect_robot_model, total_mass
 from softgrasp.cli.names import Kind
 from softgrasp.description.bendable import Bendable
@@ -70,9 +70,8 @@ def checked_document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]
         checked = _checked(kind, what, units)
     words = [str(w.message) for w in warned if issubclass(w.category, SoftgraspWarning)]
     words = [word for word in words if word not in checked.known_warnings]
-    as_a_hand = str(checked.properties.get("as_a_hand", "none"))
-    is_hand = kind == "hand" or not as_a_hand.startswith("none")
-    spoiling = [word for word in words if not is_hand or f"{UNOPPOSED} (power)" in word]
+    mild = kind in ("hand", "robot")  # what reading them leaves out or assumes spoils no grasp
+    spoiling = [word for word in words if not mild or f"{UNOPPOSED} (power)" in word]
     problems = [*checked.problems, *spoiling]
     document: dict[str, Any] = {"kind": kind, **checked.properties}
     remarks = [word for word in words if word not in spoiling]
@@ -82,7 +81,7 @@ def checked_document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]
         document |= {"checks": plain["checks"], "findings": plain["findings"]}
         problems = [*(one.sentence for one in checked.inspection.problems), *problems]
         remarks = [*(one.sentence for one in checked.inspection.remarks), *remarks]
-        lead = f"{len(checked.inspection.checks)} checks: "
+        lead = f"{counted(len(checked.inspection.checks), 'check')}: "
     problems, remarks = list(dict.fromkeys(problems)), list(dict.fromkeys(remarks))
     verdict = f"{lead}{summary(problems, remarks)}"
     return document | {"problems": problems, "remarks": remarks, "verdict": verdict}
@@ -108,8 +107,11 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
             return Checked(mesh_properties(shape), [], inspect(shape), _mesh_warnings(shape))
         case "robot":
             robot = load_robot(what)
-            as_hand = _as_hand(what, robot)
             inspection = inspect(robot)
+            # a wrong unit is the cause of whatever the checks of the hand would report
+            if {one.check for one in inspection.problems} & {"units", "limits"}:
+                return Checked(robot_properties(robot), [], inspection)
+            as_hand = _as_hand(what, robot)
             if as_hand.hand is not None:
                 inspection = with_hand_checks(inspection, inspect(as_hand.hand))
             for word in as_hand.messages:

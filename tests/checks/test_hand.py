@@ -154,7 +154,9 @@ def test_a_joint_whose_path_is_blocked(low: float, severity: str | None) -> None
     )
 
 
-@pytest.mark.parametrize(("depth", "severity"), [(0.05, None), (0.10, "remark"), (0.3, "problem")])
+@pytest.mark.parametrize(
+    ("depth", "severity"), [(0.05, None), (0.10, "remark"), (0.3, "remark"), (2.0, "problem")]
+)
 def test_the_reach_of_the_fingers(depth: float, severity: str | None) -> None:
     """Fingers of 100 mm, 50 mm beside the middle."""
     far = hand(preset=sg.description.GraspPreset(center=(0.0, 0.0, -depth), rates=(1.0,)))

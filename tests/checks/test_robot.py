@@ -166,8 +166,12 @@ def test_inertia_from_the_geometry(inertia: tuple[float, ...] | None, reason: st
 
 def test_masses_that_are_missing() -> None:
     water = 1000.0 * VOLUME
-    (finding,) = sg.inspect(robot(bar("a", water), bar("b", water), bar("c", None))).problems
-    assert finding.sentence == "joint 'second': expected a mass in what it moves, found none"
+    (remark,) = sg.inspect(robot(bar("a", water), bar("b", water), bar("c", None))).findings
+    assert remark.severity == "remark"
+    assert remark.sentence == (
+        "joint 'second': expected a mass in what it moves, found none; that of its shapes at 1300 "
+        "kg/m³ is used"
+    )
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,7 @@ from softgrasp.io.hand_sanity import warn_about_units, warn_of_unopposed
 from softgrasp.io.input_limits import MAX_JOINTS
 from softgrasp.io.urdf.joints import HAND, IMPLAUSIBLE, ServoRules, followed, ranges
 from softgrasp.io.urdf.kinematic_tree import HandTree, Machine, finger_of, hand_tree
+from softgrasp.io.urdf.length_unit import refuse_wrong_units, robot_units
 from softgrasp.io.urdf.links import believable_density, parts_of, touching
 from softgrasp.io.urdf.reader import Settings, made_of_robot
 from softgrasp.io.urdf.soft_hand import soft_hand
@@ -78,8 +79,15 @@ class HandSettings:
 
 
 def robot_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
-    """Make a hand of a robot: soft if it has bendables, else rigid; see ``urdf_hand``."""
-    return soft_hand(robot) if robot.bendables else urdf_hand(robot, settings)
+    """Make a hand of a robot: soft if it has bendables, else rigid; see ``urdf_hand``.
+
+    Raises:
+        DescriptionError: Its lengths are in millimetres, or as ``urdf_hand``.
+    """
+    if robot.bendables:
+        return soft_hand(robot)
+    refuse_wrong_units(robot)
+    return urdf_hand(robot, settings)
 
 
 def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
@@ -265,7 +273,8 @@ def changed_hand(data: dict[str, Tree], directory: Path) -> Hand:
     names = rest.pop("fingers", {})
     in_file, in_rows = _joint_settings(rest.pop("joints", {}), length, angle)
     settings = HandSettings(density=_positive(rest.pop("density", None)), rows=in_rows)
-    hand = made_of_robot(model, lambda robot: robot_hand(robot, settings), in_file)
+    with robot_units(data.get("units", {}).get("length")):
+        hand = made_of_robot(model, lambda robot: robot_hand(robot, settings), in_file)
     hand = hand.replace(fingers=renamed_fingers(hand, names))
     units, fields = actuator_units(hand.actuators, length, angle), to_si(rest, length, angle)
     shared = {"rates": fields.pop("rates")} if "rates" in fields else {}

@@ -7,25 +7,36 @@ joints, only they have another unit.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softgrasp.description.bendable import Inertial, Origin
 from softgrasp.description.geometry import Mesh
 from softgrasp.description.robot import Link, LinkGeometry, LinkShape, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
-from softgrasp.io.mesh import mesh_solid
+from softgrasp.io.mesh import LARGEST, resolved_file
+from softgrasp.io.mesh_files import read_triangles
+from softgrasp.io.urdf.links import touching
 from softgrasp.units import LENGTH_UNITS, LengthUnit
 
 NOT_METRES = (10.0, 5000.0)
 """Largest length of a robot from which on its file is in millimetres: 10 mm … 5 m [m]."""
+TINY = 1e-3
+"""Largest length of a robot below which its lengths were converted from millimetres twice [m]."""
 APART = 30.0
 """Ratio of the lengths of meshes and joints above which their units differ [–]."""
 GYRATION = 6e-3
 """Radius of gyration over the largest length above which both have the same unit [–]: links have
 0.05 … 0.5, in metres beside millimetres a thousandth of that."""
+_UNITS: ContextVar[LengthUnit | None] = ContextVar("units", default=None)
 
 
 class Lengths(NamedTuple):
@@ -64,12 +75,12 @@ class UnitDoubt(NamedTuple):
 
 
 def largest_lengths(robot: Robot) -> Lengths:
-    """Measure the largest lengths of a robot.
+    """Measure the largest lengths of a robot, with visual shapes of links without collision shapes.
 
     Raises:
         DescriptionError: A mesh cannot be read.
     """
-    shapes = [part.shape for link in robot.links for part in (*link.visuals, *link.collisions)]
+    shapes = [part.shape for link in robot.links for part in touching(link)]
     meshes = [_extent(shape) for shape in shapes if isinstance(shape, Mesh)]
     spans = [math.hypot(*joint.origin.xyz) for joint in robot.joints]
     spans += [max(_sizes(shape)) for shape in shapes if not isinstance(shape, Mesh)]
@@ -83,30 +94,48 @@ def unit_doubt(robot: Robot) -> UnitDoubt | None:
         DescriptionError: A mesh cannot be read.
     """
     lengths, (low, high) = largest_lengths(robot), NOT_METRES
-    if robot.bendables or not low < max(lengths) < high:
+    meshes, joints = lengths
+    if robot.bendables:
         return None
-    scale = unit_scale(robot, "mm", lengths)
-    numbers = [("meshes of", lengths.meshes), ("joints or shapes of", lengths.joints)]
-    actual = " and ".join(f"{what} up to {size:.4g} m" for what, size in numbers if size)
-    if scale.lengths == 1.0:
-        cause = "the meshes are in millimetres, the joints in metres"
-        cure = 'add --units mm, or scale="0.001 0.001 0.001" to each <mesh>'
+    if low < max(lengths) < high:
+        scale = unit_scale(robot, LENGTH_UNITS["mm"], lengths)
+    elif 0.0 < meshes < TINY and joints > APART * meshes:
+        scale = UnitScale(1e3, 1.0, 1.0)
+    elif 0.0 < max(lengths) < TINY:
+        scale = unit_scale(robot, 1e3, lengths)
     else:
-        kept = " except the meshes" if lengths.meshes and scale.meshes == 1.0 else ""
-        cause, cure = f"the file is in millimetres{kept}", "add --units mm"
-    cure += ", or write a repaired file: softgrasp check FILE --fix --out FIXED.urdf"
-    size = lengths.meshes if scale.lengths == 1.0 else lengths.joints
-    return UnitDoubt(scale, actual, cause, cure, (size, size * min(scale[:2])))
+        return None
+    numbers = [("meshes of", meshes), ("joints or shapes of", joints)]
+    actual = " and ".join(f"{what} up to {size:.4g} m" for what, size in numbers if size)
+    cause, cure = _cause_and_cure(scale, has_meshes=meshes > 0.0)
+    size = meshes if scale.lengths == 1.0 else joints or meshes
+    factor = scale.meshes if scale.lengths == 1.0 else scale.lengths
+    return UnitDoubt(scale, actual, cause, cure, (size, _times(size, factor)))
 
 
-def unit_scale(robot: Robot, units: LengthUnit, lengths: Lengths | None = None) -> UnitScale:
-    """Return the factors that take a robot with lengths of a unit to metres.
+def _cause_and_cure(scale: UnitScale, *, has_meshes: bool) -> tuple[str, str]:
+    """Return what is wrong with the lengths of a robot, and what the user can do."""
+    repair = "write a repaired file: softgrasp check FILE --fix --out FIXED.urdf"
+    part = "meshes" if scale.lengths == 1.0 else "lengths"
+    if max(scale) > 1.0:
+        advice = f"remove one of the two conversions, such as a scale of 0.001, or {repair}"
+        return f"the {part} were converted from millimetres twice", advice
+    option = "add --units mm (in a YAML file units: {length: mm})"
+    if part == "meshes":
+        option += ', or scale="0.001 0.001 0.001" to each <mesh>'
+        return "the meshes are in millimetres, the joints in metres", f"{option}, or {repair}"
+    kept = " except the meshes" if has_meshes and scale.meshes == 1.0 else ""
+    return f"the file is in millimetres{kept}", f"{option}, or {repair}"
 
-    The unit applies to the meshes alone where they are ``APART`` times larger than the distances
+
+def unit_scale(robot: Robot, factor: float, lengths: Lengths | None = None) -> UnitScale:
+    """Return the factors that convert a robot whose lengths have a unit of ``factor`` metres.
+
+    It applies to the meshes alone where they are ``APART`` times larger than the distances
     between joints, to all but the meshes where they are as much smaller, and else to both.
     Inertias have the squared factor where their radii of gyration have the same unit.
     """
-    factor, (meshes, joints) = LENGTH_UNITS[units], lengths or largest_lengths(robot)
+    meshes, joints = lengths or largest_lengths(robot)
     if meshes > APART * joints > 0.0:
         return UnitScale(factor, 1.0, 1.0)
     of_meshes = 1.0 if joints > APART * meshes > 0.0 else factor
@@ -116,15 +145,42 @@ def unit_scale(robot: Robot, units: LengthUnit, lengths: Lengths | None = None) 
     return UnitScale(of_meshes, factor, factor**2 if same else 1.0)
 
 
-def with_units(robot: Robot, units: LengthUnit) -> Robot:
-    """Return a robot whose file has lengths of a unit, in metres.
+@contextmanager
+def robot_units(units: LengthUnit | None) -> Iterator[None]:
+    """Read robot files in this context with lengths of a unit, where metres are implausible.
+
+    A robot with lengths of at most ``LARGEST`` is read in metres.
+
+    Args:
+        units: Unit of the files, of the meshes alone as in ``unit_scale``; None for no change.
+    """
+    token = _UNITS.set(units or _UNITS.get())
+    try:
+        yield
+    finally:
+        _UNITS.reset(token)
+
+
+def with_context_units(robot: Robot) -> Robot:
+    """Convert a robot to metres in the context of ``robot_units``.
 
     Raises:
-        DescriptionError: It has bendable segments, or a mesh cannot be read.
+        DescriptionError: A mesh cannot be read.
     """
-    if robot.bendables and units != "m":
-        raise DescriptionError("--units: expected rigid links, found bendable segments, in metres")
-    return robot if units == "m" else in_metres(robot, unit_scale(robot, units))
+    units = _UNITS.get()
+    if units in (None, "m") or robot.bendables or max(largest_lengths(robot)) <= LARGEST:
+        return robot
+    return in_metres(robot, unit_scale(robot, LENGTH_UNITS[units]))
+
+
+def refuse_wrong_units(robot: Robot) -> None:
+    """Refuse a robot in millimetres, which no grasp can use.
+
+    Raises:
+        DescriptionError: Its lengths are in millimetres, or a mesh cannot be read.
+    """
+    if (doubt := unit_doubt(robot)) is not None:
+        raise DescriptionError(doubt.message(robot.name))
 
 
 def in_metres(robot: Robot, scale: UnitScale) -> Robot:
@@ -136,7 +192,18 @@ def in_metres(robot: Robot, scale: UnitScale) -> Robot:
 
 
 def _extent(shape: Mesh) -> float:
-    return float(np.ptp(mesh_solid(shape).vertices, axis=0).max())
+    """Return the largest extent of a mesh [m]."""
+    file = resolved_file(shape.file, None)
+    size = _file_size(file, file.stat().st_mtime_ns) if file.is_file() else np.zeros(3)
+    return float((size * shape.scale).max())
+
+
+@lru_cache(maxsize=256)
+def _file_size(file: Path, _mtime_ns: int) -> NDArray[np.float64]:
+    try:
+        return np.asarray(np.ptp(read_triangles(file)[0], axis=0), dtype=float)
+    except DescriptionError as error:
+        raise error.located(file=file) from error
 
 
 def _sizes(shape: LinkGeometry) -> list[float]:

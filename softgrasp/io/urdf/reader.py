@@ -19,6 +19,7 @@ from softgrasp.assets import MACRO_SUFFIX, ROBOT_SUFFIXES
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.io.urdf.bendable import bendable_tree, hydraulics_tree
+from softgrasp.io.urdf.length_unit import with_context_units
 from softgrasp.io.urdf.xml import (
     UNDECLARED,
     expanded,
@@ -153,7 +154,7 @@ def _made(root: Element, directory: Path, make: Callable[[Robot], T], settings: 
     }
     _set_joints(tree["joints"], settings)
     try:
-        return make(Robot(**tree))
+        return make(with_context_units(Robot(**tree)))
     except DescriptionError as error:
         raise placed(error, root) from None
 
