@@ -202,13 +202,17 @@ def overlap_check(hand: HandModel) -> Check:
 def blocked_check(hand: HandModel) -> Check:
     """Check for joints whose phalanges collide with the hand over most of their range.
 
-    A joint with nearly no free range is a problem where no other actuator moves the other part.
+    A joint that closes with nearly no free range is a problem where no other actuator moves the
+    other part.
     """
     blocked = {name: _blocked_fraction(hand, name) for name in _rigid_joints(hand)}
+    closing = _closing_joints(hand)
     findings = tuple(
         finding(
             "reachable",
-            "problem" if fraction > UNREACHABLE and _stays(hand, name, blocker) else "remark",
+            "problem"
+            if fraction > UNREACHABLE and name in closing and _stays(hand, name, blocker)
+            else "remark",
             f"joint '{name}'",
             f"phalanges free over at least {100 * (1 - BLOCKED):g} % of its range",
             f"{100 * fraction:.0f} % blocked by {blocker}, the other joints at their start",
@@ -295,6 +299,11 @@ def _blocked_from(hand: HandModel, name: str, start: Array) -> tuple[float, str]
         near = (mujoco.mj_geomDistance(model, data, *geoms[i], DEEPER, None) for i in crossing)
         return -np.fromiter(near, float)
 
+    # parts that overlap at the start do not collide in a simulation
+    at_start = depths()
+    crossing = [i for i, depth in zip(crossing, at_start, strict=True) if depth <= START_TOLERANCE]
+    if not crossing:
+        return 0.0, ""
     rest = np.maximum(depths(), 0.0)
     for value in np.linspace(float(joint.range[0]), float(joint.range[1]), SAMPLES):
         posture[int(joint.qposadr[0])] = value

@@ -80,7 +80,9 @@ def checked_document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]
         plain = checked.inspection.as_dict()
         document |= {"checks": plain["checks"], "findings": plain["findings"]}
         problems = [*(one.sentence for one in checked.inspection.problems), *problems]
-        remarks = [*(one.sentence for one in checked.inspection.remarks), *remarks]
+        # a scene repeats what reading its meshes warns of
+        known = [one for one in checked.inspection.remarks if one.actual not in remarks]
+        remarks = [*(one.sentence for one in known), *remarks]
         lead = f"{counted(len(checked.inspection.checks), 'check')}: "
     problems, remarks = list(dict.fromkeys(problems)), list(dict.fromkeys(remarks))
     verdict = f"{lead}{summary(problems, remarks)}"

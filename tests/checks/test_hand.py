@@ -154,6 +154,15 @@ def test_a_joint_whose_path_is_blocked(low: float, severity: str | None) -> None
     )
 
 
+def test_parts_that_overlap_at_the_start_block_no_joint() -> None:
+    """They do not collide in a simulation, so that such a thumb closes."""
+    post = finger("R", 0.02, row(limits=(0.0, 0.0), radius=0.01))
+    moving = finger("L", -0.02, row(limits=(0.6, 1.2), start=0.6))
+    result = sg.inspect(hand(moving, post))
+    assert result.check("overlap").findings
+    assert [one for one in result.check("reachable").findings if one.severity == "problem"] == []
+
+
 @pytest.mark.parametrize(
     ("depth", "severity"), [(0.05, None), (0.10, "remark"), (0.3, "remark"), (2.0, "problem")]
 )
