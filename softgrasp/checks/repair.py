@@ -32,6 +32,8 @@ from softgrasp.errors import DescriptionError
 from softgrasp.io.urdf.length_unit import in_metres, unit_doubt
 from softgrasp.mechanics.robot_kinematics import inertia_moments, origin_frame
 
+NEGLIGIBLE = 1e-9
+"""Products of inertia over the largest moment below which they are rounding errors [–]."""
 FIELDS = {
     "lengths": ("robot", "m"),
     "mass": ("link", "kg"),
@@ -222,7 +224,10 @@ def _link_repairs(
     uniform = None
     if body.uniform is not None and plausible:
         scaled = factor * unit * body.uniform
-        uniform = inertia_moments(rotation.T @ scaled @ rotation)
+        moments = inertia_moments(rotation.T @ scaled @ rotation)
+        uniform = tuple(
+            0.0 if abs(one) < NEGLIGIBLE * max(moments) else _rounded(one) for one in moments
+        )
     after, why = _inertia(body, inertial, unit, factor, uniform)
     if after is not None and not np.array_equal(after, inertial.inertia or ()):
         made.append(Repair(body.name, "inertia", inertial.inertia or (), after, why))

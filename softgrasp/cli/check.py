@@ -147,34 +147,33 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
         ResultError: The file cannot be written.
     """
     from softgrasp.checks.repair import repaired, repairs
-    from softgrasp.checks.robot import inspect_robot, total_mass
+    from softgrasp.checks.report import counted
+    from softgrasp.checks.robot import total_mass
+    from softgrasp.cli.properties import checked_document
     from softgrasp.io.load import load_robot, robot_path
     from softgrasp.io.urdf.text_edits import Edit, write_changed
 
     if kind != "robot":
         raise DescriptionError(f"--fix: expected a robot, found: {kind}")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", SoftgraspWarning)
+    with warnings.catch_warnings():  # remarks of the checks
+        warnings.simplefilter("ignore", SoftgraspWarning)
         robot = load_robot(what)
     file = _target(out, bool(robot.bendables), Path(what))
     changes = repairs(robot, total_mass=mass)
-    for one in caught:
-        terminal.show_message("warning", str(one.message))
-    before, written = inspect_robot(robot), robot
+    written = repaired(robot, total_mass=mass)
     edits: tuple[Edit, ...] = ()
-    if changes:
-        edits = write_changed(robot_path(what), robot, repaired(robot, total_mass=mass), file)
-        terminal.note(f"wrote {file}")
-        written = load_robot(file)
-    after = inspect_robot(written) if changes else before
-    plain = after.as_dict()
-    verdict = f"{before.verdict}; nothing that --fix can repair was found ({REPAIRABLE}), and no "
+    before = after = checked_document(kind, what, "m")
+    verdict = (
+        f"{before['verdict']}; nothing that --fix can repair was found ({REPAIRABLE}), and no "
+    )
     verdict += "file was written"
     if changes:
+        edits = write_changed(robot_path(what), robot, written, file)
+        terminal.note(f"wrote {file}")
+        after = checked_document(kind, str(file), "m")
         masses = f"{total_mass(robot):.4g} kg → {total_mass(written):.4g} kg"
-        verdict = (
-            f"before {before.verdict}; {len(changes)} repairs, {masses}; after {after.verdict}"
-        )
+        count = counted(len(changes), "repair")
+        verdict = f"before {before['verdict']}; {count}, {masses}; after {after['verdict']}"
     return {
         "kind": kind,
         "name": robot.name,
@@ -183,10 +182,7 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
         "mass_before_kg": total_mass(robot),
         "repairs": [{**asdict(one), "sentence": one.sentence} for one in changes],
         "changes": [edit.sentence(Path(what).name) for edit in edits],
-        "checks": plain["checks"],
-        "findings": plain["findings"],
-        "problems": [one.sentence for one in after.problems],
-        "remarks": [one.sentence for one in after.remarks],
+        **{name: after[name] for name in ("checks", "findings", "problems", "remarks")},
         "verdict": verdict,
     }
 
