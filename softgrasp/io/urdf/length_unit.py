@@ -68,10 +68,10 @@ class UnitDoubt(NamedTuple):
     size: tuple[float, float]
     """Largest length as stated and in metres."""
 
-    def message(self, name: str) -> str:
-        """Return the sentence about a robot of a name."""
-        expected = f"expected lengths in metres, found {self.actual}"
-        return f"robot '{name}': {expected}; {self.cause}: {self.cure}"
+    @property
+    def message(self) -> str:
+        """The sentence without the name of the robot."""
+        return f"expected lengths in metres, found {self.actual}; {self.cause}: {self.cure}"
 
 
 def largest_lengths(robot: Robot) -> Lengths:
@@ -180,7 +180,7 @@ def refuse_wrong_units(robot: Robot) -> None:
         DescriptionError: Its lengths are in millimetres, or a mesh cannot be read.
     """
     if (doubt := unit_doubt(robot)) is not None:
-        raise DescriptionError(doubt.message(robot.name))
+        raise DescriptionError(doubt.message)
 
 
 def in_metres(robot: Robot, scale: UnitScale) -> Robot:
