@@ -180,11 +180,13 @@ def is_possible_inertia(moments: Sequence[float]) -> bool:
 
 def _inertia_findings(body: Body) -> Iterator[Finding]:
     moments, problem = body.moments, partial(finding, "inertia", "problem", body.subject)
-    if moments is None:
+    if moments is not None and not moments.any() and body.geometry is None:
+        advice = "a simulation uses that of a ball of water"
+        yield finding("inertia", "remark", body.subject, "an inertia", "0", advice)
+    elif moments is None:
         advice = "a simulation uses that of a ball of water"
         yield problem("an inertia beside its mass", "none", advice, mass_kg=body.mass)
-        return
-    if not is_possible_inertia(moments.tolist()):
+    elif not is_possible_inertia(moments.tolist()):
         small, middle, large = moments.tolist()
         yield problem(
             "principal moments of which each is above 0 and at most the sum of the others",

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -39,7 +40,7 @@ from softgrasp.description.geometry import Cuboid, Sphere
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
-from softgrasp.errors import BuildError, SoftgraspWarning
+from softgrasp.errors import BuildError, DescriptionError, SoftgraspWarning
 from softgrasp.io.hand_sanity import LONGEST_FINGER, millimetres_doubt
 from softgrasp.io.mesh_repair import as_solid
 from softgrasp.io.mjcf.closing_motion import geom_hull
@@ -69,8 +70,9 @@ LOCKED = 1e-6
 """Width of a range below which a joint is locked [rad or m]."""
 PROBE_RADIUS, PROBE_DENSITY = 5e-3, 700.0
 """Radius [m] and density [kg/m³] of the ball at the grasp centre with which a hand is built."""
-FAR = 0.5
-"""Fraction of a finger's length by which a centre may be out of reach, due to object size [–]."""
+FAR = 10.0
+"""Distance of a centre beyond a finger's end over its length, from which on its unit is wrong [–];
+nearer ones are frames of the hand's maker, or meant for large objects."""
 GEOM = mujoco.mjtGeom
 DUMMY_MASS = 2e-6
 """Largest mass of bodies that only connect joints and have no geometry [kg]."""
@@ -86,7 +88,7 @@ def inspect_hand(hand: Hand) -> Inspection:
         return Inspection("hand", hand.name, (Check("build", "refused", (refused,)),))
     bodies = hand_bodies(built.model)
     checks = (
-        _size_check(built),
+        _size_check(built, bodies),
         _mass_check(built, bodies),
         # masses only change how fast a hand closes: the scene compensates their weight
         as_remarks(density_check(bodies)),
@@ -101,24 +103,26 @@ def inspect_hand(hand: Hand) -> Inspection:
     return Inspection("hand", hand.name, checks)
 
 
-def _size_check(built: HandModel) -> Check:
+def _size_check(built: HandModel, bodies: list[Body]) -> Check:
     longest = max((length for _, length in reaches(built.hand).values()), default=0.0)
+    shapes = [float(np.ptp(one.geometry.points, axis=0).max()) for one in bodies if one.geometry]
+    largest, subject = max(shapes, default=longest), f"hand '{built.hand.name}'"
     low, high = USUAL_SPAN
     measured = f"longest finger {1e3 * longest:.4g} mm"
-    if low <= longest <= high:
+    problem = partial(finding, "size", "problem", subject)
+    if not low <= longest <= high:
+        doubt = millimetres_doubt(longest, high)
+        advice = "are the units right (units: {length: mm})?"
+        if doubt:
+            advice = f"{doubt.advice} (in YAML: units: {{length: mm}})"
+        expected, actual = f"a longest finger of {low:g} … {high:g} m", f"{longest:.4g} m"
+        odd = problem(expected, actual, advice, length_m=longest)
+    elif largest < low:
+        expected, actual = f"a shape of a finger above {MM * low:g} mm", f"{MM * largest:.4g} mm"
+        advice = "were the shapes converted from millimetres twice?"
+        odd = problem(expected, actual, advice, length_m=longest, shape_m=largest)
+    else:
         return Check("size", measured)
-    doubt, advice = millimetres_doubt(longest, high), "are the units right (units: {length: mm})?"
-    if doubt:
-        advice = f"{doubt.advice} (in YAML: units: {{length: mm}})"
-    odd = finding(
-        "size",
-        "problem",
-        f"hand '{built.hand.name}'",
-        f"a longest finger of {low:g} … {high:g} m",
-        f"{longest:.4g} m",
-        advice,
-        length_m=longest,
-    )
     return Check("size", measured, (odd,))
 
 
@@ -198,13 +202,17 @@ def overlap_check(hand: HandModel) -> Check:
 def blocked_check(hand: HandModel) -> Check:
     """Check for joints whose phalanges collide with the hand over most of their range.
 
-    A joint with nearly no free range is a problem where no other actuator moves the other part.
+    A joint that closes with nearly no free range is a problem where no other actuator moves the
+    other part.
     """
     blocked = {name: _blocked_fraction(hand, name) for name in _rigid_joints(hand)}
+    closing = _closing_joints(hand)
     findings = tuple(
         finding(
             "reachable",
-            "problem" if fraction > UNREACHABLE and _stays(hand, name, blocker) else "remark",
+            "problem"
+            if fraction > UNREACHABLE and name in closing and _stays(hand, name, blocker)
+            else "remark",
             f"joint '{name}'",
             f"phalanges free over at least {100 * (1 - BLOCKED):g} % of its range",
             f"{100 * fraction:.0f} % blocked by {blocker}, the other joints at their start",
@@ -291,6 +299,11 @@ def _blocked_from(hand: HandModel, name: str, start: Array) -> tuple[float, str]
         near = (mujoco.mj_geomDistance(model, data, *geoms[i], DEEPER, None) for i in crossing)
         return -np.fromiter(near, float)
 
+    # parts that overlap at the start do not collide in a simulation
+    at_start = depths()
+    crossing = [i for i, depth in zip(crossing, at_start, strict=True) if depth <= START_TOLERANCE]
+    if not crossing:
+        return 0.0, ""
     rest = np.maximum(depths(), 0.0)
     for value in np.linspace(float(joint.range[0]), float(joint.range[1]), SAMPLES):
         posture[int(joint.qposadr[0])] = value
@@ -363,21 +376,21 @@ def build_check(hand: HandModel) -> Check:
     numbers, findings = {"ball_radius_m": PROBE_RADIUS}, []
     for grasp, _ in hand.hand.grasps:
         # overlaps have another check
-        scene = GraspScene(hand=hand.hand, object=ball, grasp=grasp, self_contact=False)
+        fields = {"hand": hand.hand, "object": ball, "grasp": grasp, "self_contact": False}
         findings += [
             finding("build", severity, f"grasp '{grasp}'", expected, message, **numbers)
-            for message, severity in _build_messages(scene)
+            for message, severity in _build_messages(fields)
         ]
     return Check("build", "around a ball of 10 mm in both grasps", tuple(findings))
 
 
-def _build_messages(scene: GraspScene) -> list[tuple[str, Severity]]:
-    """Return the warnings of building a scene, which spoil no grasp, or its error."""
+def _build_messages(fields: dict[str, Any]) -> list[tuple[str, Severity]]:
+    """Return the warnings of building a scene of fields, which spoil no grasp, or its error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SoftgraspWarning)
         try:
-            compile_scene(scene)
-        except BuildError as error:
+            compile_scene(GraspScene(**fields))
+        except (BuildError, DescriptionError) as error:
             return [(str(error), "problem")]
     words = [str(one.message) for one in caught if issubclass(one.category, SoftgraspWarning)]
     return [(word, "remark") for word in words]

@@ -1,13 +1,14 @@
-"""Repair a robot: wrong units of mass and inertia, missing inertia, limits of mimic joints.
+"""Repair a robot: units of lengths, angles, masses and inertias, missing inertia, mimic limits.
 
-Each repair is a value with the numbers before and after and the reason. Only numbers with a finding
-of the inspection are changed, unless a total mass is requested.
+The repairs are made in this order, each on the robot that the ones before result in, and only where
+its result is plausible: masses against the volume of the geometry, inertias against uniform solids
+and m·R². Everything else is left as it is.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,11 +25,23 @@ from softgrasp.checks.bodies import (
     link_bodies,
     mass_guess,
 )
-from softgrasp.checks.robot import RANGE_TOLERANCE, couplings
+from softgrasp.checks.robot import RANGE_TOLERANCE, USUAL_MASS, couplings, odd_limits
 from softgrasp.description.bendable import Inertial
 from softgrasp.description.robot import Link, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
+from softgrasp.io.urdf.length_unit import in_metres, unit_doubt
 from softgrasp.mechanics.robot_kinematics import inertia_moments, origin_frame
+
+NEGLIGIBLE = 1e-9
+"""Products of inertia over the largest moment below which they are rounding errors [–]."""
+FIELDS = {
+    "lengths": ("robot", "m"),
+    "mass": ("link", "kg"),
+    "inertia": ("link", "kg·m²"),
+    "limits": ("joint", "rad or m"),
+    "offset": ("joint", "rad"),
+}
+"""Kind of part and unit of each repaired field."""
 
 
 @dataclass(frozen=True)
@@ -36,32 +49,31 @@ class Repair:
     """One corrected value, or group of values, of a robot."""
 
     part: str
-    """Name of the link or joint."""
-    field: Literal["mass", "inertia", "limits"]
+    """Name of the link or joint, or of the robot for its lengths."""
+    field: Literal["lengths", "mass", "inertia", "limits", "offset"]
     before: tuple[float, ...]
-    """[kg], (ixx, iyy, izz, ixy, ixz, iyz) [kg·m²] or (lower, upper) [rad or m]; () for none."""
+    """Largest length [m], mass [kg], (ixx, iyy, izz, ixy, ixz, iyz) [kg·m²], (lower, upper) [rad or
+    m] or offset of a mimic joint [rad]; () for none."""
     after: tuple[float, ...]
     reason: str
 
     @property
     def sentence(self) -> str:
         """Describe the repair in a sentence."""
-        what, unit = {
-            "mass": ("link", "kg"),
-            "inertia": ("link", "kg·m²"),
-            "limits": ("joint", "rad or m"),
-        }[self.field]
+        what, unit = FIELDS[self.field]
         before, after = (_format(numbers) for numbers in (self.before, self.after))
         return f"{what} '{self.part}': {self.field} {before} → {after} {unit}: {self.reason}"
 
 
 def repairs(robot: Robot, *, total_mass: float | None = None) -> tuple[Repair, ...]:
-    """List the repairs of a robot.
+    """List the repairs of a robot, in the order in which they are made.
 
-    Masses of links with unusual density are divided by the one round factor that makes all of them
-    usual. Their inertia is divided by the same factor where it then fits the geometry, else by
-    another one, or replaced by that of a uniform solid of the geometry. Limits of a mimic joint are
-    widened to the range that its leader requires. Links without geometry are not changed.
+    Lengths in millimetres are converted, of the whole file or of its meshes; limits in degrees or
+    millimetres are converted. Masses of links with unusual density are divided by the one round
+    factor that makes all of them usual. Their inertia is divided by the same factor where it then
+    fits the geometry better, or by another one, or replaced by that of a uniform solid of the
+    geometry. Limits of a mimic joint are widened to the range that its leader requires. Links
+    without geometry are changed only where all others have the same wrong unit of mass.
 
     Args:
         robot: The robot.
@@ -71,18 +83,7 @@ def repairs(robot: Robot, *, total_mass: float | None = None) -> tuple[Repair, .
     Raises:
         DescriptionError: A mesh cannot be read, or the total mass is not above 0.
     """
-    if total_mass is not None and not (math.isfinite(total_mass) and total_mass > 0.0):
-        raise DescriptionError(f"total_mass: expected a number above 0, found {total_mass:g}")
-    bodies = link_bodies(robot)
-    scaled = _masses(bodies)
-    factor, why = _mass_factor(scaled, total_mass)
-    repair_list: list[Repair] = []
-    for body in bodies:
-        inertial = robot.link(body.name).inertial
-        assert inertial is not None  # of all that link_bodies lists
-        mass, reasons = scaled[body.name]
-        repair_list += _link_repairs(body, inertial, mass * factor, [*reasons, *why])
-    return (*repair_list, *_limit_repairs(robot))
+    return _repaired(robot, total_mass)[1]
 
 
 def repaired(robot: Robot, *, total_mass: float | None = None) -> Robot:
@@ -96,32 +97,96 @@ def repaired(robot: Robot, *, total_mass: float | None = None) -> Robot:
     Raises:
         DescriptionError: A mesh cannot be read, or the total mass is not above 0.
     """
-    changes = repairs(robot, total_mass=total_mass)
+    result, changes = _repaired(robot, total_mass)
     if not changes:
         return robot
     remark = f"repaired by softgrasp ({len(changes)} numbers)"
-    return robot.replace(
-        links=tuple(_link_with(link, changes) for link in robot.links),
-        joints=tuple(_joint_with(joint, changes) for joint in robot.joints),
-        source=f"{robot.source}; {remark}" if robot.source else remark,
+    return result.replace(source=f"{robot.source}; {remark}" if robot.source else remark)
+
+
+def _repaired(robot: Robot, total_mass: float | None) -> tuple[Robot, tuple[Repair, ...]]:
+    """Make the repairs one kind after the other."""
+    if total_mass is not None and not (math.isfinite(total_mass) and total_mass > 0.0):
+        raise DescriptionError(f"total_mass: expected a number above 0, found {total_mass:g}")
+    changes: list[Repair] = []
+    if (doubt := unit_doubt(robot)) is not None:
+        before, after = doubt.size
+        changes.append(Repair(robot.name, "lengths", (before,), (after,), doubt.cause))
+        robot = in_metres(robot, doubt.scale)
+    kinds: tuple[Callable[[Robot], list[Repair]], ...] = (
+        _unit_repairs,
+        lambda robot: _mass_repairs(robot, total_mass),
+        _limit_repairs,
     )
+    for repairs_of in kinds:
+        made = repairs_of(robot)
+        changes += made
+        robot = robot.replace(
+            links=tuple(_link_with(link, made) for link in robot.links),
+            joints=tuple(_joint_with(joint, made) for joint in robot.joints),
+        )
+    return robot, tuple(changes)
+
+
+# Units of limits
+
+
+def _unit_repairs(robot: Robot) -> list[Repair]:
+    """Convert limits in degrees and millimetres, and the offsets of mimic joints beside them."""
+    made = []
+    for joint, unit in odd_limits(robot).items():
+        low, high = joint.lower, joint.upper
+        assert low is not None  # of all that odd_limits returns
+        assert high is not None
+        after = (_rounded(low * unit.factor), _rounded(high * unit.factor))
+        made.append(Repair(joint.name, "limits", (low, high), after, unit.words))
+        mimic = joint.mimic
+        if mimic is not None and joint.type == "revolute" and abs(mimic.offset) > math.tau:
+            offset = (_rounded(mimic.offset * unit.factor),)
+            made.append(Repair(joint.name, "offset", (mimic.offset,), offset, unit.words))
+    return made
+
+
+# Masses and inertias
+
+
+def _mass_repairs(robot: Robot, total_mass: float | None) -> list[Repair]:
+    bodies = link_bodies(robot)
+    scaled = _masses(bodies)
+    factor, why = _mass_factor(scaled, total_mass)
+    made: list[Repair] = []
+    for body in bodies:
+        inertial = robot.link(body.name).inertial
+        assert inertial is not None  # of all that link_bodies lists
+        mass, reasons = scaled[body.name]
+        made += _link_repairs(body, inertial, mass, factor, [*reasons, *why])
+    return made
 
 
 def _masses(bodies: Sequence[Body]) -> dict[str, tuple[float, list[str]]]:
     """Return the mass of each body in corrected units [kg], and the reasons."""
     densities = [body.density for body in bodies if body.density is not None]
     guess, (low, high) = mass_guess(densities, DENSITIES), DENSITIES
+    odd = [density for density in densities if not low <= density <= high]
+    # a light link alone is rather a placeholder than a wrong unit
+    if guess is not None and guess.factor < 1.0 and 2 * len(odd) < len(densities):
+        guess = None
+    if guess is not None and math.fsum(body.mass for body in bodies) / guess.factor < USUAL_MASS[0]:
+        guess = None  # the lengths are wrong rather than the masses
     masses: dict[str, tuple[float, list[str]]] = {}
     for body in bodies:
-        odd = body.density is not None and not low <= body.density <= high
-        if guess is None or not odd or body.density is None:
+        density = body.density
+        is_odd = len(odd) == len(densities) if density is None else not low <= density <= high
+        if guess is None or not is_odd:
             masses[body.name] = (body.mass, [])
             continue
-        reason = (
-            f"divided by {guess.factor:g} ({guess.words}); {body.density:.4g} kg/m³ becomes "
-            f"{body.density / guess.factor:.4g} kg/m³"
+        reason = f"divided by {guess.factor:g} ({guess.words})"
+        reason += (
+            ", as all others"
+            if density is None
+            else f"; {density:.4g} kg/m³ becomes {density / guess.factor:.4g} kg/m³"
         )
-        masses[body.name] = (body.mass / guess.factor, [reason])
+        masses[body.name] = (_rounded(body.mass / guess.factor), [reason])
     return masses
 
 
@@ -138,42 +203,79 @@ def _mass_factor(
     ]
 
 
-def _link_repairs(body: Body, inertial: Inertial, mass: float, reasons: list[str]) -> list[Repair]:
-    repair_list = []
-    if mass != inertial.mass:
-        repair_list.append(Repair(body.name, "mass", (inertial.mass,), (mass,), "; ".join(reasons)))
-    factor = mass / inertial.mass
-    rotation = origin_frame(inertial.origin)[:3, :3]
-    uniform = None if body.uniform is None else rotation.T @ (factor * body.uniform) @ rotation
-    corrected, why = _inertia(body, inertial, factor, uniform)
-    if corrected != inertial.inertia and corrected is not None:
-        repair_list.append(Repair(body.name, "inertia", inertial.inertia or (), corrected, why))
-    return repair_list
+def _link_repairs(
+    body: Body, inertial: Inertial, mass: float, factor: float, reasons: list[str]
+) -> list[Repair]:
+    """Return the repairs of a link.
+
+    Args:
+        body: The link.
+        inertial: Its inertial.
+        mass: Its mass in the right unit [kg].
+        factor: Factor to a known total mass [–].
+        reasons: Reasons for the mass.
+    """
+    made = []
+    total = mass if factor == 1.0 else mass * factor
+    if total != inertial.mass:
+        made.append(Repair(body.name, "mass", (inertial.mass,), (total,), "; ".join(reasons)))
+    unit, rotation = mass / inertial.mass, origin_frame(inertial.origin)[:3, :3]
+    plausible = body.density is not None and (DENSITIES[0] <= body.density * unit <= DENSITIES[1])
+    uniform = None
+    if body.uniform is not None and plausible:
+        scaled = factor * unit * body.uniform
+        moments = inertia_moments(rotation.T @ scaled @ rotation)
+        uniform = tuple(
+            0.0 if abs(one) < NEGLIGIBLE * max(moments) else _rounded(one) for one in moments
+        )
+    after, why = _inertia(body, inertial, unit, factor, uniform)
+    if after is not None and not np.array_equal(after, inertial.inertia or ()):
+        made.append(Repair(body.name, "inertia", inertial.inertia or (), after, why))
+    return made
 
 
 def _inertia(
-    body: Body, inertial: Inertial, factor: float, uniform: np.ndarray | None
+    body: Body, inertial: Inertial, unit: float, factor: float, uniform: tuple[float, ...] | None
 ) -> tuple[tuple[float, ...] | None, str]:
-    """Six numbers of inertia of a link whose mass was multiplied by a factor, and the reason."""
-    from_geometry = None if uniform is None else inertia_moments(uniform)
-    if inertial.inertia is None or body.moments is None:
-        return from_geometry, "that of a uniform solid of its geometry; none was stated"
-    # where the mass was wrong, the ratio is that at the stated mass
-    ratio = inertia_ratio(body)
-    if not is_possible_inertia(body.moments.tolist()):
-        return from_geometry, "that of a uniform solid of its geometry; no body has the stated one"
-    if ratio is None or _fits(body, ratio):
-        with_mass = tuple(factor * number for number in inertial.inertia)
-        return with_mass, f"times {factor:.4g}, as its mass"
-    if _fits(body, ratio / factor):
-        return inertial.inertia, ""  # it is the inertia of the corrected mass
+    """Return the six numbers of inertia of a link, and the reason.
+
+    Args:
+        body: The link.
+        inertial: Its inertial.
+        unit: Factor of its mass to the right unit [–].
+        factor: Factor to a known total mass [–].
+        uniform: Inertia of a uniform solid of the corrected mass; None where its geometry or its
+            mass is unknown or implausible.
+    """
+    stated, ratio = inertial.inertia, inertia_ratio(body)
+    if stated is None or body.moments is None or not is_possible_inertia(body.moments.tolist()):
+        what = "none was stated" if stated is None else "no body has the stated one"
+        kept = None if stated is None else _times(stated, factor)
+        return uniform or kept, f"that of a uniform solid of its geometry; {what}"
+    # the stated inertia is that of the stated mass, or already that of the corrected one
+    if ratio is None:
+        with_mass = unit != 1.0
+    else:
+        with_mass = unit != 1.0 and abs(math.log(ratio)) <= abs(math.log(ratio / unit))
+    if ratio is not None and not with_mass:
+        ratio /= unit
+    change = (unit if with_mass else 1.0) * factor
+    if ratio is None or uniform is None or _fits(body, ratio):
+        return _times(stated, change), f"times {change:.4g}, as its mass"
     guess = inertia_guess(ratio, ODD_INERTIA)
     if guess is not None:
-        down = tuple(factor / guess.factor * number for number in inertial.inertia)
+        down = _times(stated, change / guess.factor)
         return down, f"divided by {guess.factor:g} ({guess.words})"
-    return from_geometry, (
-        f"that of a uniform solid of its geometry; the stated one is {ratio:.3g} x that"
-    )
+    return uniform, f"that of a uniform solid of its geometry; the stated one is {ratio:.3g} x that"
+
+
+def _times(numbers: tuple[float, ...], factor: float) -> tuple[float, ...]:
+    return numbers if factor == 1.0 else tuple(factor * number for number in numbers)
+
+
+def _rounded(value: float) -> float:
+    """Drop the noise of binary fractions, which a file would show."""
+    return float(f"{value:.12g}")
 
 
 def _fits(body: Body, ratio: float) -> bool:
@@ -211,7 +313,9 @@ def _link_with(link: Link, changes: Sequence[Repair]) -> Link:
 def _joint_with(joint: RigidJoint, changes: Sequence[Repair]) -> RigidJoint:
     for one in changes:
         if one.field == "limits" and one.part == joint.name:
-            return joint.replace(lower=one.after[0], upper=one.after[1])
+            joint = joint.replace(lower=one.after[0], upper=one.after[1])
+        if one.field == "offset" and one.part == joint.name and joint.mimic is not None:
+            joint = joint.replace(mimic=joint.mimic.replace(offset=one.after[0]))
     return joint
 
 

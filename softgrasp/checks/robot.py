@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -22,6 +23,7 @@ from softgrasp.checks.report import (
     Check,
     Finding,
     Inspection,
+    Severity,
     counted,
     finding,
     locked_finding,
@@ -31,8 +33,9 @@ from softgrasp.description.bendable import LIMIT_TOLERANCE, Bendable, BendableAc
 from softgrasp.description.robot import ControlledJoint, Link, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import HARDWARE_CHECKS
-from softgrasp.io.hand_sanity import stroke_doubt
-from softgrasp.io.urdf.links import HULL_DENSITY, parts_of
+from softgrasp.io.hand_sanity import FULL_ROTATION, TWO_ROTATIONS, stroke_doubt
+from softgrasp.io.urdf.length_unit import largest_lengths, unit_doubt
+from softgrasp.io.urdf.links import EMPTY, HULL_DENSITY, parts_of
 from softgrasp.model.shapes import joined_inertia, part_pose
 
 USUAL_MASS = (1e-3, 1e3)
@@ -44,16 +47,23 @@ REACHED = 0.8
 chambers that reach it in their directions reach 0.87 of it between them."""
 NEARLY = 1e-6
 """Relative directions and moments below this are 0 [–]."""
+FAR = 30.0
+"""Range of a prismatic joint over the largest other length of the robot, for a problem [–]."""
 RANGE_TOLERANCE = 0.01
 """Fraction of the leader's range that may be missing, as files have rounded limits [–]."""
 
 
 def inspect_robot(robot: Robot) -> Inspection:
-    """Run all checks of a robot.
+    """Run all checks of a robot; only that of units where this is the cause of all others.
 
     Raises:
         DescriptionError: A mesh cannot be read.
     """
+    if (doubt := unit_doubt(robot)) is not None:
+        subject, (size, _) = f"robot '{robot.name}'", doubt.size
+        expected, advice = "lengths in metres", f"{doubt.cause}: {doubt.cure}"
+        odd = finding("units", "problem", subject, expected, doubt.actual, advice, length_m=size)
+        return Inspection("robot", robot.name, (Check("units", doubt.actual, (odd,)),))
     bodies = link_bodies(robot)
     checks = [
         _mass_check(robot, bodies),
@@ -135,7 +145,8 @@ def _massless(robot: Robot) -> Iterator[Finding]:
         ]
         subject, expected = f"joint '{joint.name}'", "a mass in what it moves"
         if not shapes:
-            yield finding("mass", "problem", subject, expected, "none")
+            advice = f"a simulation uses {1e6 * EMPTY.mass:g} mg"
+            yield finding("mass", "remark", subject, expected, "none", advice)
             continue
         mass, *_ = joined_inertia(shapes, mass=None, density=HULL_DENSITY)
         advice = f"a simulation uses {mass:.3g} kg, that of its shapes at {HULL_DENSITY:g} kg/m³"
@@ -157,13 +168,57 @@ def _massless_links(robot: Robot, link: str) -> list[Link] | None:
     return links
 
 
+class LimitUnit(NamedTuple):
+    """Probable unit of the limits of a joint, with the factor to SI units."""
+
+    factor: float
+    words: str
+
+
+DEGREES = LimitUnit(math.pi / 180.0, "degrees written as radians")
+MILLIMETRES = LimitUnit(1e-3, "millimetres written as metres")
+
+
+def odd_limits(robot: Robot) -> dict[RigidJoint, LimitUnit]:
+    """Return the joints whose limits are in another unit, which explains their range.
+
+    Revolute joints with more than two rotations are in degrees; those with more than one, too, if
+    no joint of the robot has less. Prismatic joints are in millimetres whose range is ``FAR`` times
+    the largest other length of the robot.
+
+    Raises:
+        DescriptionError: A mesh cannot be read.
+    """
+    ranges = {
+        joint: joint.upper - joint.lower
+        for joint in robot.joints
+        if joint.type in ("revolute", "prismatic")
+        and joint.lower is not None
+        and joint.upper is not None
+    }
+    rotations = [width for joint, width in ranges.items() if joint.type == "revolute" and width]
+    limit = FULL_ROTATION if min(rotations, default=0.0) > FULL_ROTATION else TWO_ROTATIONS
+    if max(rotations, default=0.0) <= TWO_ROTATIONS:
+        limit = math.inf
+    slides = {joint for joint in ranges if joint.type == "prismatic"}
+    size = max(largest_lengths(robot)) if slides else 0.0
+    odd = {}
+    for joint, width in ranges.items():
+        if joint not in slides and width > limit:
+            odd[joint] = DEGREES
+        elif joint in slides and width > FAR * size > 0.0:
+            odd[joint] = MILLIMETRES
+    return odd
+
+
 def _limit_check(robot: Robot) -> Check:
     moving = [joint for joint in robot.joints if joint.type != "fixed"]
-    findings = tuple(one for joint in moving for one in _limit_findings(joint))
+    odd = {joint: one for joint, one in odd_limits(robot).items() if one is MILLIMETRES}
+    findings = tuple(one for joint in moving for one in _limit_findings(joint, joint in odd))
     return Check("limits", f"{counted(len(moving), 'moving joint')}", findings)
 
 
-def _limit_findings(joint: RigidJoint) -> Iterator[Finding]:
+def _limit_findings(joint: RigidJoint, in_millimetres: bool) -> Iterator[Finding]:
     low, high, subject = joint.lower, joint.upper, f"joint '{joint.name}'"
     unit = "m" if joint.type == "prismatic" else "rad"
     if joint.type != "continuous" and low is not None and high is not None:
@@ -172,6 +227,10 @@ def _limit_findings(joint: RigidJoint) -> Iterator[Finding]:
             yield locked_finding(subject, (low, high), limits_text)
         elif joint.type == "revolute" and (odd := range_finding(subject, low, high)):
             yield odd
+        elif in_millimetres:
+            expected = f"a range of at most {FAR:g} times the largest length of the robot"
+            advice = "are the limits in millimetres? URDF has metres; --fix converts them"
+            yield finding("limits", "problem", subject, expected, limits_text, advice, **numbers)
         elif joint.type == "prismatic" and (doubt := stroke_doubt(low, high)):
             message = (doubt.expected, doubt.actual, doubt.advice)
             yield finding("limits", "remark", subject, *message, **numbers)
@@ -212,13 +271,15 @@ def bendable_checks(robot: Robot) -> list[Check]:
 def hardware_check(robot: Robot) -> Check:
     """Check whether softgrasp supports plugin and parameters of each ``<ros2_control>`` element."""
     findings = []
+    # rigid joints have position servos, whatever controls the real robot
+    severity: Severity = "problem" if robot.bendables else "remark"
     for system in robot.control:
         try:
             for name in HARDWARE_CHECKS:
                 HARDWARE_CHECKS.load(name)(system)
         except DescriptionError as error:
             subject, expected = f"control '{system.name}'", "hardware that softgrasp can control"
-            findings.append(finding("hardware", "problem", subject, expected, str(error)))
+            findings.append(finding("hardware", severity, subject, expected, str(error)))
     return Check("hardware", counted(len(robot.control), "ros2_control element"), tuple(findings))
 
 

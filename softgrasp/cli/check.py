@@ -12,19 +12,19 @@ import typer
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import kind_of
-from softgrasp.cli.options import PROBLEMS, Json, Units
+from softgrasp.cli.options import PROBLEMS, Json, Units, reading_in
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.files import listening
 
 if TYPE_CHECKING:
     from softgrasp.cli.names import Kind
 
-SENTENCES = ("checks", "findings", "problems", "remarks", "repairs", "verdict")
+SENTENCES = ("checks", "findings", "problems", "remarks", "repairs", "changes", "verdict")
 """Parts of the document that come after the properties."""
 PLAIN, WITH_BENDABLES = ".urdf", ".ucrdf"
 REPAIRABLE = (
-    "it repairs units of masses and inertias, inertias that are missing or that no body has, and "
-    "limits of followers that their leader leaves"
+    "it repairs units of lengths, limits, masses and inertias, inertias that are missing or that "
+    "no body has, and limits of followers that their leader leaves"
 )
 
 
@@ -40,8 +40,7 @@ def check(
         bool,
         typer.Option(
             "--fix",
-            help="Repair a robot: units of masses, inertia, limits of followers; --out names the "
-            "file to write.",
+            help="Repair a robot: units, inertia, limits of followers; --out names the file.",
         ),
     ] = False,
     mass: Annotated[
@@ -66,13 +65,15 @@ def check(
     it cannot be read as what it claims to be. With --fix, the written file is checked.
     """
     kind = kind_of(what)
-    if units is not None and kind != "mesh":
-        raise DescriptionError(f"--units: expected a mesh file, found: {kind}")
+    if units is not None and kind not in ("mesh", "robot", "hand"):
+        raise DescriptionError(f"--units: expected a mesh or robot file, found: {kind}")
     if mass is not None and not fix:
         raise DescriptionError("--mass: expected --fix with it, found none")
     from softgrasp.cli.properties import checked_document
 
-    with terminal.progress_bar() as update, listening(update):
+    if units is not None and fix:
+        raise DescriptionError("--units: expected no --fix, which detects the unit itself, with it")
+    with terminal.progress_bar() as update, listening(update), reading_in(units):
         update(f"reading {what}", None)
         if fix:
             document = fix_robot(kind, what, out, mass)
@@ -99,7 +100,6 @@ def print_document(document: dict[str, Any]) -> None:
         "fingers": properties.finger_line,
         "couplings": properties.coupling_line,
         "notes": str,
-        "warnings": str,
         "soft_fingers": properties.soft_finger_line,
         "bendables": properties.bendable_line,
         "rigid_joints": properties.joint_line,
@@ -119,6 +119,8 @@ def print_document(document: dict[str, Any]) -> None:
         terminal.put_table(["check", "verdict", "measured"], rows)
     for one in document.get("repairs", []):
         terminal.put(f"repaired: {one['sentence']}")
+    for change in document.get("changes", []):
+        terminal.put(f"  {change}")
     for remark in document["remarks"]:
         terminal.put(f"remark: {remark}")
     for problem in document["problems"]:
@@ -145,33 +147,33 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
         ResultError: The file cannot be written.
     """
     from softgrasp.checks.repair import repaired, repairs
-    from softgrasp.checks.robot import inspect_robot, total_mass
-    from softgrasp.io.load import load_robot
-    from softgrasp.io.urdf import write_robot
+    from softgrasp.checks.report import counted
+    from softgrasp.checks.robot import total_mass
+    from softgrasp.cli.properties import checked_document
+    from softgrasp.io.load import load_robot, robot_path
+    from softgrasp.io.urdf.text_edits import Edit, write_changed
 
     if kind != "robot":
         raise DescriptionError(f"--fix: expected a robot, found: {kind}")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", SoftgraspWarning)
+    with warnings.catch_warnings():  # remarks of the checks
+        warnings.simplefilter("ignore", SoftgraspWarning)
         robot = load_robot(what)
     file = _target(out, bool(robot.bendables), Path(what))
     changes = repairs(robot, total_mass=mass)
-    for one in caught:
-        terminal.show_message("warning", str(one.message))
-    before, written = inspect_robot(robot), robot
-    if changes:
-        write_robot(repaired(robot, total_mass=mass), file)
-        terminal.note(f"wrote {file}")
-        written = load_robot(file)
-    after = inspect_robot(written) if changes else before
-    plain = after.as_dict()
-    verdict = f"{before.verdict}; nothing that --fix can repair was found ({REPAIRABLE}), and no "
+    written = repaired(robot, total_mass=mass)
+    edits: tuple[Edit, ...] = ()
+    before = after = checked_document(kind, what, "m")
+    verdict = (
+        f"{before['verdict']}; nothing that --fix can repair was found ({REPAIRABLE}), and no "
+    )
     verdict += "file was written"
     if changes:
+        edits = write_changed(robot_path(what), robot, written, file)
+        terminal.note(f"wrote {file}")
+        after = checked_document(kind, str(file), "m")
         masses = f"{total_mass(robot):.4g} kg → {total_mass(written):.4g} kg"
-        verdict = (
-            f"before {before.verdict}; {len(changes)} repairs, {masses}; after {after.verdict}"
-        )
+        count = counted(len(changes), "repair")
+        verdict = f"before {before['verdict']}; {count}, {masses}; after {after['verdict']}"
     return {
         "kind": kind,
         "name": robot.name,
@@ -179,10 +181,8 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
         "mass_kg": total_mass(written),
         "mass_before_kg": total_mass(robot),
         "repairs": [{**asdict(one), "sentence": one.sentence} for one in changes],
-        "checks": plain["checks"],
-        "findings": plain["findings"],
-        "problems": [one.sentence for one in after.problems],
-        "remarks": [one.sentence for one in after.remarks],
+        "changes": [edit.sentence(Path(what).name) for edit in edits],
+        **{name: after[name] for name in ("checks", "findings", "problems", "remarks")},
         "verdict": verdict,
     }
 

@@ -10,7 +10,7 @@ import typer
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import kind_of, with_article
-from softgrasp.cli.options import Json, Out
+from softgrasp.cli.options import Json, Out, Units, reading_in
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import WORLD_WRITER, load
 from softgrasp.io.files import RESULT_FILE, listening, write_text
@@ -82,6 +82,7 @@ def convert(
             help="Denavit-Hartenberg convention of a hand's links in .yaml; else unchanged."
         ),
     ] = None,
+    units: Units = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -98,6 +99,8 @@ def convert(
             f"--discs, --at: expected a robot and a target ending in .urdf, found a {kind} and "
             f"{target}"
         )
+    if units is not None and kind not in ("hand", "robot"):
+        raise DescriptionError(f"--units: expected a hand or a robot, found a {kind}")
     if max_faces is not None and target.suffix != WEBOTS:
         raise DescriptionError(f"--max-faces: expected a target ending in .wbt, found {target}")
     if convention is not None and (target.suffix != YAML or kind != "hand"):
@@ -106,7 +109,7 @@ def convert(
             f"{target}"
         )
     destination = target if out is None else out / target
-    with terminal.progress_bar() as update, listening(update):
+    with terminal.progress_bar() as update, listening(update), reading_in(units):
         update(f"converting {source}", None)
         if kind != "result" and target.suffix == WEBOTS:
             load(WORLD_WRITER)(kind, source, destination, max_faces, json=json)

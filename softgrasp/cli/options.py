@@ -12,6 +12,7 @@ import inspect
 import math
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, get_args, get_type_hints
@@ -69,7 +70,11 @@ Renderer = Annotated[
     ),
 ]
 Units = Annotated[
-    LengthUnit | None, typer.Option(help="Unit of the numbers in a mesh file; else m.")
+    LengthUnit | None,
+    typer.Option(
+        help="Unit of the numbers in a mesh file, and of a robot file that metres make larger than "
+        "2 m; else m."
+    ),
 ]
 Density = Annotated[float | None, typer.Option(metavar="R", help="Density of the object [kg/m³].")]
 Mass = Annotated[float | None, typer.Option(metavar="M", help="Mass of the object [kg].")]
@@ -399,7 +404,8 @@ def with_scene_options(*names: str) -> Callable[[Callable[..., None]], Callable[
         def run(**values: Any) -> None:
             scene = {one.name: values.pop(one.name) for one in selected}
             options = {name: _fixed(value) for name, value in scene.items() if value is not None}
-            verb(**values, options=SceneOptions(**options))
+            with reading_in(options.get("units")):
+                verb(**values, options=SceneOptions(**options))
 
         run.__annotations__ = {}
         run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -408,6 +414,15 @@ def with_scene_options(*names: str) -> Callable[[Callable[..., None]], Callable[
         return run
 
     return decorate
+
+
+def reading_in(units: LengthUnit | None) -> AbstractContextManager[None]:
+    """Read robot files in a unit; nothing is loaded without one."""
+    if units is None:
+        return nullcontext()
+    from softgrasp.io.urdf.length_unit import robot_units  # loads numpy
+
+    return robot_units(units)
 
 
 def with_file_options(verb: Callable[..., None]) -> Callable[..., None]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from softgrasp import assets
 from softgrasp.checks.inspect import inspect, with_hand_checks
-from softgrasp.checks.report import Inspection, summary
+from softgrasp.checks.report import Inspection, counted, summary
 from softgrasp.checks.robot import inspect_robot_model, total_mass
 from softgrasp.cli.names import Kind
 from softgrasp.description.bendable import Bendable
@@ -71,9 +71,8 @@ def checked_document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]
         checked = _checked(kind, what, units)
     words = [str(w.message) for w in warned if issubclass(w.category, SoftgraspWarning)]
     words = [word for word in words if word not in checked.known_warnings]
-    as_a_hand = str(checked.properties.get("as_a_hand", "none"))
-    is_hand = kind == "hand" or not as_a_hand.startswith("none")
-    spoiling = [word for word in words if not is_hand or f"{UNOPPOSED} (power)" in word]
+    mild = kind in ("hand", "robot")  # what reading them leaves out or assumes spoils no grasp
+    spoiling = [word for word in words if not mild or f"{UNOPPOSED} (power)" in word]
     problems = [*checked.problems, *spoiling]
     document: dict[str, Any] = {"kind": kind, **checked.properties}
     remarks = [word for word in words if word not in spoiling]
@@ -82,9 +81,11 @@ def checked_document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]
         plain = checked.inspection.as_dict()
         document |= {"checks": plain["checks"], "findings": plain["findings"]}
         problems = [*(one.sentence for one in checked.inspection.problems), *problems]
-        remarks = [*(one.sentence for one in checked.inspection.remarks), *remarks]
-        lead = f"{len(checked.inspection.checks)} checks: "
-    problems = list(dict.fromkeys(problems))
+        # a scene repeats what reading its meshes warns of
+        known = [one for one in checked.inspection.remarks if one.actual not in remarks]
+        remarks = [*(one.sentence for one in known), *remarks]
+        lead = f"{counted(len(checked.inspection.checks), 'check')}: "
+    problems, remarks = list(dict.fromkeys(problems)), list(dict.fromkeys(remarks))
     verdict = f"{lead}{summary(problems, remarks)}"
     return document | {"problems": problems, "remarks": remarks, "verdict": verdict}
 
@@ -109,13 +110,16 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
             return Checked(mesh_properties(shape), [], inspect(shape), _mesh_warnings(shape))
         case "robot":
             robot = load_robot(what)
-            as_hand = _as_hand(what, robot)
             inspection = inspect(robot)
+            # a wrong unit is the cause of whatever the checks of the hand would report
+            if {one.check for one in inspection.problems} & {"units", "limits"}:
+                return Checked(robot_properties(robot), [], inspection)
+            as_hand = _as_hand(what, robot)
             if as_hand.hand is not None:
                 inspection = with_hand_checks(inspection, inspect(as_hand.hand))
-            problems = [word for word in as_hand.messages if f"{UNOPPOSED} (power)" in word]
-            properties = robot_properties(robot) | as_hand.properties
-            return Checked(properties, problems, inspection)
+            for word in as_hand.messages:
+                warnings.warn(word, SoftgraspWarning, stacklevel=1)
+            return Checked(robot_properties(robot) | as_hand.properties, [], inspection)
         case "release":
             release = load_release(what)
             return Checked(release_properties(release), release_problems(release))
@@ -178,13 +182,10 @@ def _as_hand(what: str, robot: Robot) -> _AsHand:
         return _AsHand({})
     properties = hand_properties(hand)
     kept = ("couplings", "fingers", "grasps", "notes")
-    messages = [str(warning.message) for warning in caught]
     shown = {"as_a_hand": f"{len(hand.fingers)} chains, {len(hand.actuators)} actuators"} | {
-        key: value
-        for key, value in [*((key, properties.get(key)) for key in kept), ("warnings", messages)]
-        if value
+        key: value for key in kept if (value := properties.get(key))
     }
-    return _AsHand(shown, tuple(messages), hand)
+    return _AsHand(shown, tuple(str(warning.message) for warning in caught), hand)
 
 
 def _properties_if_built(hand: Hand) -> dict[str, Any]:

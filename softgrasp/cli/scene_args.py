@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from softgrasp.assets import MESH_SUFFIXES
+from softgrasp.assets import MESH_SUFFIXES, ROBOT_SUFFIXES, YAML_SUFFIXES
 from softgrasp.cli import terminal
 from softgrasp.cli.names import plain_value, require_scene
 from softgrasp.cli.options import SceneOptions
@@ -101,7 +101,7 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
         DescriptionError: A name does not exist, or an option does not fit.
     """
     require_scene(first, second)
-    _check_weight(second, options)
+    _check_weight(first, second, options)
     if second is not None:
         obj = load_object(
             second,
@@ -157,8 +157,8 @@ def _hand_of_fingers(first: str, obj: GraspObject, options: SceneOptions) -> Han
     )
 
 
-def _check_weight(object_name: str | None, options: SceneOptions) -> None:
-    """Check that mass, density and units are given where a mesh file needs them, and only there."""
+def _check_weight(first: str, object_name: str | None, options: SceneOptions) -> None:
+    """Check that mass, density and units are given where a file needs them, and only there."""
     weights = [option for option in (options.mass, options.density) if option is not None]
     if len(weights) == 2:
         raise DescriptionError("--mass, --density: expected one of them, found both")
@@ -173,8 +173,11 @@ def _check_weight(object_name: str | None, options: SceneOptions) -> None:
             f"{object_name}: a mesh file needs --mass or --density, found neither; for instance "
             "--density 1200 [kg/m³]"
         )
-    if options.units is not None and not is_mesh:
-        raise DescriptionError("--units: expected a mesh file as the object, found none")
+    of_hand = Path(first).suffix.lower() in (*ROBOT_SUFFIXES, *YAML_SUFFIXES)
+    if options.units is not None and not (is_mesh or of_hand):
+        raise DescriptionError(
+            "--units: expected a mesh file as the object or a robot file as the hand, found none"
+        )
 
 
 def _with_finger(hand: Hand, options: SceneOptions) -> Hand:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from softgrasp.assets import MESH_SUFFIXES
+from softgrasp.assets import MESH_SUFFIXES, ROBOT_SUFFIXES, YAML_SUFFIXES
 from softgrasp.cli import terminal
 from softgrasp.cli.names import kind_of, require_scene, with_article
 from softgrasp.cli.options import GraspName, Json, SceneOptions, with_scene_options
@@ -229,10 +229,11 @@ def hand_choices(
             raise DescriptionError(f"{option}: expected an OBJECT with it, found none")
 
     def make_scene(choices: Choices) -> GraspScene:
-        is_mesh = Path(choices.object or "").suffix.lower() in MESH_SUFFIXES
+        suffixes = {Path(name or "").suffix.lower() for name in (choices.object, choices.hand)}
+        has_units = suffixes & {*MESH_SUFFIXES, *ROBOT_SUFFIXES, *YAML_SUFFIXES}
         changed = replace(
             options,
-            units=options.units if is_mesh else None,
+            units=options.units if has_units else None,
             density=choices.density,
             grasp=cast("GraspName | None", choices.grasp),
             friction=choices.friction,

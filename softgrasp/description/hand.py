@@ -205,6 +205,7 @@ class GeomFriction(Description):
     """Sliding friction that an MJCF file states for geoms of a hand."""
 
     geoms: tuple[Name, ...]
+    """Names of the geoms."""
     friction: NonNegative | None
     """µ [–]; None where the file states none."""
     overrides: bool = False

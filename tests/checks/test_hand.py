@@ -154,7 +154,18 @@ def test_a_joint_whose_path_is_blocked(low: float, severity: str | None) -> None
     )
 
 
-@pytest.mark.parametrize(("depth", "severity"), [(0.05, None), (0.10, "remark"), (0.3, "problem")])
+def test_parts_that_overlap_at_the_start_block_no_joint() -> None:
+    """They do not collide in a simulation, so that such a thumb closes."""
+    post = finger("R", 0.02, row(limits=(0.0, 0.0), radius=0.01))
+    moving = finger("L", -0.02, row(limits=(0.6, 1.2), start=0.6))
+    result = sg.inspect(hand(moving, post))
+    assert result.check("overlap").findings
+    assert [one for one in result.check("reachable").findings if one.severity == "problem"] == []
+
+
+@pytest.mark.parametrize(
+    ("depth", "severity"), [(0.05, None), (0.10, "remark"), (0.3, "remark"), (2.0, "problem")]
+)
 def test_the_reach_of_the_fingers(depth: float, severity: str | None) -> None:
     """Fingers of 100 mm, 50 mm beside the middle."""
     far = hand(preset=sg.description.GraspPreset(center=(0.0, 0.0, -depth), rates=(1.0,)))

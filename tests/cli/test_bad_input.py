@@ -105,7 +105,7 @@ def refused(run: Run, directory: Path, *words: str, code: int = 2) -> str:
         ),
         (
             "four_finger sphere --units mm",
-            "--units: expected a mesh file as the object, found none",
+            "--units: expected a mesh file as the object or a robot file as the hand, found none",
         ),
         (
             "four_finger sphere --set contact.dampin=5",

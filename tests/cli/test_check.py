@@ -166,7 +166,7 @@ def test_fix_writes_nothing_where_it_can_repair_nothing(
     assert ran.err == ""
     assert ran.out.splitlines()[-1] == (
         "5 checks: no problems found; nothing that --fix can repair was found (it repairs units of "
-        "masses and inertias, inertias that are missing or that no body has, and limits of "
-        "followers that their leader leaves), and no file was written"
+        "lengths, limits, masses and inertias, inertias that are missing or that no body has, and "
+        "limits of followers that their leader leaves), and no file was written"
     )
     assert files_in(tmp_path) == ["fixed.urdf", "heavy.urdf"]

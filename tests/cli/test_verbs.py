@@ -232,7 +232,7 @@ def test_check_reads_a_mesh_in_its_unit(run: Run) -> None:
     assert ran.json["size_m"] == pytest.approx([0.01 * side for side in size])
     ran = run("check", "sphere", "--units", "mm")
     assert ran.code == 2
-    assert ran.err == "softgrasp: error: --units: expected a mesh file, found: object\n"
+    assert ran.err == "softgrasp: error: --units: expected a mesh or robot file, found: object\n"
 
 
 def test_check_doubts_sizes_and_masses_that_nobody_grasps(run: Run, tmp_path: Path) -> None:

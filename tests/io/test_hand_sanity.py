@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import softgrasp as sg
 from softgrasp.io.hand_sanity import millimetres_doubt, range_doubt
+from softgrasp.io.urdf.length_unit import robot_units
 from tests.support.gripper_urdf import gripper_urdf
 from tests.support.robots import written
 
@@ -55,9 +57,22 @@ def test_the_file_and_its_yaml_file_are_reported_alike(tmp_path: Path) -> None:
     assert {one.severity for one in (*of_hand, *of_robot)} == {"problem"}
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:hand 'gripper'. its fingers do not touch")
-def test_reading_lengths_in_millimetres_warns(tmp_path: Path) -> None:
+def test_lengths_in_millimetres_are_one_error_and_one_option(tmp_path: Path) -> None:
+    """The unit makes the hand that metres describe."""
     path = written(tmp_path, gripper_urdf(2, unit=1e3), "hand.urdf")
-    with pytest.warns(sg.SoftgraspWarning, match=r"110 m; is the file in mm\? Divided by 1000"):
+    with pytest.raises(sg.DescriptionError, match="the file is in millimetres: add --units mm"):
         sg.load_hand(path)
+    with robot_units("mm"):
+        hand = sg.load_hand(path)
+    known = sg.load_hand(written(tmp_path, gripper_urdf(2), "known.urdf"))
+    for one, other in zip(hand.fingers, known.fingers, strict=True):
+        assert np.allclose(one.link_ends, other.link_ends)
+    side = written(tmp_path, "model: hand.urdf\nunits: {length: mm}\n", "hand.yaml")
+    assert sg.load_hand(side).fingers == hand.fingers
+
+
+def test_a_unit_changes_no_robot_that_is_plausible_in_metres(tmp_path: Path) -> None:
+    path = written(tmp_path, gripper_urdf(2), "hand.urdf")
+    known = sg.load_hand(path)
+    with robot_units("mm"):
+        assert sg.load_hand(path) == known

@@ -10,6 +10,7 @@ file), ``rates``, ``grasps``, ``palm``, and any other field of a hand.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,7 +32,7 @@ from softgrasp.description.hand import (
     Palm,
 )
 from softgrasp.description.robot import Link, Robot
-from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis import DescribedHand, synthesize_grasps
 from softgrasp.io.grasp_presets import (
     changed_grasps,
@@ -41,7 +42,7 @@ from softgrasp.io.grasp_presets import (
 )
 from softgrasp.io.hand_sanity import stroke_doubt, warn_about_units, warn_of_unopposed
 from softgrasp.io.input_limits import MAX_JOINTS
-from softgrasp.io.urdf.joints import HAND, ServoRules, followed, ranges
+from softgrasp.io.urdf.joints import HAND, IMPLAUSIBLE, ServoRules, followed, ranges
 from softgrasp.io.urdf.kinematic_tree import (
     WRIST,
     HandTree,
@@ -50,6 +51,7 @@ from softgrasp.io.urdf.kinematic_tree import (
     hand_tree,
     palms_of_arms,
 )
+from softgrasp.io.urdf.length_unit import refuse_wrong_units, robot_units
 from softgrasp.io.urdf.links import believable_density, parts_of, touching
 from softgrasp.io.urdf.reader import SELECTED, Settings, keep_below, made_of_robot
 from softgrasp.io.urdf.soft_hand import soft_hand
@@ -84,8 +86,15 @@ class HandSettings:
 
 
 def robot_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
-    """Make a hand of a robot: soft if it has bendables, else rigid; see ``urdf_hand``."""
-    return soft_hand(robot) if robot.bendables else urdf_hand(robot, settings)
+    """Make a hand of a robot: soft if it has bendables, else rigid; see ``urdf_hand``.
+
+    Raises:
+        DescriptionError: Its lengths are in millimetres, or as ``urdf_hand``.
+    """
+    if robot.bendables:
+        return soft_hand(robot)
+    refuse_wrong_units(robot)
+    return urdf_hand(robot, settings)
 
 
 def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
@@ -143,7 +152,16 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
         notes=tuple(machine.notes),
     )
     warn_about_units(hand)
+    _warn_about_efforts(hand)
     return with_synthesized_grasps(hand, _fastest(machine))
+
+
+def _warn_about_efforts(hand: Hand) -> None:
+    """Warn of efforts that are implausible for the size of the hand, in one sentence for all."""
+    odd = [note for note in hand.notes if IMPLAUSIBLE in note]
+    if odd:
+        others = f"; {len(odd)} joints are like this one" if len(odd) > 1 else ""
+        warnings.warn(f"hand '{hand.name}': {odd[0]}{others}", SoftgraspWarning, stacklevel=3)
 
 
 def machine_of(robot: Robot, rules: ServoRules, density: float | None = None) -> Machine:
@@ -297,7 +315,10 @@ def changed_hand(data: dict[str, Tree], directory: Path) -> Hand:
     settings = HandSettings(density=_positive(rest.pop("density", None)), rows=in_rows)
     root = str(rest.pop("root", "") or SELECTED.get())
     prepare = partial(keep_below, name=root) if root else None
-    hand = made_of_robot(model, lambda robot: robot_hand(robot, settings), in_file, prepare=prepare)
+    with robot_units(data.get("units", {}).get("length")):
+        hand = made_of_robot(
+            model, lambda robot: robot_hand(robot, settings), in_file, prepare=prepare
+        )
     hand = hand.replace(fingers=renamed_fingers(hand, names))
     units, fields = actuator_units(hand.actuators, length, angle), to_si(rest, length, angle)
     shared = {"rates": fields.pop("rates")} if "rates" in fields else {}

@@ -23,6 +23,10 @@ SLACK = 1e-6
 """Tolerance of limits over the range [–]."""
 UNREPORTED = 0.01
 """Fraction of the leader's range below which a loss of range is not reported [–]."""
+GRAVITY = 9.81
+"""[m/s²]"""
+IMPLAUSIBLE = "implausible above"
+"""Words of a message about an effort that is too large."""
 Range = tuple[float, float]
 
 
@@ -42,6 +46,10 @@ class ServoRules(NamedTuple):
     """Force at the end of a chain for a joint without effort [N]."""
     max_effort: tuple[float, float]
     """Largest plausible effort of a revolute [N·m] and a prismatic joint [N]."""
+    max_tip_force: float = math.inf
+    """Largest plausible force at the end of a chain of light links [N]."""
+    max_force_over_weight: float = 100.0
+    """The same for heavy links, over the weight of the links that the joint moves [–]."""
     full_effort_error: tuple[float, float] = (0.17453292519943295, 5e-3)
     """Position error at full effort: 10° [rad], 5 mm [m]."""
     bandwidth: float = 100.0
@@ -52,7 +60,8 @@ class ServoRules(NamedTuple):
     """Range of a continuous joint [rad]; None refuses such joints."""
 
 
-HAND = ServoRules(tip_force=15.0, max_effort=(100.0, 2000.0))
+HAND = ServoRules(tip_force=15.0, max_effort=(100.0, 2000.0), max_tip_force=500.0)
+"""Strong two-finger grippers of about 1 kg close with 235 N, pneumatic ones with up to 500 N."""
 ARM = ServoRules(
     tip_force=100.0, max_effort=(5000.0, 50000.0), continuous_range=(-math.tau, math.tau)
 )
@@ -220,30 +229,28 @@ def _wrong(index: int, what: str) -> DescriptionError:
 
 # Servos
 def servo_fields(
-    joint: RigidJoint, reach: float, rules: ServoRules, notes: list[str]
+    joint: RigidJoint, reach: float, mass: float, rules: ServoRules, notes: list[str]
 ) -> dict[str, Any]:
     """Servo fields of a phalanx.
 
-    ``force_limit`` is the effort; if that is missing, 0 or implausible, it is the torque for
+    ``force_limit`` is the effort; if that is missing, 0 or not ``believable``, it is the torque for
     ``rules.tip_force`` at the end of the chain. The servo reaches it at
     ``rules.full_effort_error``.
 
     Args:
         joint: An actuated joint.
         reach: Total length of the chains that it moves [m].
+        mass: Mass of the links that it moves [kg].
         rules: Defaults.
         notes: A message is appended here if the effort is assumed.
     """
     linear = joint.type == "prismatic"
-    unit = "N" if linear else "N·m"
-    limit = joint.effort or 0.0
-    if not 0.0 < limit <= rules.max_effort[linear]:
-        effort_text = (
-            "no effort" if joint.effort is None else f"an effort of {joint.effort:g} {unit}"
-        )
+    limit, doubt = joint.effort or 0.0, effort_doubt(joint, reach, mass, rules)
+    if doubt:
+        unit = "N" if linear else "N·m"
         limit = rules.tip_force * (1.0 if linear else max(reach, 1e-3))
         notes.append(
-            f"joint '{joint.name}' states {effort_text}: its actuator is limited to {limit:.3g} "
+            f"joint '{joint.name}' states {doubt}: its actuator is limited to {limit:.3g} "
             f"{unit}, {rules.tip_force:g} N at the end of each chain that it moves"
         )
     stiffness = limit / rules.full_effort_error[linear]
@@ -252,6 +259,30 @@ def servo_fields(
         "servo_stiffness": stiffness,
         "armature": max(rules.min_armature[linear], stiffness / rules.bandwidth**2),
     }
+
+
+def effort_doubt(joint: RigidJoint, reach: float, mass: float, rules: ServoRules) -> str:
+    """Return what is wrong with the effort of a joint; "" where it is plausible.
+
+    It is implausible beyond ``rules.max_effort``, and where the force at the end of the chains
+    exceeds both ``rules.max_tip_force`` and ``rules.max_force_over_weight``.
+
+    Args:
+        joint: An actuated joint.
+        reach: Total length of the chains that it moves [m].
+        mass: Mass of the links that it moves [kg].
+        rules: Bounds.
+    """
+    linear, effort = joint.type == "prismatic", joint.effort
+    unit = "N" if linear else "N·m"
+    if not effort:
+        return "no effort" if effort is None else f"an effort of 0 {unit}"
+    text, max_effort = f"an effort of {effort:g} {unit}", rules.max_effort[linear]
+    force = effort if linear else effort / max(reach, 1e-3)
+    bound = max(rules.max_tip_force, rules.max_force_over_weight * GRAVITY * mass)
+    if force > bound:
+        return f"{text}, {force:.3g} N at the end of each chain, {IMPLAUSIBLE} {bound:.3g} N"
+    return f"{text}, {IMPLAUSIBLE} {max_effort:g} {unit}" if effort > max_effort else ""
 
 
 def joint_fields(joint: RigidJoint, limits: tuple[float, float]) -> dict[str, Any]:

@@ -233,8 +233,10 @@ def _following(joint: RigidJoint) -> dict[str, float | bool]:
 
 def _driven(machine: Machine, joint: RigidJoint) -> dict[str, float]:
     moved = [joint, *(j for j in machine.robot.joints if _leads(machine, joint, j))]
-    reach = sum(_reach(machine, one.child) for one in moved if _is_outermost(machine, one, moved))
-    return servo_fields(joint, reach, machine.rules, machine.notes)
+    ends = [one.child for one in moved if _is_outermost(machine, one, moved)]
+    reach = sum(_reach(machine, link) for link in ends)
+    mass = sum(_moved_mass(machine, link) for link in ends)
+    return servo_fields(joint, reach, mass, machine.rules, machine.notes)
 
 
 def _leads(machine: Machine, joint: RigidJoint, other: RigidJoint) -> bool:
@@ -260,6 +262,16 @@ def _reach(machine: Machine, link: str) -> float:
         if joint.parent == link
     ]
     return max(ends, default=float(np.linalg.norm(_tip(machine, link))))
+
+
+def _moved_mass(machine: Machine, link: str) -> float:
+    """Mass of a link and of all that it carries [kg]; 0 where the stated masses are replaced."""
+    if machine.density is not None:
+        return 0.0
+    inertial = machine.robot.link(link).inertial
+    carried = (joint.child for joint in machine.robot.joints if joint.parent == link)
+    mass = 0.0 if inertial is None else inertial.mass
+    return mass + sum(_moved_mass(machine, child) for child in carried)
 
 
 def _tip(machine: Machine, link: str) -> Vec3:

@@ -23,6 +23,7 @@ from softgrasp.description.robot import Robot
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.io.mesh_files import lacks_reader
 from softgrasp.io.urdf.bendable import bendable_tree, hydraulics_tree
+from softgrasp.io.urdf.length_unit import with_context_units
 from softgrasp.io.urdf.xml import (
     UNDECLARED,
     expanded,
@@ -225,7 +226,7 @@ def _made(root: Element, directory: Path, make: Callable[[Robot], T], settings: 
     }
     _set_joints(tree["joints"], settings)
     try:
-        return make(Robot(**tree))
+        return make(with_context_units(Robot(**tree)))
     except DescriptionError as error:
         raise placed(error, root) from None
 

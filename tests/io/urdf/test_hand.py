@@ -9,9 +9,13 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.description.hand import Hand
+from softgrasp.description.robot import RigidJoint
+from softgrasp.io.urdf.joints import HAND, servo_fields
 from softgrasp.io.urdf.links import frame_along
 from softgrasp.io.urdf.reader import read_robot
 from softgrasp.mechanics.robot_kinematics import fused
@@ -212,17 +216,43 @@ def test_reserved_names_are_kept_free(tmp_path: Path) -> None:
     )
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.floats(1e-2, 100.0), st.floats(0.02, 0.5), st.floats(0.0, 20.0))
+def test_no_effort_gives_more_than_the_largest_plausible_force(
+    effort: float, reach: float, mass: float
+) -> None:
+    """Believed efforts remain as they are; others give the default force at the end."""
+    joint = RigidJoint(
+        name="j", type="revolute", parent="a", child="b", lower=0.0, upper=1.0, effort=effort
+    )
+    notes: list[str] = []
+    force = servo_fields(joint, reach, mass, HAND, notes)["force_limit"] / reach
+    bound = max(500.0, 100.0 * 9.81 * mass)
+    assert force == pytest.approx(effort / reach if effort / reach <= bound else 15.0)
+    assert bool(notes) == (effort / reach > bound)
+
+
+def test_a_placeholder_of_100_is_replaced_with_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "hand.urdf"
+    path.write_text(GRIPPER.replace('effort="2"', 'effort="100"'), "utf-8")
+    with pytest.warns(sg.SoftgraspWarning, match="joint 'left_1' states an effort of 100 N·m"):
+        hand = sg.load_hand(path)
+    assert all(row.force_limit < 5.0 for f in hand.fingers for row in f.phalanges if row.driven)
+
+
 @pytest.mark.parametrize("effort", ["", 'effort="0"', 'effort="1000"'])
 def test_an_effort_that_cannot_be_true(effort: str, tmp_path: Path) -> None:
     """15 N at 65 mm to the next joint and the far end of the last link."""
     text = GRIPPER.replace('effort="2"', effort, 1)
-    hand = hand_of(tmp_path, text)
+    hand = quietly(written(tmp_path, text, "hand.urdf"))
     finger = hand.fingers[0]
     lever = 0.065 + np.linalg.norm(finger.tip)
     assert finger.phalanges[0].force_limit == pytest.approx(15.0 * lever)
     assert finger.phalanges[1].force_limit == 2.0
     result = {"": "no effort", 'effort="0"': "an effort of 0 N·m"}.get(
-        effort, "an effort of 1000 N·m"
+        effort,
+        f"an effort of 1000 N·m, {1000.0 / lever:.3g} N at the end of each chain, implausible "
+        "above 500 N",
     )
     assert hand.notes == (
         f"joint 'left_1' states {result}: its actuator is limited to {15.0 * lever:.3g} N·m, 15 N "

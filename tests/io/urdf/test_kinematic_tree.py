@@ -106,6 +106,7 @@ def test_a_continuous_follower_needs_no_limits(tmp_path: Path) -> None:
     assert row(hand_of(tmp_path, right), "right_1").limits == (-0.4, 2.4)
 
 
+@pytest.mark.filterwarnings("ignore:.*implausible above")
 def test_the_pads_of_the_real_gripper_stay_parallel() -> None:
     """Its printed limits would keep three joints at 0; its multipliers close it as the real one."""
     with pytest.warns(sg.SoftgraspWarning, match="the limits are replaced") as message:

@@ -248,8 +248,8 @@ def test_a_mesh_at_a_tip_is_left_out() -> None:
 
 def test_other_files_are_no_hand() -> None:
     with pytest.raises(sg.DescriptionError) as refused:
-        sg.load_hand("hand.sdf")
+        sg.load_hand("hand.step")
     assert str(refused.value) == (
-        "hand.sdf: expected a hand as .yaml, .yml, .ucrdf, .urdf, .xacro, .xml, .mjcf or a library "
-        "name, found '.sdf'"
+        "hand.step: expected a hand as .yaml, .yml, .ucrdf, .urdf, .xacro, .xml, .mjcf or a library "
+        "name, found '.step'"
     )
