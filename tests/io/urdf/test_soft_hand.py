@@ -250,6 +250,6 @@ def test_other_files_are_no_hand() -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         sg.load_hand("hand.step")
     assert str(refused.value) == (
-        "hand.step: expected a hand as .yaml, .yml, .ucrdf, .urdf, .xacro, .xml, .mjcf or a library "
-        "name, found '.step'"
+        "hand.step: expected a hand as .yaml, .yml, .ucrdf, .urdf, .xacro, .xml, .mjcf or a "
+        "library name, found '.step'"
     )
