@@ -121,8 +121,8 @@ def test_the_largest_pressure_bends_a_finger_to_its_limit(name: str, finger: str
             "robots/arm: expected a robot as .ucrdf, .urdf, .xacro or a library name, found 'arm'",
         ),
         (
-            "arm.sdf",
-            "arm.sdf: expected a robot as .ucrdf, .urdf, .xacro or a library name, found '.sdf'",
+            "arm.sdl",
+            "arm.sdl: expected a robot as .ucrdf, .urdf, .xacro or a library name, found '.sdl'",
         ),
     ],
 )

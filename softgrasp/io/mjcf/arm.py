@@ -18,6 +18,7 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.mjcf.actuators import POSITION, kind_of
 from softgrasp.io.mjcf.hand import alone, starts_of
 from softgrasp.io.mjcf.model import MOVING, SourceModel, moments, primitive_of, read_model
+from softgrasp.io.mjcf.repairs import with_slashes
 from softgrasp.io.mjcf.tree import MjcfTree, fingers_of, frame_of, joint_frame, tree_of
 from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.transforms import Array, transform
@@ -152,7 +153,7 @@ def _mesh(source: SourceModel, model: mujoco.MjModel, geom: int, path: Path) -> 
     """Return the mesh of a geom by its file; None if it has none or is not readable."""
     name = str(model.mesh(int(model.geom_dataid[geom])).name).removeprefix(source.prefix)
     mesh = source.spec.mesh(name)
-    file = path.parent / (source.spec.meshdir or "") / (mesh.file or "")
+    file = path.parent / with_slashes(source.spec.meshdir or "") / with_slashes(mesh.file or "")
     if not mesh.file or file.suffix.lower() not in MESH_SUFFIXES or not file.is_file():
         return None
     x, y, z = (float(part) for part in mesh.scale)

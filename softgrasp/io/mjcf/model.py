@@ -41,6 +41,7 @@ from softgrasp.io.mjcf.repairs import (
     missing_meshes,
     position_biases,
     readable_spec,
+    with_slashes,
 )
 from softgrasp.io.xml_elements import Element, line_of
 from softgrasp.mechanics.transforms import Array
@@ -352,7 +353,7 @@ def _read_document(path: Path, directory: Path, documents: dict[Path, Element]) 
             line=line_of(root),
         )
     for include in root.iter("include"):
-        included = directory / str(include.get("file", ""))
+        included = directory / with_slashes(str(include.get("file", "")))
         known = {document.resolve() for document in documents}
         expected = ""
         if not included.is_file():
@@ -400,8 +401,9 @@ def _asset_file(asset: _Asset, directory: Path, directories: dict[str, str]) -> 
         DIRECTORY_ATTRIBUTE.get(asset.kind, ""), directories.get("assetdir", "")
     )
     directory_name = "" if asset.kind == "model" else directory_name
-    name = Path(asset.file).name if directories.get("strippath") == "true" else asset.file
-    file = directory / directory_name / name
+    name = with_slashes(asset.file)
+    name = Path(name).name if directories.get("strippath") == "true" else name
+    file = directory / with_slashes(directory_name) / name
     if file.is_file():
         return file
     alike = in_any_case(file)

@@ -21,6 +21,7 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.mesh import stamped
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.mjcf.model import mesh_vertices, model_files, primitive_of, refused
+from softgrasp.io.mjcf.repairs import with_slashes
 from softgrasp.io.mjcf.tree import frame_of, weight_of
 from softgrasp.io.object_parts import articulated, object_name, object_of_parts
 from softgrasp.mechanics.hand_kinematics import pose_of
@@ -198,7 +199,7 @@ def _mesh(read: _Model, index: int) -> tuple[Shape, Array]:
             f"mesh '{name}': expected a file and a scale that is not 0, found {reason}",
             file=read.path,
         )
-    file = read.path.parent / read.spec.meshdir / asset.file
+    file = read.path.parent / with_slashes(read.spec.meshdir) / with_slashes(asset.file)
     compiled = mesh_vertices(model, index) @ inside[:3, :3].T + inside[:3, 3]
     vertices = read_triangles(file)[0] * scale
     extent = float(np.ptp(vertices, axis=0).max())

@@ -104,12 +104,17 @@ def merged(path: Path, directory: Path, documents: Mapping[Path, Element]) -> El
         parent = include.getparent()
         if parent is None:
             continue
-        inside = merged(directory / str(include.get("file")), directory, documents)
+        inside = merged(directory / with_slashes(str(include.get("file"))), directory, documents)
         index = parent.index(include)
         parent.remove(include)
         for child in reversed(list(inside.iterchildren("*"))):
             parent.insert(index, child)
     return root
+
+
+def with_slashes(name: str) -> str:
+    """Return a file name with the backslashes replaced that MuJoCo reads as slashes."""
+    return name.replace("\\", "/")
 
 
 def _numbered(root: Element) -> tuple[str, dict[int, Element]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+import trimesh
 
 import softgrasp as sg
 from softgrasp.errors import SoftgraspWarning
@@ -176,6 +177,20 @@ def test_compiler_options_mean_what_they_mean_to_mujoco(
         for name in ("range", "limited", "damping", "axis"):
             expected = getattr(theirs, name)
             np.testing.assert_allclose(getattr(ours.joint(theirs.name), name), expected, rtol=1e-9)
+
+
+@QUIET
+def test_names_may_have_backslashes(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    trimesh.creation.box((0.01, 0.02, 0.07)).export(tmp_path / "parts" / "pad.stl")
+    asset = r'<asset><mesh name="pad" file="{}"/></asset><worldbody>'
+    text = MOTORS.replace('type="box" size=".005 .01 .035"', 'type="mesh" mesh="pad"')
+    hands = [
+        sg.load_hand(written(tmp_path, text.replace("<worldbody>", asset.format(name))))
+        for name in (r"parts\pad.stl", "parts/pad.stl")
+    ]
+    assert hands[0].fingers == hands[1].fingers
+    assert hands[0].grasps == hands[1].grasps
 
 
 @QUIET
