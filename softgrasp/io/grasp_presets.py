@@ -59,8 +59,9 @@ JAW_END, JAW_CLOSED, JAW_OPEN = 0.85, 0.25, 0.3
 it closes on: less than the first one closed, more than the second one open; over its length [–]."""
 FAR_END = 0.97
 """Fraction of the largest distance from the joint beyond which points form the link end [–]."""
-POSITIONS = 13
-"""Positions of a jaw over its range at which gaps are measured."""
+POSITIONS, MAX_SWING = 13, 4.0
+"""Positions of a jaw over its range at which gaps are measured, and largest range of its hinge
+[rad]: the flange of an arm has more."""
 PARALLEL, ON_FACE = 1e-4, 1e-6
 """Cosine to a face below which a line is parallel to it [–], and its largest distance from that
 face outside it [m]."""
@@ -101,6 +102,17 @@ def row_shapes(row: Phalanx, link: Link) -> list[Placed]:
     ]
 
 
+def jaw_positions(limits: tuple[float, float], *, is_hinge: bool) -> list[float]:
+    """Return positions of a joint at which a jaw is looked at, (k,); none of a joint of an arm.
+
+    Args:
+        limits: Range of the joint [rad or m].
+        is_hinge: Whether it is a hinge.
+    """
+    low, high = limits
+    return [] if is_hinge and high - low > MAX_SWING else np.linspace(low, high, POSITIONS).tolist()
+
+
 def closes_on(link: Array, other: Array, frames: Sequence[Array], base: Array) -> bool:
     """Return whether a link closes on the one that carries it, as a jaw on a fixed jaw.
 
@@ -112,6 +124,8 @@ def closes_on(link: Array, other: Array, frames: Sequence[Array], base: Array) -
         frames: Frames of the joint over its range in the frame of ``other``, (4, 4) each.
         base: The joint before, (3,) [m].
     """
+    if not frames:
+        return False
     reach = np.linalg.norm(frames[0][:3, 3] - base)
     beyond = other[np.linalg.norm(other - base, axis=1) > reach]
     if not (len(link) and len(beyond)):

@@ -51,8 +51,10 @@ FINGER = (
     BASE, link("proximal", 0.05, 0.03, Y, 1.6), link("middle", 0.03, 0.05, Y, 1.9),
     link("distal", 0.025, 0.03, Y, 1.9),
 )  # fmt: skip
+PLATE = Part("plate", (((0.02, 0.0, 0.05), (0.05, 0.01, 0.1)),), ROLL)
+"""A flange that is not round, on a joint of more than one rotation."""
 GRIPPERS = {"hinged": (*ARM, GRIPPER, HINGED), "sliding": (*ARM, GRIPPER, SLIDING)}
-CHAINS = {"arm": (*ARM, FLANGE), "finger": FINGER}
+CHAINS = {"arm": (*ARM, FLANGE), "odd flange": (*ARM, PLATE), "finger": FINGER}
 
 
 def numbers(values: tuple[float, ...]) -> str:

@@ -35,10 +35,10 @@ from softgrasp.description.hand import (
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis import SynthesizedGrasp, SynthesizedGrasps, synthesize_grasps
 from softgrasp.io.grasp_presets import (
-    POSITIONS,
     changed_grasps,
     closes_on,
     in_frame,
+    jaw_positions,
     preset_of,
     renamed_fingers,
 )
@@ -337,11 +337,10 @@ def _hand_tree(model: mujoco.MjModel) -> MjcfTree:
     (joint,), points = tree.joints(chain[-1]), skins(model)
     frame = joint_frame(tree, joint)
     jaw, other = (_points_of(tree, group, points) for group in (chain[-1], chain[-2]))
-    frames = []
-    for value in np.linspace(*joint_range(model, joint), POSITIONS).tolist():
-        hinge = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
+    frames, is_hinge = [], int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
+    for value in jaw_positions(joint_range(model, joint), is_hinge=is_hinge):
         rotation = transform(quaternion=(math.cos(value / 2.0), 0.0, 0.0, math.sin(value / 2.0)))
-        frames.append(frame @ (rotation if hinge else transform((0.0, 0.0, value))))
+        frames.append(frame @ (rotation if is_hinge else transform((0.0, 0.0, value))))
     base = tree.data.xanchor[tree.joints(chain[-2])[-1]]
     if closes_on((jaw - frame[:3, 3]) @ frame[:3, :3], other, frames, base):
         tree.palm = chain[-2]

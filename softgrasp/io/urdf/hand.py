@@ -50,6 +50,7 @@ from softgrasp.io.urdf.kinematic_tree import (
     finger_of,
     hand_tree,
     palms_of_arms,
+    wrist_joints,
 )
 from softgrasp.io.urdf.length_unit import refuse_wrong_units, robot_units
 from softgrasp.io.urdf.links import believable_density, parts_of, touching
@@ -174,7 +175,7 @@ def machine_of(robot: Robot, rules: ServoRules, density: float | None = None) ->
         robot=whole,
         link_poses=link_poses,
         follows=follows,
-        ranges=ranges(robot, follows, rules.continuous_range),
+        ranges=ranges(robot, follows, rules.continuous_range, wrist_joints(whole)),
         density=believable_density(whole, density) if rules is HAND else density,
         rules=rules,
         bodies=links,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from softgrasp.description.base import text_with_unit
@@ -99,7 +99,10 @@ def followed(robot: Robot) -> dict[str, Followed]:
 
 
 def ranges(
-    robot: Robot, follows: Mapping[str, Followed], continuous_range: Range | None = None
+    robot: Robot,
+    follows: Mapping[str, Followed],
+    continuous_range: Range | None = None,
+    wrist: Collection[str] = (),
 ) -> dict[str, Range]:
     """Determine the range of each moving joint [rad or m], consistent with its mimics.
 
@@ -107,6 +110,7 @@ def ranges(
         robot: The robot.
         follows: Leaders of mimic joints.
         continuous_range: Range of continuous joints; None refuses them.
+        wrist: Joints that grasps keep still, which may be continuous nevertheless.
 
     Raises:
         DescriptionError: An actuated joint has no limits.
@@ -118,7 +122,8 @@ def ranges(
     ranges_by_joint: dict[str, Range] = {}
     for index, joint in enumerate(robot.joints):
         if joint.name in moving and joint.name not in follows:
-            ranges_by_joint[joint.name] = _stated_range(index, joint, continuous_range)
+            allowed = ARM.continuous_range if joint.name in wrist else continuous_range
+            ranges_by_joint[joint.name] = _stated_range(index, joint, allowed)
     printed = {name: moving[name] for name in follows if moving[name].lower is not None}
     wrong = {
         name

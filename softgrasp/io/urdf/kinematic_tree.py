@@ -16,7 +16,7 @@ import numpy as np
 from softgrasp.description.base import Vec3
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.robot import RigidJoint, Robot
-from softgrasp.io.grasp_presets import FAR_END, POSITIONS, closes_on, surface_points
+from softgrasp.io.grasp_presets import FAR_END, closes_on, jaw_positions, surface_points
 from softgrasp.io.urdf.joints import (
     FOLLOWER_ARMATURE,
     Followed,
@@ -101,14 +101,26 @@ def hand_tree(machine: Machine) -> HandTree:
     return HandTree(robot.root, palm, _named([*wrist, *fingers]))
 
 
+def wrist_joints(robot: Robot) -> list[str]:
+    """Return the names of the joints before the first link that carries none or several.
+
+    Args:
+        robot: A robot without fixed joints. Of a chain without branches the last joint is no wrist.
+    """
+    before, palm = _run(robot, robot.root)
+    return [joint.name for joint in (before if _on(robot, palm) else before[:-1])]
+
+
 def palms_of_arms(machine: Machine) -> list[RigidJoint]:
     """Return the first joint on the palm of each hand at the end of an arm of its own."""
     robot, palms = machine.robot, []
     for link in (one.name for one in robot.links):
-        fingers = [not _on(robot, _run(robot, joint.child)[1]) for joint in _on(robot, link)]
-        has_jaw = len(fingers) == 1 and _is_jaw(machine, _on(robot, link)[0])
+        joints = _on(robot, link)
+        fingers = [not _on(robot, _run(robot, joint.child)[1]) for joint in joints]
+        has_jaw = len(joints) == 1 and not _on(robot, joints[0].child)
+        has_jaw = has_jaw and _is_jaw(machine, joints[0])
         if (sum(fingers) > 1 or has_jaw) and _arm_before(robot, link) >= MIN_ARM:
-            palms.append(_on(robot, link)[0])
+            palms.append(joints[0])
     return palms
 
 
@@ -150,8 +162,8 @@ def _is_jaw(machine: Machine, joint: RigidJoint) -> bool:
         surface_points([(part.shape, part.pose) for part in parts_of(one, np.eye(4))])
         for one in (link, other)
     )
-    low, high = machine.ranges[joint.name]
-    positions = np.linspace(low, high, POSITIONS).tolist()
+    is_hinge = joint.type != "prismatic"
+    positions = jaw_positions(machine.ranges[joint.name], is_hinge=is_hinge)
     return closes_on(
         surface, carrier, [joint_frame(joint, value) for value in positions], np.zeros(3)
     )

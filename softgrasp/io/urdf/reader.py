@@ -142,7 +142,12 @@ def made_of_robot(
             prepare(root)
         unkept = left_out(root)
         floating = fix_floating(root)
-        dropped = [unkept, drop_empty_shapes(root), drop_unreadable_visuals(root, path.parent)]
+        dropped = [
+            unkept,
+            drop_more_inertials(root),
+            drop_empty_shapes(root),
+            drop_unreadable_visuals(root, path.parent),
+        ]
         made = _made(root, path.parent, make, settings or {})
     except DescriptionError as error:
         raise error.located(file=path) from None
@@ -367,6 +372,20 @@ def drop_unreadable_visuals(robot: Element, directory: Path) -> str:
         f"<visual> {', '.join(names[:MAX_LINES])}{_and_more(names)}, {reason}"
         for reason, names in removed.items()
     )
+
+
+def drop_more_inertials(robot: Element) -> str:
+    """Remove all but the first ``<inertial>`` of links, as other readers of URDF do.
+
+    Returns:
+        Message with the links and lines of those removed; "" if there are none.
+    """
+    removed = []
+    for link in robot.findall("link"):
+        for inertial in link.findall("inertial")[1:]:
+            removed.append(f"link '{link.get('name', '')}' (line {line_of(inertial)})")
+            link.remove(inertial)
+    return f"a second <inertial> of {', '.join(removed)}" if removed else ""
 
 
 def drop_empty_shapes(robot: Element) -> str:

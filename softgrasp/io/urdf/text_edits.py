@@ -13,7 +13,7 @@ from lxml import etree
 from softgrasp.assets import MACRO_SUFFIX
 from softgrasp.description.robot import Robot
 from softgrasp.io.files import write_bytes
-from softgrasp.io.urdf.reader import drop_empty_shapes, drop_unreadable_visuals
+from softgrasp.io.urdf.reader import drop_empty_shapes, drop_more_inertials, drop_unreadable_visuals
 from softgrasp.io.urdf.writer import robot_element, write_robot
 from softgrasp.io.urdf.xml import locate_mesh, read_document
 from softgrasp.io.xml_elements import Element, element_path, line_of
@@ -82,6 +82,7 @@ def edited_file(
     elements = list(root.iter("*"))
     starts = [match.span() for match in _TAG.finditer(content) if match["start"]]
     spans = dict(zip(elements, starts, strict=True))
+    drop_more_inertials(root)
     drop_empty_shapes(root)
     drop_unreadable_visuals(root, path.parent)
     pairs = (robot_element(robot.replace(source="")) for robot in (before, after))

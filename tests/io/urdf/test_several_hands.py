@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import softgrasp as sg
@@ -89,3 +90,23 @@ def test_the_hand_is_selected_on_the_command_line_and_beside_the_model(
     side = tmp_path / "hand.yaml"
     side.write_text("model: dual.urdf\nroot: right_palm\n")
     assert len(sg.load_hand(side).fingers) == 2
+
+
+def test_joints_of_a_wrist_may_be_continuous_and_a_second_inertial_is_left_out(
+    tmp_path: Path,
+) -> None:
+    inertial = """<inertial><mass value="{}"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0"
+      ixz="0" iyz="0"/></inertial>"""
+    wrist = link("wrist").replace("</link>", f"{inertial.format(0.3)}{inertial.format(9)}</link>")
+    turning = joint("wrist", "torso", "0 0 .1", "0 0 1", "continuous").replace("<limit", "<other")
+    text = f'<robot name="r">{link("torso")}{wrist}{turning}{gripper("left", "wrist")}</robot>'
+    with pytest.warns(
+        sg.SoftgraspWarning, match="a second <inertial> of link 'wrist' \\(line 1\\)"
+    ):
+        hand = sg.load_hand(written(tmp_path, text, "r.urdf"))
+    row = hand.fingers[0].phalanges[0]
+    assert (hand.fingers[0].name, row.inertial.mass) == ("wrist", 0.3)
+    assert row.limits == pytest.approx((-2 * np.pi, 2 * np.pi))
+    fingers = text.replace('type="prismatic"', 'type="continuous"')
+    with pytest.raises(sg.DescriptionError, match="expected limits of joint 'left_a_j'"):
+        sg.load_hand(written(tmp_path, fingers.replace("<limit", "<other"), "f.urdf"))
