@@ -100,9 +100,7 @@ def test_joints_of_a_wrist_may_be_continuous_and_a_second_inertial_is_left_out(
     wrist = link("wrist").replace("</link>", f"{inertial.format(0.3)}{inertial.format(9)}</link>")
     turning = joint("wrist", "torso", "0 0 .1", "0 0 1", "continuous").replace("<limit", "<other")
     text = f'<robot name="r">{link("torso")}{wrist}{turning}{gripper("left", "wrist")}</robot>'
-    with pytest.warns(
-        sg.SoftgraspWarning, match="a second <inertial> of link 'wrist' \\(line 1\\)"
-    ):
+    with pytest.warns(sg.SoftgraspWarning, match="a second <inertial> of link 'wrist'"):
         hand = sg.load_hand(written(tmp_path, text, "r.urdf"))
     row = hand.fingers[0].phalanges[0]
     assert (hand.fingers[0].name, row.inertial.mass) == ("wrist", 0.3)
