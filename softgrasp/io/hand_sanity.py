@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from softgrasp.description.geometry import (
-    Mesh,
-)
-from softgrasp.description.hand import Hand
+from softgrasp.description.finger import Phalanx
+from softgrasp.description.geometry import Mesh
+from softgrasp.description.hand import Hand, Palm
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.grasp_presets import corners
+from softgrasp.io.mesh import load_mesh
+from softgrasp.io.mesh_repair import hull_of, signed_volume
 from softgrasp.mechanics.hand_kinematics import chain_links
+from softgrasp.mechanics.transforms import Array
 
 if TYPE_CHECKING:
     from softgrasp.grasp_synthesis import SynthesizedGrasps
@@ -36,6 +41,18 @@ MILLIMETRES = 1e3
 
 UNOPPOSED = "its fingers do not touch a ball from opposing sides anywhere"
 """Message about a hand whose synthesized grasp encloses no ball; for the power grasp, a problem."""
+
+
+HOLLOW, MAX_NAMED = 0.7, 6
+"""Volume of a mesh over that of its hull below which a note names it [–]; and how many it names."""
+
+
+class Surface(NamedTuple):
+    """A collision mesh with a name; vertices (n, 3) [m] and faces (m, 3)."""
+
+    name: str
+    vertices: Array
+    faces: NDArray[np.int64]
 
 
 class Doubt(NamedTuple):
@@ -126,6 +143,41 @@ def millimetres_doubt(length: float, longest: float) -> Doubt | None:
         f"{length:.4g} m",
         f"is the file in mm? Divided by 1000 it is {shown}",
     )
+
+
+def hull_note(surfaces: Iterable[Surface]) -> list[str]:
+    """Return a sentence about closed meshes that fill little of the hulls that touch; or nothing.
+
+    Args:
+        surfaces: Collision meshes of a hand.
+    """
+    hollow = []
+    for name, vertices, faces in surfaces:
+        edges = np.sort(faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
+        if not len(faces) or (np.unique(edges, axis=0, return_counts=True)[1] != 2).any():
+            continue
+        filled = abs(signed_volume(vertices, faces)) / hull_of(vertices).volume
+        if filled < HOLLOW:
+            hollow.append(f"{name} ({100 * filled:.0f} %)")
+    if not hollow:
+        return []
+    named = ", ".join(list(dict.fromkeys(hollow))[:MAX_NAMED])
+    return [
+        f"what touches is the convex hull of a mesh, of which these fill less than {HOLLOW:.0%}: "
+        f"{named}; a hook or a recess is filled: split such a mesh into convex parts, each a "
+        "collision shape"
+    ]
+
+
+def described_meshes(hand: Hand) -> Iterator[Surface]:
+    """Yield the collision meshes of a described hand."""
+    rows = [row for finger in hand.fingers for row in finger.phalanges]
+    owners: list[Phalanx | Palm] = [*rows, hand.palm]
+    parts = [part.shape for owner in owners for part in owner.parts]
+    for shape in (*(owner.shape for owner in owners), *parts):
+        if isinstance(shape, Mesh) and shape.collision == "link":
+            body = load_mesh(shape)
+            yield Surface(Path(shape.file).name, body.vertices, body.faces)
 
 
 def _longest(hand: Hand) -> float:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 
 import softgrasp as sg
 from softgrasp.io.hand_sanity import millimetres_doubt, range_doubt
@@ -76,3 +77,54 @@ def test_a_unit_changes_no_robot_that_is_plausible_in_metres(tmp_path: Path) -> 
     known = sg.load_hand(path)
     with robot_units("mm"):
         assert sg.load_hand(path) == known
+
+
+def hook_of(reach: float) -> trimesh.Trimesh:
+    """A finger of 10 x 20 x 80 mm whose end extends sideways by a length [m]."""
+    end = 0.01 + reach
+    profile = [(0.0, 0.0), (0.01, 0.0), (0.01, 0.07), (end, 0.07), (end, 0.08), (0.0, 0.08)]
+    points = np.array([(x, y, z) for y in (0.02, 0.0) for x, z in profile])
+    sides = [(i, (i + 1) % 6) for i in range(6)]
+    faces = [(a, b, b + 6) for a, b in sides] + [(a, b + 6, a + 6) for a, b in sides]
+    caps = [(0, 1, 2), (0, 2, 5), (2, 3, 4), (2, 4, 5)]
+    faces += [(c, b, a) for a, b, c in caps] + [(a + 6, b + 6, c + 6) for a, b, c in caps]
+    return trimesh.Trimesh(points, faces)
+
+
+@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
+@pytest.mark.parametrize("reach", [0.001, 0.03])
+@pytest.mark.parametrize("form", ["urdf", "xml"])
+def test_a_hook_that_its_hull_fills_is_named(reach: float, form: str, tmp_path: Path) -> None:
+    mesh = hook_of(reach)
+    mesh.export(tmp_path / "hook.stl")
+    filled = (800.0 + 1e4 * reach) / (800.0 + 4.5e4 * reach)  # mm²
+    assert mesh.volume / mesh.convex_hull.volume == pytest.approx(filled, rel=1e-6)
+    text = hooks_urdf() if form == "urdf" else hooks_mjcf()
+    (tmp_path / f"hooks.{form}").write_text(text)
+    notes = [one for one in sg.load_hand(tmp_path / f"hooks.{form}").notes if "hull" in one]
+    assert len(notes) == (filled < 0.7)
+    assert all(f"({100 * filled:.0f} %)" in note for note in notes)
+
+
+def hooks_urdf() -> str:
+    text = '<robot name="h"><link name="base"><collision><geometry><box size=".12 .03 .02"/>'
+    text += "</geometry></collision></link>"
+    for name, x, rpy in (("l", -0.05, "0 0 0"), ("r", 0.05, "0 0 3.14159265")):
+        text += f"""<link name="{name}"><collision><geometry><mesh filename="hook.stl"/></geometry>
+          </collision></link><joint name="{name}j" type="prismatic"><parent link="base"/>
+          <child link="{name}"/><origin xyz="{x} 0 .01" rpy="{rpy}"/><axis xyz="1 0 0"/>
+          <limit lower="0" upper=".03" effort="20" velocity=".1"/></joint>"""
+    return text + "</robot>"
+
+
+def hooks_mjcf() -> str:
+    bodies, servos = "", ""
+    for name, x, quat in (("l", -0.05, "1 0 0 0"), ("r", 0.05, "0 0 0 1")):
+        bodies += f"""<body name="{name}" pos="{x} 0 .01" quat="{quat}">
+          <joint name="{name}j" type="slide" axis="1 0 0" range="0 .03"/>
+          <geom type="mesh" mesh="hook"/></body>"""
+        servos += f'<position name="{name}a" joint="{name}j" kp="500" ctrlrange="0 .03"/>'
+    return f"""<mujoco model="h"><compiler angle="radian" autolimits="true"/>
+      <asset><mesh name="hook" file="hook.stl"/></asset><worldbody><body name="base">
+      <geom type="box" size=".06 .015 .01"/>{bodies}</body></worldbody>
+      <actuator>{servos}</actuator></mujoco>"""

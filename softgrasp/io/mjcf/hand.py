@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,7 +42,7 @@ from softgrasp.io.grasp_presets import (
     preset_of,
     renamed_fingers,
 )
-from softgrasp.io.hand_sanity import warn_about_units, warn_of_unopposed
+from softgrasp.io.hand_sanity import Surface, hull_note, warn_about_units, warn_of_unopposed
 from softgrasp.io.mjcf.actuators import (
     UNKNOWN,
     kind_of,
@@ -51,7 +51,7 @@ from softgrasp.io.mjcf.actuators import (
     press_of,
     required_servos,
 )
-from softgrasp.io.mjcf.closing_motion import ClosingModel, skins
+from softgrasp.io.mjcf.closing_motion import ClosingModel, skins, touching_geoms
 from softgrasp.io.mjcf.model import (
     BASE,
     BOTH_GROUP,
@@ -59,6 +59,7 @@ from softgrasp.io.mjcf.model import (
     TOUCHED_GROUP,
     SourceModel,
     attach,
+    mesh_vertices,
     read_model,
     resolved,
 )
@@ -170,7 +171,11 @@ def mjcf_hand(
         palm=Palm(kind="none"),
         grasps=grasps,
         source=f"{path.name} (MJCF)",
-        notes=(*read_hand.notes, *unused_options(source.compiled)),
+        notes=(
+            *read_hand.notes,
+            *unused_options(source.compiled),
+            *hull_note(_collision_meshes(tree.model)),
+        ),
     )
     warn_about_units(hand)
     return hand
@@ -345,6 +350,15 @@ def _hand_tree(model: mujoco.MjModel) -> MjcfTree:
     if closes_on((jaw - frame[:3, 3]) @ frame[:3, :3], other, frames, base):
         tree.palm = chain[-2]
     return tree
+
+
+def _collision_meshes(model: mujoco.MjModel) -> Iterator[Surface]:
+    """Yield the meshes that can touch."""
+    geoms = [geom for geom in touching_geoms(model) if model.geom_dataid[geom] >= 0]
+    for mesh in dict.fromkeys(int(model.geom_dataid[geom]) for geom in geoms):
+        first, count = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
+        faces = np.asarray(model.mesh_face[first : first + count], dtype=np.int64)
+        yield Surface(str(model.mesh(mesh).name), mesh_vertices(model, mesh), faces)
 
 
 def _points_of(tree: MjcfTree, group: int, points_on: Mapping[int, Array]) -> Array:

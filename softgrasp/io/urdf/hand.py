@@ -40,7 +40,13 @@ from softgrasp.io.grasp_presets import (
     preset_of,
     renamed_fingers,
 )
-from softgrasp.io.hand_sanity import stroke_doubt, warn_about_units, warn_of_unopposed
+from softgrasp.io.hand_sanity import (
+    described_meshes,
+    hull_note,
+    stroke_doubt,
+    warn_about_units,
+    warn_of_unopposed,
+)
 from softgrasp.io.input_limits import MAX_JOINTS
 from softgrasp.io.urdf.joints import HAND, IMPLAUSIBLE, ServoRules, followed, ranges
 from softgrasp.io.urdf.kinematic_tree import (
@@ -152,6 +158,7 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
         source=robot.source,
         notes=tuple(machine.notes),
     )
+    hand = hand.replace(notes=(*hand.notes, *hull_note(described_meshes(hand))))
     warn_about_units(hand)
     _warn_about_efforts(hand)
     return with_synthesized_grasps(hand, _fastest(machine))
