@@ -31,6 +31,8 @@ from softgrasp.mechanics.robot_kinematics import LinkPose, joint_frame, origin_f
 from softgrasp.mechanics.transforms import Array
 
 WRIST = "wrist"
+SHORTEST_TIP = 1e-3
+"""Distance of a fixed link from its joint from which on it marks the end of a link [m]."""
 
 
 class Chain(NamedTuple):
@@ -299,11 +301,12 @@ def _detected_tip(machine: Machine, link: str) -> Vec3:
     end = np.zeros(3)
     if len(marks) == 1:
         end = (np.linalg.inv(frame) @ marks[0].frame)[:3, 3]
-    elif touching(link_element):
+    is_marked = np.linalg.norm(end) >= SHORTEST_TIP
+    if not is_marked and touching(link_element):
         points = surface_points([(p.shape, p.pose) for p in parts_of(link_element, frame)])
         far = np.linalg.norm(points, axis=1)
         end = points[far >= FAR_END * far.max()].mean(axis=0)
-    elif link_element.inertial is not None:
+    elif not is_marked and link_element.inertial is not None:
         end = frame[:3, :3].T @ link_element.inertial.origin.xyz
     x, y, z = end.tolist()
     return (x, y, z)

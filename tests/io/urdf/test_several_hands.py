@@ -108,3 +108,15 @@ def test_joints_of_a_wrist_may_be_continuous_and_a_second_inertial_is_left_out(
     fingers = text.replace('type="prismatic"', 'type="continuous"')
     with pytest.raises(sg.DescriptionError, match="expected limits of joint 'left_a_j'"):
         sg.load_hand(written(tmp_path, fingers.replace("<limit", "<other"), "f.urdf"))
+
+
+def test_a_fixed_link_at_its_joint_does_not_mark_the_end_of_a_finger(tmp_path: Path) -> None:
+    tip = '<link name="tip"/><joint name="tip_j" type="fixed"><parent link="left_a"/>{}</joint>'
+    child = '<child link="tip"/><origin xyz="0 0 {}"/>'
+    ends = []
+    for height in ("0", "0.07"):
+        text = link("torso") + gripper("left", "torso") + tip.format(child.format(height))
+        hand = sg.load_hand(written(tmp_path, f'<robot name="r">{text}</robot>', "r.urdf"))
+        ends.append(np.linalg.norm(hand.fingers[0].tip))
+    assert ends[0] == pytest.approx(0.08, rel=0.05)  # the far end of its box
+    assert ends[1] == pytest.approx(0.07)
