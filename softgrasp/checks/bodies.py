@@ -144,9 +144,7 @@ def density_check(bodies: Sequence[Body]) -> Check:
             f"{density:.4g} kg/m³"
         )
         numbers["density_kg_m3"] = density
-        findings.append(
-            finding("density", "problem", body.subject, expected, actual, advice, **numbers)
-        )
+        findings.append(finding("problem", body.subject, expected, actual, advice, **numbers))
     measured = (
         f"{range_text(list(known.values()), 'kg/m³')} in {counted(len(known), 'body', 'bodies')}"
     )
@@ -179,10 +177,10 @@ def is_possible_inertia(moments: Sequence[float]) -> bool:
 
 
 def _inertia_findings(body: Body) -> Iterator[Finding]:
-    moments, problem = body.moments, partial(finding, "inertia", "problem", body.subject)
+    moments, problem = body.moments, partial(finding, "problem", body.subject)
     if moments is not None and not moments.any() and body.geometry is None:
         advice = "a simulation uses that of a ball of water"
-        yield finding("inertia", "remark", body.subject, "an inertia", "0", advice)
+        yield finding("remark", body.subject, "an inertia", "0", advice)
     elif moments is None:
         advice = "a simulation uses that of a ball of water"
         yield problem("an inertia beside its mass", "none", advice, mass_kg=body.mass)
@@ -229,7 +227,7 @@ def _against_geometry(body: Body) -> Iterator[Finding]:
         expected = f"the inertia of a uniform solid of its geometry within {ODD_INERTIA:g} x"
     else:
         return
-    yield finding("inertia", severity, body.subject, expected, actual, advice, **numbers)
+    yield finding(severity, body.subject, expected, actual, advice, **numbers)
 
 
 @dataclass(frozen=True, eq=False)

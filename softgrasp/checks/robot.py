@@ -24,6 +24,7 @@ from softgrasp.checks.report import (
     Finding,
     Inspection,
     Severity,
+    beyond,
     counted,
     finding,
     locked_finding,
@@ -62,7 +63,7 @@ def inspect_robot(robot: Robot) -> Inspection:
     if (doubt := unit_doubt(robot)) is not None:
         subject, (size, _) = f"robot '{robot.name}'", doubt.size
         expected, advice = "lengths in metres", f"{doubt.cause}: {doubt.cure}"
-        odd = finding("units", "problem", subject, expected, doubt.actual, advice, length_m=size)
+        odd = finding("problem", subject, expected, doubt.actual, advice, length_m=size)
         return Inspection("robot", robot.name, (Check("units", doubt.actual, (odd,)),))
     bodies = link_bodies(robot)
     checks = [
@@ -83,7 +84,7 @@ def inspect_robot_model(model: mujoco.MjModel, name: str) -> Inspection:
     geoms = np.flatnonzero((model.geom_contype != 0) & (model.geom_bodyid > 0))
     mass = math.fsum(body.mass for body in bodies)
     expected, actual = "geoms that can touch", "none with a contype or conaffinity"
-    inert = finding("contacts", "problem", f"robot '{name}'", expected, actual)
+    inert = finding("problem", f"robot '{name}'", expected, actual)
     checks = (
         Check("mass", f"{mass:.6g} kg in {counted(len(bodies), 'part')}"),
         inertia_check(bodies),
@@ -105,21 +106,18 @@ def _masses(robot: Robot) -> list[float]:
 
 
 def _mass_check(robot: Robot, bodies: list[Body]) -> Check:
-    mass, (low, high) = total_mass(robot), USUAL_MASS
-    findings = [*_massless(robot)]
-    if mass and not low <= mass <= high:
-        repaired, numbers, advice = _mass_by_density(mass, bodies), {"mass_kg": mass}, ""
-        if repaired is not None:
-            numbers["repaired_mass_kg"] = repaired
-            advice = (
-                f"with links of unusual density corrected it is {repaired:.4g} kg: softgrasp check "
-                "FILE --fix --out FIXED.urdf"
-            )
-        subject, expected = f"robot '{robot.name}'", f"{low:g} … {high:g} kg in all"
-        actual, advice = f"{mass:.6g} kg", advice or "masses are in kg"
-        findings.append(finding("mass", "problem", subject, expected, actual, advice, **numbers))
+    mass, advice = total_mass(robot), "masses are in kg"
+    numbers = {"mass_kg": mass}
+    if (repaired := _mass_by_density(mass, bodies)) is not None:
+        numbers["repaired_mass_kg"] = repaired
+        advice = (
+            f"with links of unusual density corrected it is {repaired:.4g} kg: softgrasp check "
+            "FILE --fix --out FIXED.urdf"
+        )
+    words = (f"robot '{robot.name}'", "{} kg in all", f"{mass:.6g} kg", advice)
+    odd = beyond(USUAL_MASS, mass, *words, **numbers) if mass else ()
     heavy = counted(len(_masses(robot)), "part")
-    return Check("mass", f"{mass:.6g} kg in {heavy}", tuple(findings))
+    return Check("mass", f"{mass:.6g} kg in {heavy}", (*_massless(robot), *odd))
 
 
 def _mass_by_density(mass: float, bodies: list[Body]) -> float | None:
@@ -146,11 +144,11 @@ def _massless(robot: Robot) -> Iterator[Finding]:
         subject, expected = f"joint '{joint.name}'", "a mass in what it moves"
         if not shapes:
             advice = f"a simulation uses {1e6 * EMPTY.mass:g} mg"
-            yield finding("mass", "remark", subject, expected, "none", advice)
+            yield finding("remark", subject, expected, "none", advice)
             continue
         mass, *_ = joined_inertia(shapes, mass=None, density=HULL_DENSITY)
         advice = f"a simulation uses {mass:.3g} kg, that of its shapes at {HULL_DENSITY:g} kg/m³"
-        yield finding("mass", "remark", subject, expected, "none", advice, mass_kg=mass)
+        yield finding("remark", subject, expected, "none", advice, mass_kg=mass)
 
 
 def _massless_links(robot: Robot, link: str) -> list[Link] | None:
@@ -230,18 +228,18 @@ def _limit_findings(joint: RigidJoint, in_millimetres: bool) -> Iterator[Finding
         elif in_millimetres:
             expected = f"a range of at most {FAR:g} times the largest length of the robot"
             advice = "are the limits in millimetres? URDF has metres; --fix converts them"
-            yield finding("limits", "problem", subject, expected, limits_text, advice, **numbers)
+            yield finding("problem", subject, expected, limits_text, advice, **numbers)
         elif joint.type == "prismatic" and (doubt := stroke_doubt(low, high)):
             message = (doubt.expected, doubt.actual, doubt.advice)
-            yield finding("limits", "remark", subject, *message, **numbers)
+            yield finding("remark", subject, *message, **numbers)
         if joint.mimic is None and not low <= 0.0 <= high:
             expected = "limits with 0 between them, where a simulation starts"
-            yield finding("limits", "remark", subject, expected, limits_text, **numbers)
+            yield finding("remark", subject, expected, limits_text, **numbers)
     zero = [name for name in ("effort", "velocity") if getattr(joint, name) == 0.0]
     if zero and joint.mimic is None:
         expected, numbers = f"a limit of {' and '.join(zero)} above 0", dict.fromkeys(zero, 0.0)
         advice = "softgrasp takes it as no limit"
-        yield finding("limits", "remark", subject, expected, "0", advice, **numbers)
+        yield finding("remark", subject, expected, "0", advice, **numbers)
 
 
 # Bendable segments and control
@@ -279,7 +277,7 @@ def hardware_check(robot: Robot) -> Check:
                 HARDWARE_CHECKS.load(name)(system)
         except DescriptionError as error:
             subject, expected = f"control '{system.name}'", "hardware that softgrasp can control"
-            findings.append(finding("hardware", severity, subject, expected, str(error)))
+            findings.append(finding(severity, subject, expected, str(error)))
     return Check("hardware", counted(len(robot.control), "ros2_control element"), tuple(findings))
 
 
@@ -287,20 +285,19 @@ def _each(groups: Iterator[Iterator[Finding]]) -> tuple[Finding, ...]:
     return tuple(one for group in groups for one in group)
 
 
-def _problem(part: Bendable, check: str, expected: str, actual: str, **numbers: float) -> Finding:
-    return finding(check, "problem", f"bendable '{part.name}'", expected, actual, **numbers)
+def _problem(part: Bendable, expected: str, actual: str, **numbers: float) -> Finding:
+    return finding("problem", f"bendable '{part.name}'", expected, actual, **numbers)
 
 
 def _body_findings(part: Bendable) -> Iterator[Finding]:
     if not part.backbone.bending_stiffness:
-        yield _problem(part, "segments", "a bending_stiffness", "none")
+        yield _problem(part, "a bending_stiffness", "none")
     if part.inertial is None:
-        yield _problem(part, "segments", "a mass", "none")
+        yield _problem(part, "a mass", "none")
     cells = part.backbone.links
     if part.theta_max > CELL_ANGLE * cells * (1.0 + LIMIT_TOLERANCE):
         yield _problem(
             part,
-            "segments",
             f"at most {math.degrees(CELL_ANGLE):.0f}° of bending a cell",
             f"{math.degrees(part.theta_max / cells):.0f}° at kappa_max {part.kappa_max:g} 1/m with "
             f"{cells} links; {math.ceil(part.theta_max / CELL_ANGLE)} links follow it",
@@ -318,15 +315,12 @@ def _actuator_findings(part: Bendable) -> Iterator[Finding]:
     if part.planar:
         assert part.limits.phi_min is not None  # a planar one has a plane
         if all(math.cos(angle - part.limits.phi_min) < NEARLY for angle in directions):
-            yield _problem(
-                part, "actuators", f"{kind} that bend it in its plane", "none", actuators=number
-            )
+            yield _problem(part, f"{kind} that bend it in its plane", "none", actuators=number)
         return
     gap = _widest_gap(directions)
     if gap >= math.pi - NEARLY:
         yield _problem(
             part,
-            "actuators",
             f"{kind} that bend it in every plane",
             f"none over {math.degrees(gap):.0f}° around the backbone",
             actuators=number,
@@ -335,7 +329,6 @@ def _actuator_findings(part: Bendable) -> Iterator[Finding]:
     if (rest := _imbalance(part.actuation)) >= NEARLY:
         yield _problem(
             part,
-            "actuators",
             f"{kind} that bend nothing where all act alike",
             f"{100 * rest:.3g} % of their lever arms unbalanced",
             actuators=number,
@@ -353,7 +346,6 @@ def _weak_findings(part: Bendable) -> Iterator[Finding]:
         where = "in its plane" if part.planar else "in every plane"
         yield _problem(
             part,
-            "actuators",
             f"chambers that bend it to kappa_max {part.kappa_max:g} 1/m {where}",
             f"{reached:.3g} 1/m at their largest pressures",
             reached_per_m=reached,
@@ -412,10 +404,10 @@ def _imbalance(actuators: tuple[BendableActuator, ...]) -> float:
 
 def _control_findings(part: Bendable, joint: ControlledJoint | None) -> Iterator[Finding]:
     if joint is None:
-        yield _problem(part, "control", "a ros2_control joint of its name", "none")
+        yield _problem(part, "a ros2_control joint of its name", "none")
         return
     if not joint.commands:
-        yield _problem(part, "control", "a command interface", "none")
+        yield _problem(part, "a command interface", "none")
     for interface in joint.commands:
         commanded_max = interface.max
         beyond = commanded_max is not None and commanded_max > part.kappa_max * (
@@ -424,7 +416,6 @@ def _control_findings(part: Bendable, joint: ControlledJoint | None) -> Iterator
         if interface.name == "kappa" and commanded_max is not None and beyond:
             yield _problem(
                 part,
-                "control",
                 f"commands of kappa up to its limit {part.kappa_max:g} 1/m",
                 f"{commanded_max:g} 1/m",
                 requested_per_m=commanded_max,
@@ -529,7 +520,6 @@ def _finding(coupling: Coupling) -> Finding:
         "requested_high": coupling.requested[1],
     }
     return finding(
-        "mimic",
         "problem",
         f"joint '{follower.name}'",
         f"limits around {coupling.requested[0]:.4g} … {coupling.requested[1]:.4g} {unit}, "
