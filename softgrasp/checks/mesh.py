@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from softgrasp.checks.bodies import Body, box_corners, inertia_check, placed
-from softgrasp.checks.report import Check, Finding, Inspection, Severity, beyond, finding
+from softgrasp.checks.report import Check, Finding, Inspection, Severity, beyond, counted, finding
 from softgrasp.description.geometry import Mesh, ObjectShape
 from softgrasp.description.object import GraspObject
 from softgrasp.errors import DescriptionError
@@ -77,11 +77,8 @@ def inspect_mesh(shape: Mesh) -> Inspection:
     Raises:
         DescriptionError: It cannot be read.
     """
-    return Inspection("mesh", shape.file, tuple(mesh_checks(shape, f"mesh '{_short(shape)}'")))
-
-
-def _short(shape: Mesh) -> str:
-    return shape.file.replace("\\", "/").rsplit("/", 1)[-1]
+    name = shape.file.replace("\\", "/").rsplit("/", 1)[-1]
+    return Inspection("mesh", shape.file, tuple(mesh_checks(shape, f"mesh '{name}'")))
 
 
 def _object_size(shape: ObjectShape, subject: str) -> Check:
@@ -142,7 +139,7 @@ def mesh_checks(shape: Mesh, subject: str) -> list[Check]:
         _origin(solid, subject),
         _against_hull(solid, subject),
         _faces(solid, subject),
-        _not_decomposed(subject, failure) if failure else _parts(shape, solid, body, subject),
+        _parts(shape, solid, body, subject, failure),
     ]
 
 
@@ -232,18 +229,14 @@ def _faces(solid: Solid, subject: str) -> Check:
     return Check("faces", measured, (odd,) if number > MANY_FACES else ())
 
 
-def _not_decomposed(subject: str, reason: str) -> Check:
-    odd = finding("problem", subject, "convex parts", f"none: {reason}")
-    return Check("parts", "not decomposed into convex parts", (odd,))
-
-
-def _parts(shape: Mesh, solid: Solid, body: MeshBody, subject: str) -> Check:
+def _parts(shape: Mesh, solid: Solid, body: MeshBody, subject: str, failure: str) -> Check:
     """Compare volume and position of the convex collision parts with the visual mesh."""
+    if failure:
+        odd = finding("problem", subject, "convex parts", f"none: {failure}")
+        return Check("parts", "not decomposed into convex parts", (odd,))
     filled = union_volume(body.parts)
     ratio = filled / solid.volume
-    parts = (
-        "1 convex part fills" if len(body.parts) == 1 else f"{len(body.parts)} convex parts fill"
-    )
+    parts = f"{counted(len(body.parts), 'convex part')} fill{'s' if len(body.parts) == 1 else ''}"
     text = f"{parts} {filled * CM3:.4g} cm³ where the mesh fills {solid.volume * CM3:.4g} cm³"
     numbers = {"parts_m3": filled, "mesh_m3": solid.volume, "ratio": ratio}
     findings: list[Finding] = []

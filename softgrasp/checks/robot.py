@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from softgrasp.checks.bodies import (
     DENSITIES,
     Body,
+    Guess,
     density_check,
     inertia_check,
     link_bodies,
@@ -31,7 +31,7 @@ from softgrasp.checks.report import (
     range_finding,
 )
 from softgrasp.description.bendable import LIMIT_TOLERANCE, Bendable, BendableActuator, Chamber
-from softgrasp.description.robot import ControlledJoint, Link, RigidJoint, Robot
+from softgrasp.description.robot import ControlledJoint, Link, Mimic, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import HARDWARE_CHECKS
 from softgrasp.io.hand_sanity import FULL_ROTATION, TWO_ROTATIONS, stroke_doubt
@@ -125,10 +125,8 @@ def _mass_by_density(mass: float, bodies: list[Body]) -> float | None:
     low, high = DENSITIES
     known = [(body.mass, body.density) for body in bodies if body.density is not None]
     guess = mass_guess([density for _, density in known], DENSITIES)
-    if guess is None:
-        return None
     odd = math.fsum(part for part, density in known if not low <= density <= high)
-    return mass - odd + odd / guess.factor
+    return None if guess is None else mass - odd + odd / guess.factor
 
 
 def _massless(robot: Robot) -> Iterator[Finding]:
@@ -166,18 +164,11 @@ def _massless_links(robot: Robot, link: str) -> list[Link] | None:
     return links
 
 
-class LimitUnit(NamedTuple):
-    """Probable unit of the limits of a joint, with the factor to SI units."""
-
-    factor: float
-    words: str
+DEGREES = Guess(180.0 / math.pi, "degrees written as radians")
+MILLIMETRES = Guess(1e3, "millimetres written as metres")
 
 
-DEGREES = LimitUnit(math.pi / 180.0, "degrees written as radians")
-MILLIMETRES = LimitUnit(1e-3, "millimetres written as metres")
-
-
-def odd_limits(robot: Robot) -> dict[RigidJoint, LimitUnit]:
+def odd_limits(robot: Robot) -> dict[RigidJoint, Guess]:
     """Return the joints whose limits are in another unit, which explains their range.
 
     Revolute joints with more than two rotations are in degrees; those with more than one, too, if
@@ -198,15 +189,14 @@ def odd_limits(robot: Robot) -> dict[RigidJoint, LimitUnit]:
     limit = FULL_ROTATION if min(rotations, default=0.0) > FULL_ROTATION else TWO_ROTATIONS
     if max(rotations, default=0.0) <= TWO_ROTATIONS:
         limit = math.inf
-    slides = {joint for joint in ranges if joint.type == "prismatic"}
-    size = max(largest_lengths(robot)) if slides else 0.0
-    odd = {}
-    for joint, width in ranges.items():
-        if joint not in slides and width > limit:
-            odd[joint] = DEGREES
-        elif joint in slides and width > FAR * size > 0.0:
-            odd[joint] = MILLIMETRES
-    return odd
+    slides = any(joint.type == "prismatic" for joint in ranges)
+    longest = (FAR * max(largest_lengths(robot)) if slides else 0.0) or math.inf
+    units = {"revolute": (DEGREES, limit), "prismatic": (MILLIMETRES, longest)}
+    return {
+        joint: units[joint.type][0]
+        for joint, width in ranges.items()
+        if width > units[joint.type][1]
+    }
 
 
 def _limit_check(robot: Robot) -> Check:
@@ -251,18 +241,17 @@ def bendable_checks(robot: Robot) -> list[Check]:
         return []
     controlled = {joint.name: joint for system in robot.control for joint in system.joints}
     parts = robot.bendables
+    actuators = sum(len(part.actuation) for part in parts)
+    control = f"{counted(len(controlled), 'joint')} under ros2_control"
+    segment_findings = [one for part in parts for one in _body_findings(part)]
+    actuator_findings = [one for part in parts for one in _actuator_findings(part)]
+    control_findings = [
+        one for part in parts for one in _control_findings(part, controlled.get(part.name))
+    ]
     return [
-        Check("segments", counted(len(parts), "segment"), _each(_body_findings(p) for p in parts)),
-        Check(
-            "actuators",
-            counted(sum(len(part.actuation) for part in parts), "actuator"),
-            _each(_actuator_findings(part) for part in parts),
-        ),
-        Check(
-            "control",
-            f"{counted(len(controlled), 'joint')} under ros2_control",
-            _each(_control_findings(part, controlled.get(part.name)) for part in parts),
-        ),
+        Check("segments", counted(len(parts), "segment"), tuple(segment_findings)),
+        Check("actuators", counted(actuators, "actuator"), tuple(actuator_findings)),
+        Check("control", control, tuple(control_findings)),
     ]
 
 
@@ -279,10 +268,6 @@ def hardware_check(robot: Robot) -> Check:
             subject, expected = f"control '{system.name}'", "hardware that softgrasp can control"
             findings.append(finding(severity, subject, expected, str(error)))
     return Check("hardware", counted(len(robot.control), "ros2_control element"), tuple(findings))
-
-
-def _each(groups: Iterator[Iterator[Finding]]) -> tuple[Finding, ...]:
-    return tuple(one for group in groups for one in group)
 
 
 def _problem(part: Bendable, expected: str, actual: str, **numbers: float) -> Finding:
@@ -408,19 +393,14 @@ def _control_findings(part: Bendable, joint: ControlledJoint | None) -> Iterator
         return
     if not joint.commands:
         yield _problem(part, "a command interface", "none")
+    limit = part.kappa_max
     for interface in joint.commands:
-        commanded_max = interface.max
-        beyond = commanded_max is not None and commanded_max > part.kappa_max * (
-            1.0 + LIMIT_TOLERANCE
-        )
-        if interface.name == "kappa" and commanded_max is not None and beyond:
-            yield _problem(
-                part,
-                f"commands of kappa up to its limit {part.kappa_max:g} 1/m",
-                f"{commanded_max:g} 1/m",
-                requested_per_m=commanded_max,
-                limit_per_m=part.kappa_max,
-            )
+        high = interface.max
+        if interface.name != "kappa" or high is None or high <= limit * (1.0 + LIMIT_TOLERANCE):
+            continue
+        numbers = {"requested_per_m": high, "limit_per_m": limit}
+        expected = f"commands of kappa up to its limit {limit:g} 1/m"
+        yield _problem(part, expected, f"{high:g} 1/m", **numbers)
 
 
 # Mimic joints
@@ -432,33 +412,44 @@ class Coupling:
 
     follower: RigidJoint
     leader: RigidJoint
-    requested: tuple[float, float]
-    """Lowest and highest variable of the follower over the whole range of the leader."""
-    possible: tuple[float, float] | None
-    """Lowest and highest possible variable of the leader within the follower's limits, or None."""
+    mimic: Mimic
+
+    @property
+    def requested(self) -> tuple[float, float]:
+        """Lowest and highest variable of the follower over the whole range of the leader."""
+        factor, offset = self.mimic.multiplier, self.mimic.offset
+        ends = [factor * end + offset if factor else offset for end in _limits(self.leader)]
+        return (min(ends), max(ends))
+
+    @property
+    def possible(self) -> tuple[float, float] | None:
+        """Lowest and highest variable of the leader within the follower's limits, or None."""
+        factor, offset = self.mimic.multiplier, self.mimic.offset
+        (low, high), leads = _limits(self.follower), _limits(self.leader)
+        if factor == 0.0:
+            return leads if low <= offset <= high else None
+        ends = sorted(((low - offset) / factor + 0.0, (high - offset) / factor + 0.0))  # no -0
+        first, last = max(ends[0], leads[0]), min(ends[1], leads[1])
+        return (first, last) if first <= last else None
 
     @property
     def fraction(self) -> float:
         """Fraction of the leader's range that is possible [–]."""
-        low, high = _limits(self.leader)
-        if self.possible is None:
+        (low, high), possible = _limits(self.leader), self.possible
+        if possible is None:
             return 0.0
         width = high - low
         if not width or math.isinf(width):
-            return 1.0 if self._holds else 0.0
-        return max((self.possible[1] - self.possible[0]) / width, 0.0)
-
-    @property
-    def _holds(self) -> bool:
-        low, high = _limits(self.follower)
-        return low <= self.requested[0] and self.requested[1] <= high
+            (low, high), (first, last) = _limits(self.follower), self.requested
+            return 1.0 if low <= first and last <= high else 0.0
+        return max((possible[1] - possible[0]) / width, 0.0)
 
 
 def couplings(robot: Robot) -> list[Coupling]:
     """Return all joints of a robot that follow another moving joint."""
     known = {joint.name: joint for joint in robot.joints}
     return [
-        _coupling(joint, known[joint.mimic.joint])
+        Coupling(joint, known[joint.mimic.joint], joint.mimic)
         for joint in robot.joints
         if joint.mimic is not None and "fixed" not in (joint.type, known[joint.mimic.joint].type)
     ]
@@ -474,27 +465,6 @@ def mimic_check(robot: Robot) -> Check:
     return Check("mimic", f"{counted(len(coupled), 'follower')}; range possible: {text}", odd)
 
 
-def _coupling(follower: RigidJoint, leader: RigidJoint) -> Coupling:
-    assert follower.mimic is not None  # couplings() chose them
-    factor, offset = follower.mimic.multiplier, follower.mimic.offset
-    low, high = _limits(leader)
-    ends = [offset, offset] if factor == 0.0 else [factor * end + offset for end in (low, high)]
-    return Coupling(
-        follower, leader, (min(ends), max(ends)), _possible(follower, (low, high), factor, offset)
-    )
-
-
-def _possible(
-    follower: RigidJoint, leads: Sequence[float], factor: float, offset: float
-) -> tuple[float, float] | None:
-    low, high = _limits(follower)
-    if factor == 0.0:
-        return (leads[0], leads[1]) if low <= offset <= high else None
-    ends = sorted(((low - offset) / factor + 0.0, (high - offset) / factor + 0.0))  # no -0
-    first, last = max(ends[0], leads[0]), min(ends[1], leads[1])
-    return (first, last) if first <= last else None
-
-
 def _limits(joint: RigidJoint) -> tuple[float, float]:
     if joint.type == "continuous" or joint.lower is None or joint.upper is None:
         return (-math.inf, math.inf)
@@ -502,8 +472,7 @@ def _limits(joint: RigidJoint) -> tuple[float, float]:
 
 
 def _finding(coupling: Coupling) -> Finding:
-    follower, leader, mimic = coupling.follower, coupling.leader, coupling.follower.mimic
-    assert mimic is not None
+    follower, leader, mimic = coupling.follower, coupling.leader, coupling.mimic
     (low, high), (first, last) = _limits(follower), _limits(leader)
     unit = "m" if follower.type == "prismatic" else "rad"
     where = "nowhere in its range"
