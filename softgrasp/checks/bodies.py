@@ -144,12 +144,9 @@ def density_check(bodies: Sequence[Body]) -> Check:
             f"{density:.4g} kg/m³"
         )
         numbers["density_kg_m3"] = density
-        findings.append(
-            finding("density", "problem", body.subject, expected, actual, advice, **numbers)
-        )
-    measured = (
-        f"{range_text(list(known.values()), 'kg/m³')} in {counted(len(known), 'body', 'bodies')}"
-    )
+        findings.append(finding("problem", body.subject, expected, actual, advice, **numbers))
+    densities = range_text(list(known.values()), "kg/m³")
+    measured = f"{densities} in {counted(len(known), 'body', 'bodies')}"
     return Check("density", measured, tuple(findings))
 
 
@@ -179,12 +176,11 @@ def is_possible_inertia(moments: Sequence[float]) -> bool:
 
 
 def _inertia_findings(body: Body) -> Iterator[Finding]:
-    moments, problem = body.moments, partial(finding, "inertia", "problem", body.subject)
+    moments, problem = body.moments, partial(finding, "problem", body.subject)
+    advice = "a simulation uses that of a ball of water"
     if moments is not None and not moments.any() and body.geometry is None:
-        advice = "a simulation uses that of a ball of water"
-        yield finding("inertia", "remark", body.subject, "an inertia", "0", advice)
+        yield finding("remark", body.subject, "an inertia", "0", advice)
     elif moments is None:
-        advice = "a simulation uses that of a ball of water"
         yield problem("an inertia beside its mass", "none", advice, mass_kg=body.mass)
     elif not is_possible_inertia(moments.tolist()):
         small, middle, large = moments.tolist()
@@ -229,7 +225,7 @@ def _against_geometry(body: Body) -> Iterator[Finding]:
         expected = f"the inertia of a uniform solid of its geometry within {ODD_INERTIA:g} x"
     else:
         return
-    yield finding("inertia", severity, body.subject, expected, actual, advice, **numbers)
+    yield finding(severity, body.subject, expected, actual, advice, **numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,12 +353,10 @@ def mass_guess(densities: Sequence[float], usual: tuple[float, float]) -> Guess 
     low, high = usual
     odd = [density for density in densities if not low <= density <= high]
     good = [density for density in densities if low <= density <= high]
-    if not odd:
+    fitting = [f for f in MASS_UNIT_ERRORS if all(low <= density / f <= high for density in odd)]
+    if not odd or not fitting:
         return None
     goal = math.log(median(good) if good else COMMON_DENSITY)
-    fitting = [f for f in MASS_UNIT_ERRORS if all(low <= density / f <= high for density in odd)]
-    if not fitting:
-        return None
     best = min(fitting, key=lambda f: abs(math.log(median(odd) / f) - goal))
     return Guess(best, MASS_UNIT_ERRORS[best])
 

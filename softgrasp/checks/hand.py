@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import mujoco
 import numpy as np
@@ -31,6 +31,7 @@ from softgrasp.checks.report import (
     Inspection,
     Severity,
     as_remarks,
+    beyond,
     counted,
     finding,
     locked_finding,
@@ -73,7 +74,7 @@ PROBE_RADIUS, PROBE_DENSITY = 5e-3, 700.0
 FAR = 10.0
 """Distance of a centre beyond a finger's end over its length, from which on its unit is wrong [–];
 nearer ones are frames of the hand's maker, or meant for large objects."""
-GEOM = mujoco.mjtGeom
+JointView: TypeAlias = mujoco._structs._MjModelJointViews
 DUMMY_MASS = 2e-6
 """Largest mass of bodies that only connect joints and have no geometry [kg]."""
 
@@ -84,7 +85,7 @@ def inspect_hand(hand: Hand) -> Inspection:
         built = hand_model(hand)
     except BuildError as error:
         subject, expected = f"hand '{hand.name}'", "a hand that MuJoCo can simulate"
-        refused = finding("build", "problem", subject, expected, str(error))
+        refused = finding("problem", subject, expected, str(error))
         return Inspection("hand", hand.name, (Check("build", "refused", (refused,)),))
     bodies = hand_bodies(built.model)
     checks = (
@@ -107,40 +108,33 @@ def _size_check(built: HandModel, bodies: list[Body]) -> Check:
     longest = max((length for _, length in reaches(built.hand).values()), default=0.0)
     shapes = [float(np.ptp(one.geometry.points, axis=0).max()) for one in bodies if one.geometry]
     largest, subject = max(shapes, default=longest), f"hand '{built.hand.name}'"
-    low, high = USUAL_SPAN
-    measured = f"longest finger {1e3 * longest:.4g} mm"
-    problem = partial(finding, "size", "problem", subject)
-    if not low <= longest <= high:
-        doubt = millimetres_doubt(longest, high)
-        advice = "are the units right (units: {length: mm})?"
-        if doubt:
-            advice = f"{doubt.advice} (in YAML: units: {{length: mm}})"
-        expected, actual = f"a longest finger of {low:g} … {high:g} m", f"{longest:.4g} m"
-        odd = problem(expected, actual, advice, length_m=longest)
-    elif largest < low:
-        expected, actual = f"a shape of a finger above {MM * low:g} mm", f"{MM * largest:.4g} mm"
+    doubt = millimetres_doubt(longest, USUAL_SPAN[1])
+    advice = "are the units right (units: {length: mm})?"
+    if doubt:
+        advice = f"{doubt.advice} (in YAML: units: {{length: mm}})"
+    words = (subject, "a longest finger of {} m", f"{longest:.4g} m", advice)
+    odd = beyond(USUAL_SPAN, longest, *words, length_m=longest)
+    if not odd and largest < USUAL_SPAN[0]:
+        expected = f"a shape of a finger above {MM * USUAL_SPAN[0]:g} mm"
         advice = "were the shapes converted from millimetres twice?"
-        odd = problem(expected, actual, advice, length_m=longest, shape_m=largest)
-    else:
-        return Check("size", measured)
-    return Check("size", measured, (odd,))
+        words = (subject, expected, f"{MM * largest:.4g} mm", advice)
+        odd = (finding("problem", *words, length_m=longest, shape_m=largest),)
+    return Check("size", f"longest finger {MM * longest:.4g} mm", odd)
 
 
 def _mass_check(built: HandModel, bodies: list[Body]) -> Check:
-    mass, (low, high) = math.fsum(body.mass for body in bodies), USUAL_MASS
-    measured = f"{mass:.4g} kg in {counted(len(bodies), 'moving link')}"
-    subject, expected = f"hand '{built.hand.name}'", f"{low:g} … {high:g} kg of fingers"
-    actual, advice = f"{mass:.4g} kg", "mass is in kg, density in kg/m³"
-    odd = finding("mass", "problem", subject, expected, actual, advice, mass_kg=mass)
-    return Check("mass", measured, () if low <= mass <= high else (odd,))
+    mass = math.fsum(body.mass for body in bodies)
+    subject, actual = f"hand '{built.hand.name}'", f"{mass:.4g} kg"
+    words = (subject, "{} kg of fingers", actual, "mass is in kg, density in kg/m³")
+    odd = beyond(USUAL_MASS, mass, *words, mass_kg=mass)
+    return Check("mass", f"{actual} in {counted(len(bodies), 'moving link')}", odd)
 
 
 def _limit_check(built: HandModel) -> Check:
-    joints = [built.model.joint(index) for _, index in built.actuators if index is not None]
     closing = _closing_joints(built)
     findings = [
         one if joint.name in closing else replace(one, severity="remark")
-        for joint in joints
+        for joint in built.joints
         for one in _joint_findings(joint)
     ]
     soft = built.hand.soft_fingers
@@ -150,27 +144,25 @@ def _limit_check(built: HandModel) -> Check:
             measured = f"{low:g} … {high:g} Pa"
             findings.append(locked_finding(subject, (low, high), measured, "it cannot change"))
     pressures = f", {counted(len(soft), 'pressure')}" if soft else ""
-    return Check("limits", f"{counted(len(joints), 'joint')}{pressures}", tuple(findings))
+    return Check("limits", f"{counted(len(built.joints), 'joint')}{pressures}", tuple(findings))
 
 
 def _closing_joints(built: HandModel) -> set[str]:
     """Names of the joints whose actuators have a rate in a grasp; limits of others spoil none."""
-    closing: set[str] = set()
-    described = built.hand
-    for _, preset in described.grasps:
-        rates = preset.rates.for_fingers(described.actuator_counts, described.actuator_word)
-        for (_, index), rate in zip(built.actuators, rates, strict=True):
-            if index is not None and rate:
-                closing.add(str(built.model.joint(index).name))
-    return closing
+    return {
+        str(built.model.joint(index).name)
+        for _, preset in built.hand.grasps
+        for (_, index), rate in zip(built.actuators, built.rates(preset), strict=True)
+        if index is not None and rate
+    }
 
 
-def _joint_findings(joint: mujoco._structs._MjModelJointViews) -> Iterator[Finding]:
+def _joint_findings(joint: JointView) -> Iterator[Finding]:
     low, high = (float(end) for end in joint.range)
     is_hinge = joint.type[0] == mujoco.mjtJoint.mjJNT_HINGE
     subject, unit = f"joint '{joint.name}'", "rad" if is_hinge else "m"
     if not joint.limited[0]:
-        yield finding("limits", "remark", subject, "limits", "none", "its targets have no limit")
+        yield finding("remark", subject, "limits", "none", "its targets have no limit")
     elif high - low <= LOCKED:
         yield locked_finding(subject, (low, high), f"{low:.4g} … {high:.4g} {unit}")
     elif is_hinge and (odd := range_finding(subject, low, high)):
@@ -189,9 +181,9 @@ def overlap_check(hand: HandModel) -> Check:
     postures |= {f"the start of grasp '{grasp}'": hand.start_of(grasp) for grasp in presets}
     unused = len(presets) == len(list(hand.hand.grasps))
     for where, posture in postures.items():
-        depths = {
-            pair: depth for pair, depth in _depths(hand, posture).items() if depth > START_TOLERANCE
-        }
+        hand.set_posture(posture)
+        depths = {pair: penetration(hand.model, hand.data, pair) for pair in hand.pairs}
+        depths = {pair: depth for pair, depth in depths.items() if depth > START_TOLERANCE}
         if depths:
             mild = unused and where == "the start posture"
             findings.append(_overlap(hand, where, depths, elsewhere=mild))
@@ -205,11 +197,18 @@ def blocked_check(hand: HandModel) -> Check:
     A joint that closes with nearly no free range is a problem where no other actuator moves the
     other part.
     """
-    blocked = {name: _blocked_fraction(hand, name) for name in _rigid_joints(hand)}
+    starts = _used_starts(hand)
+    # of several grasps, that with the smallest fraction counts
+    blocked = {
+        joint.name: min(
+            (_blocked_from(hand, joint, start) for start in starts), key=lambda pair: pair[0]
+        )
+        for joint in hand.joints
+        if joint.limited[0] and joint.range[1] - joint.range[0] > LOCKED
+    }
     closing = _closing_joints(hand)
     findings = tuple(
         finding(
-            "reachable",
             "problem"
             if fraction > UNREACHABLE and name in closing and _stays(hand, name, blocker)
             else "remark",
@@ -239,7 +238,6 @@ def _overlap(hand: HandModel, where: str, depths: dict[Pair, float], *, elsewher
     overlaps = ", ".join(f"{p.first} and {p.second} {MM * depths[p]:.2f} mm" for p in deepest[:3])
     more = f", and {len(deepest) - 3} more" if len(deepest) > 3 else ""
     return finding(
-        "overlap",
         "remark",
         f"hand '{hand.hand.name}'",
         f"parts that are clear of one another in {where}",
@@ -252,39 +250,18 @@ def _overlap(hand: HandModel, where: str, depths: dict[Pair, float], *, elsewher
     )
 
 
-def _depths(hand: HandModel, posture: Array) -> dict[Pair, float]:
-    hand.set_posture(posture)
-    return {pair: penetration(hand.model, hand.data, pair) for pair in hand.pairs}
-
-
-def _rigid_joints(hand: HandModel) -> Iterator[str]:
-    """Return the actuated rigid joints that have limits and are not locked."""
-    for _, index in hand.actuators:
-        if index is None:
-            continue
-        joint = hand.model.joint(index)
-        low, high = joint.range
-        if joint.limited[0] and high - low > LOCKED:
-            yield joint.name
-
-
-def _blocked_fraction(hand: HandModel, name: str) -> tuple[float, str]:
-    """Return the fraction of a joint's range with collisions, and the body collided with most.
-
-    The other joints have the start posture of a grasp; of several, the smallest fraction counts.
-    """
-    results = [_blocked_from(hand, name, posture) for posture in _used_starts(hand)]
-    return min(results, key=lambda pair: pair[0])
-
-
 def _used_starts(hand: HandModel) -> list[Array]:
     """Return the distinct start postures of the grasps."""
     starts = [hand.start_of(grasp) for grasp, _ in hand.hand.grasps]
     return [one for i, one in enumerate(starts) if not any((one == s).all() for s in starts[:i])]
 
 
-def _blocked_from(hand: HandModel, name: str, start: Array) -> tuple[float, str]:
-    model, data, joint = hand.model, hand.data, hand.model.joint(name)
+def _blocked_from(hand: HandModel, joint: JointView, start: Array) -> tuple[float, str]:
+    """Return the fraction of a joint's range with collisions, and the body collided with most.
+
+    The other joints have the start posture (nq,) of a grasp.
+    """
+    model, data = hand.model, hand.data
     moved = _downstream(model, int(joint.bodyid[0]))
     geoms = [(model.geom(pair.first).id, model.geom(pair.second).id) for pair in hand.pairs]
     bodies = [tuple(int(model.geom_bodyid[geom]) for geom in pair) for pair in geoms]
@@ -348,7 +325,6 @@ def reach_check(hand: HandModel) -> Check:
 def _out_of_reach(grasp: str, finger: str, gap: float, length: float) -> Finding:
     far = gap > FAR * length
     return finding(
-        "reach",
         "problem" if far else "remark",
         f"grasp '{grasp}'",
         "a centre that a stretched finger reaches",
@@ -378,7 +354,7 @@ def build_check(hand: HandModel) -> Check:
         # overlaps have another check
         fields = {"hand": hand.hand, "object": ball, "grasp": grasp, "self_contact": False}
         findings += [
-            finding("build", severity, f"grasp '{grasp}'", expected, message, **numbers)
+            finding(severity, f"grasp '{grasp}'", expected, message, **numbers)
             for message, severity in _build_messages(fields)
         ]
     return Check("build", "around a ball of 10 mm in both grasps", tuple(findings))
@@ -417,10 +393,9 @@ def reaches(hand: Hand) -> dict[str, tuple[Array, float]]:
 
 
 def _stuck(hand: HandModel, grasp: str, preset: GraspPreset) -> Iterator[Finding]:
-    described = hand.hand
-    rates = preset.rates.for_fingers(described.actuator_counts, described.actuator_word)
+    described, rates = hand.hand, hand.rates(preset)
     starts = preset.start or tuple(actuator.start for actuator in described.actuators)
-    stuck = partial(finding, "closing", "problem", f"grasp '{grasp}'")
+    stuck = partial(finding, "problem", f"grasp '{grasp}'")
     if not any(rates):
         yield stuck("an actuator that moves", "rates of 0 in all", actuators=len(rates))
     labels = (f"{'actuator' if j is None else 'joint'} '{name}'" for name, j in hand.actuators)
@@ -477,12 +452,20 @@ class HandModel:
     @property
     def actuators(self) -> list[tuple[str, int | None]]:
         """Name of each actuator and the index of its joint, None where it has none."""
-        model = self.model
-        is_joint = [kind == mujoco.mjtTrn.mjTRN_JOINT for kind in model.actuator_trntype]
+        is_joint = self.model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT
         return [
-            (model.actuator(i).name, int(model.actuator_trnid[i, 0]) if is_joint[i] else None)
-            for i in range(model.nu)
+            (self.model.actuator(i).name, int(joint) if is_joint[i] else None)
+            for i, joint in enumerate(self.model.actuator_trnid[:, 0])
         ]
+
+    @property
+    def joints(self) -> list[JointView]:
+        """Joints that an actuator moves, in the order of the actuators."""
+        return [self.model.joint(index) for _, index in self.actuators if index is not None]
+
+    def rates(self, preset: GraspPreset) -> tuple[float, ...]:
+        """Closing rates of a grasp, one an actuator."""
+        return preset.rates.for_fingers(self.hand.actuator_counts, self.hand.actuator_word)
 
     def with_followers(self, posture: Array) -> Array:
         """Set the joints that follow others in a posture, in place; return the posture."""
@@ -540,7 +523,7 @@ def _geometry(model: mujoco.MjModel, body: int) -> Geometry | None:
 
 def _solid(model: mujoco.MjModel, geom: int) -> Geometry:
     frame = transform(model.geom_pos[geom], model.geom_quat[geom])
-    if model.geom_type[geom] == GEOM.mjGEOM_MESH:
+    if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_MESH:
         return placed_solid(as_solid(geom_hull(model, geom)), frame)
     a, b, c = (2.0 * model.geom_size[geom]).tolist()
     volume, inertia = mass_properties(primitive_of(model, geom) or Cuboid(size=(a, b, c)))

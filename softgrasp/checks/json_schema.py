@@ -8,6 +8,8 @@ so that any unit fits. What depends on several fields at once only softgrasp its
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, get_args
 
@@ -77,7 +79,7 @@ def schema_of(kind: str) -> Schema:
     for name, change in CHANGES.items():
         if name in definitions:
             change(definitions[name])
-    used = _used(_reference(model.__name__), definitions)
+    used = _used(model.__name__, definitions)
     return {
         "$schema": DIALECT,
         "title": f"softgrasp {kind}",
@@ -164,20 +166,14 @@ def _of_type(word: str | None) -> Schema:
     return {"properties": {"type": {"const": word}}, "required": ["type"]}
 
 
-def _used(schema: Schema, definitions: dict[str, Schema]) -> set[str]:
-    """Return the names of the definitions that a schema refers to, also through others."""
+def _used(name: str, definitions: dict[str, Schema]) -> set[str]:
+    """Return the names of a definition and of those to which it refers, also through others."""
     names: set[str] = set()
-    pending: list[Any] = [schema]
+    pending = [name]
     while pending:
-        part = pending.pop()
-        if isinstance(part, dict):
-            name = str(part.get("$ref", "")).removeprefix("#/$defs/")
-            if name and name not in names:
-                names.add(name)
-                pending.append(definitions[name])
-            pending += part.values()
-        elif isinstance(part, list):
-            pending += part
+        if (name := pending.pop()) not in names:
+            names.add(name)
+            pending += re.findall(r'"#/\$defs/(\w+)"', json.dumps(definitions[name]))
     return names
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from softgrasp.checks.bodies import Body, box_corners, inertia_check, placed
-from softgrasp.checks.report import Check, Finding, Inspection, Severity, finding
+from softgrasp.checks.report import Check, Finding, Inspection, Severity, beyond, counted, finding
 from softgrasp.description.geometry import Mesh, ObjectShape
 from softgrasp.description.object import GraspObject
 from softgrasp.errors import DescriptionError
@@ -28,7 +28,7 @@ from softgrasp.io.mesh import (
     size_doubt,
 )
 from softgrasp.io.mesh_repair import Solid, as_solid, hull_of
-from softgrasp.model.object import USUAL_DENSITY, density_guess, is_usual, object_mass
+from softgrasp.model.object import USUAL_DENSITY, density_guess, object_mass
 from softgrasp.model.shapes import extent, inertia_tensor, mass_properties
 
 CM3 = 1e6
@@ -77,41 +77,32 @@ def inspect_mesh(shape: Mesh) -> Inspection:
     Raises:
         DescriptionError: It cannot be read.
     """
-    return Inspection("mesh", shape.file, tuple(mesh_checks(shape, f"mesh '{_short(shape)}'")))
-
-
-def _short(shape: Mesh) -> str:
-    return shape.file.replace("\\", "/").rsplit("/", 1)[-1]
+    name = shape.file.replace("\\", "/").rsplit("/", 1)[-1]
+    return Inspection("mesh", shape.file, tuple(mesh_checks(shape, f"mesh '{name}'")))
 
 
 def _object_size(shape: ObjectShape, subject: str) -> Check:
-    size, (low, high) = extent(shape), USUAL_SIZE
+    size = extent(shape)
     longest = max(size)
     text = f"{' x '.join(f'{1e3 * edge:.4g}' for edge in size)} mm"
-    expected, actual = f"a size of {low:g} … {high:g} m", f"{longest:.4g} m"
-    advice = "are the units right (units: {length: mm})?"
-    odd = finding("size", "problem", subject, expected, actual, advice, extent_m=longest)
-    return Check("size", text, () if low <= longest <= high else (odd,))
+    words = ("a size of {} m", f"{longest:.4g} m", "are the units right (units: {length: mm})?")
+    return Check("size", text, beyond(USUAL_SIZE, longest, subject, *words, extent_m=longest))
 
 
 def _mass(described: GraspObject, subject: str) -> Check:
-    mass, (low, high) = object_mass(described), USUAL_MASS
-    text, advice = f"{mass:.4g} kg", "mass is in kg, density in kg/m³"
-    expected = f"{low:g} … {high:g} kg"
-    odd = finding("mass", "problem", subject, expected, text, advice, mass_kg=mass)
-    return Check("mass", text, () if low <= mass <= high else (odd,))
+    mass = object_mass(described)
+    text = f"{mass:.4g} kg"
+    words = (subject, "{} kg", text, "mass is in kg, density in kg/m³")
+    return Check("mass", text, beyond(USUAL_MASS, mass, *words, mass_kg=mass))
 
 
 def _density(described: GraspObject, subject: str) -> Check:
     mass, volume = object_mass(described), mass_properties(described.shape).volume
-    density, (low, high) = mass / volume, USUAL_DENSITY
+    density = mass / volume
     text = f"{density:.4g} kg/m³, {mass:.4g} kg in {volume * CM3:.4g} cm³"
-    if is_usual(density):
-        return Check("density", text)
+    words = (subject, "a density of {} kg/m³", text, density_guess(described))
     numbers = {"density_kg_m3": density, "mass_kg": mass, "volume_m3": volume}
-    expected, advice = f"a density of {low:g} … {high:g} kg/m³", density_guess(described)
-    odd = finding("density", "problem", subject, expected, text, advice, **numbers)
-    return Check("density", text, (odd,))
+    return Check("density", text, beyond(USUAL_DENSITY, density, *words, **numbers))
 
 
 def _stated(described: GraspObject, subject: str, inertia: Sequence[float]) -> Body:
@@ -148,7 +139,7 @@ def mesh_checks(shape: Mesh, subject: str) -> list[Check]:
         _origin(solid, subject),
         _against_hull(solid, subject),
         _faces(solid, subject),
-        _not_decomposed(subject, failure) if failure else _parts(shape, solid, body, subject),
+        _parts(shape, solid, body, subject, failure),
     ]
 
 
@@ -160,7 +151,7 @@ def _size(solid: Solid, shape: Mesh, subject: str) -> Check:
         return Check("size", f"{text} mm")
     advice, numbers = doubt.partition("; ")[2], {"extent_m": float(size.max())}
     expected, actual = f"a largest extent of {MM * SMALLEST:g} mm … {LARGEST:g} m", f"{text} mm"
-    odd = finding("size", "problem", subject, expected, actual, advice, **numbers)
+    odd = finding("problem", subject, expected, actual, advice, **numbers)
     return Check("size", actual, (odd,))
 
 
@@ -176,7 +167,7 @@ def _surface(solid: Solid, subject: str) -> Check:
     findings = []
     for one in solid.repairs:
         numbers = {name: float(value) for name, value in one.numbers.items()}
-        odd = finding("surface", "problem", subject, expected[one.kind], one.note, **numbers)
+        odd = finding("problem", subject, expected[one.kind], one.note, **numbers)
         findings.append(odd)
     state = "closed" if solid.closed else "open, replaced by its hull"
     mended = f", repaired: {', '.join(one.kind for one in solid.repairs)}" if solid.repairs else ""
@@ -191,7 +182,6 @@ def _origin(solid: Solid, subject: str) -> Check:
     away, size = float(np.linalg.norm(centre)), float(np.ptp(solid.vertices, axis=0).max())
     text = f"({', '.join(f'{round(MM * x, 2) + 0.0:g}' for x in centre)}) mm"
     odd = finding(
-        "origin",
         "remark",
         subject,
         "the file's origin at the centre of mass",
@@ -212,7 +202,6 @@ def _against_hull(solid: Solid, subject: str) -> Check:
     if 1.0 / HULL_INERTIA <= ratio <= HULL_INERTIA:
         return Check("hull", measured)
     odd = finding(
-        "hull",
         "remark",
         subject,
         "about the inertia of its hull",
@@ -228,7 +217,6 @@ def _against_hull(solid: Solid, subject: str) -> Check:
 def _faces(solid: Solid, subject: str) -> Check:
     number = len(solid.faces)
     odd = finding(
-        "faces",
         "remark",
         subject,
         f"at most {MANY_FACES} faces",
@@ -241,18 +229,14 @@ def _faces(solid: Solid, subject: str) -> Check:
     return Check("faces", measured, (odd,) if number > MANY_FACES else ())
 
 
-def _not_decomposed(subject: str, reason: str) -> Check:
-    odd = finding("parts", "problem", subject, "convex parts", f"none: {reason}")
-    return Check("parts", "not decomposed into convex parts", (odd,))
-
-
-def _parts(shape: Mesh, solid: Solid, body: MeshBody, subject: str) -> Check:
+def _parts(shape: Mesh, solid: Solid, body: MeshBody, subject: str, failure: str) -> Check:
     """Compare volume and position of the convex collision parts with the visual mesh."""
+    if failure:
+        odd = finding("problem", subject, "convex parts", f"none: {failure}")
+        return Check("parts", "not decomposed into convex parts", (odd,))
     filled = union_volume(body.parts)
     ratio = filled / solid.volume
-    parts = (
-        "1 convex part fills" if len(body.parts) == 1 else f"{len(body.parts)} convex parts fill"
-    )
+    parts = f"{counted(len(body.parts), 'convex part')} fill{'s' if len(body.parts) == 1 else ''}"
     text = f"{parts} {filled * CM3:.4g} cm³ where the mesh fills {solid.volume * CM3:.4g} cm³"
     numbers = {"parts_m3": filled, "mesh_m3": solid.volume, "ratio": ratio}
     findings: list[Finding] = []
@@ -261,13 +245,13 @@ def _parts(shape: Mesh, solid: Solid, body: MeshBody, subject: str) -> Check:
         expected = f"parts that fill what the mesh fills, within {100 * SMALL_DIFFERENCE:g} %"
         what = f"{text}, {100 * abs(ratio - 1.0):.3g} % {'more' if ratio > 1.0 else 'less'}"
         cure = _cure(shape, body, ratio)
-        findings.append(finding("parts", severity, subject, expected, what, cure, **numbers))
+        findings.append(finding(severity, subject, expected, what, cure, **numbers))
     corners = np.vstack([vertices for vertices, _ in body.parts]) + body.center_of_mass
     gap = distance_of_boxes(corners, solid.vertices)
     if gap > POSITION_TOLERANCE * float(np.ptp(solid.vertices, axis=0).max()):
         expected, advice = "parts that end where the mesh ends", "are they in its frame?"
         actual = f"{MM * gap:.3g} mm between their ends"
-        findings.append(finding("parts", "problem", subject, expected, actual, advice, gap_m=gap))
+        findings.append(finding("problem", subject, expected, actual, advice, gap_m=gap))
     return Check("parts", text, tuple(findings))
 
 

@@ -138,11 +138,11 @@ def _unit_repairs(robot: Robot) -> list[Repair]:
         low, high = joint.lower, joint.upper
         assert low is not None  # of all that odd_limits returns
         assert high is not None
-        after = (_rounded(low * unit.factor), _rounded(high * unit.factor))
+        after = (_rounded(low / unit.factor), _rounded(high / unit.factor))
         made.append(Repair(joint.name, "limits", (low, high), after, unit.words))
         mimic = joint.mimic
         if mimic is not None and joint.type == "revolute" and abs(mimic.offset) > math.tau:
-            offset = (_rounded(mimic.offset * unit.factor),)
+            offset = (_rounded(mimic.offset / unit.factor),)
             made.append(Repair(joint.name, "offset", (mimic.offset,), offset, unit.words))
     return made
 
@@ -168,25 +168,19 @@ def _masses(bodies: Sequence[Body]) -> dict[str, tuple[float, list[str]]]:
     densities = [body.density for body in bodies if body.density is not None]
     guess, (low, high) = mass_guess(densities, DENSITIES), DENSITIES
     odd = [density for density in densities if not low <= density <= high]
+    masses: dict[str, tuple[float, list[str]]] = {body.name: (body.mass, []) for body in bodies}
     # a light link alone is rather a placeholder than a wrong unit
-    if guess is not None and guess.factor < 1.0 and 2 * len(odd) < len(densities):
-        guess = None
-    if guess is not None and math.fsum(body.mass for body in bodies) / guess.factor < USUAL_MASS[0]:
-        guess = None  # the lengths are wrong rather than the masses
-    masses: dict[str, tuple[float, list[str]]] = {}
+    if guess is None or (guess.factor < 1.0 and 2 * len(odd) < len(densities)):
+        return masses
+    if math.fsum(body.mass for body in bodies) / guess.factor < USUAL_MASS[0]:
+        return masses  # the lengths are wrong rather than the masses
     for body in bodies:
-        density = body.density
-        is_odd = len(odd) == len(densities) if density is None else not low <= density <= high
-        if guess is None or not is_odd:
-            masses[body.name] = (body.mass, [])
-            continue
-        reason = f"divided by {guess.factor:g} ({guess.words})"
-        reason += (
-            ", as all others"
-            if density is None
-            else f"; {density:.4g} kg/m³ becomes {density / guess.factor:.4g} kg/m³"
-        )
-        masses[body.name] = (_rounded(body.mass / guess.factor), [reason])
+        density, why = body.density, ", as all others"
+        if density is not None:
+            why = f"; {density:.4g} kg/m³ becomes {density / guess.factor:.4g} kg/m³"
+        if len(odd) == len(densities) if density is None else not low <= density <= high:
+            reason = f"divided by {guess.factor:g} ({guess.words}){why}"
+            masses[body.name] = (_rounded(body.mass / guess.factor), [reason])
     return masses
 
 
@@ -253,10 +247,9 @@ def _inertia(
         kept = None if stated is None else _times(stated, factor)
         return uniform or kept, f"that of a uniform solid of its geometry; {what}"
     # the stated inertia is that of the stated mass, or already that of the corrected one
-    if ratio is None:
-        with_mass = unit != 1.0
-    else:
-        with_mass = unit != 1.0 and abs(math.log(ratio)) <= abs(math.log(ratio / unit))
+    with_mass = unit != 1.0 and (
+        ratio is None or abs(math.log(ratio)) <= abs(math.log(ratio / unit))
+    )
     if ratio is not None and not with_mass:
         ratio /= unit
     change = (unit if with_mass else 1.0) * factor
@@ -320,8 +313,6 @@ def _joint_with(joint: RigidJoint, changes: Sequence[Repair]) -> RigidJoint:
 
 
 def _format(numbers: Sequence[float]) -> str:
-    if not numbers:
-        return "none"
-    return (
-        f"({', '.join(f'{n:.4g}' for n in numbers)})" if len(numbers) > 1 else f"{numbers[0]:.6g}"
-    )
+    if len(numbers) > 1:
+        return f"({', '.join(f'{number:.4g}' for number in numbers)})"
+    return f"{numbers[0]:.6g}" if numbers else "none"

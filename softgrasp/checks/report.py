@@ -19,8 +19,8 @@ class Finding:
     """Subject of the sentence, such as ``link 'base'`` or ``object 'mug'``."""
     severity: Severity
     """A problem makes results wrong or runs impossible; a remark does not."""
-    check: str
-    """Name of its check."""
+    check: str = ""
+    """Name of its check, which sets it."""
     expected: str
     actual: str
     numbers: Mapping[str, float] = field(default_factory=dict)
@@ -42,6 +42,11 @@ class Check:
     measured: str
     """The measurement in words, with numbers."""
     findings: tuple[Finding, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Write the name of the check into its findings."""
+        named = tuple(replace(one, check=self.name) for one in self.findings)
+        object.__setattr__(self, "findings", named)
 
     @property
     def verdict(self) -> Literal["ok", "remark", "problem"]:
@@ -106,7 +111,6 @@ class Inspection:
 
 
 def finding(
-    check: str,
     severity: Severity,
     subject: str,
     expected: str,
@@ -115,11 +119,10 @@ def finding(
     /,
     **numbers: float,
 ) -> Finding:
-    """Return a finding of the check of a name, with its measured values by name."""
+    """Return a finding with its measured values by name."""
     return Finding(
         subject=subject,
         severity=severity,
-        check=check,
         expected=expected,
         actual=actual,
         numbers=numbers,
@@ -127,23 +130,39 @@ def finding(
     )
 
 
+def beyond(
+    limits: tuple[float, float],
+    value: float,
+    subject: str,
+    expected: str,
+    actual: str,
+    advice: str = "",
+    /,
+    **numbers: float,
+) -> tuple[Finding, ...]:
+    """Return the problem of a value beyond its lowest and highest usual value; () within them.
+
+    The limits are written where the expected words have ``{}``.
+    """
+    low, high = limits
+    if low <= value <= high:
+        return ()
+    expected = expected.format(f"{low:g} … {high:g}")
+    return (finding("problem", subject, expected, actual, advice, **numbers),)
+
+
 def locked_finding(
     subject: str, limits: tuple[float, float], measured: str, advice: str = "it cannot move"
 ) -> Finding:
     """Return the remark that a joint or an actuator has no range."""
     low, high = limits
-    return finding(
-        "limits", "remark", subject, "limits apart", measured, advice, lower=low, upper=high
-    )
+    return finding("remark", subject, "limits apart", measured, advice, lower=low, upper=high)
 
 
 def range_finding(subject: str, low: float, high: float) -> Finding | None:
     """Return the finding of an implausible range of a revolute joint [rad]; None if plausible."""
     doubt = range_doubt(low, high)
-    if doubt is None:
-        return None
-    severity, expected, actual, advice = doubt
-    return finding("limits", severity, subject, expected, actual, advice, lower=low, upper=high)
+    return doubt and finding(doubt[0], subject, *doubt[1:], lower=low, upper=high)
 
 
 def as_remarks(check: Check) -> Check:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from softgrasp.checks.bodies import (
     DENSITIES,
     Body,
+    Guess,
     density_check,
     inertia_check,
     link_bodies,
@@ -24,13 +24,14 @@ from softgrasp.checks.report import (
     Finding,
     Inspection,
     Severity,
+    beyond,
     counted,
     finding,
     locked_finding,
     range_finding,
 )
 from softgrasp.description.bendable import LIMIT_TOLERANCE, Bendable, BendableActuator, Chamber
-from softgrasp.description.robot import ControlledJoint, Link, RigidJoint, Robot
+from softgrasp.description.robot import ControlledJoint, Link, Mimic, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import HARDWARE_CHECKS
 from softgrasp.io.hand_sanity import FULL_ROTATION, TWO_ROTATIONS, stroke_doubt
@@ -62,7 +63,7 @@ def inspect_robot(robot: Robot) -> Inspection:
     if (doubt := unit_doubt(robot)) is not None:
         subject, (size, _) = f"robot '{robot.name}'", doubt.size
         expected, advice = "lengths in metres", f"{doubt.cause}: {doubt.cure}"
-        odd = finding("units", "problem", subject, expected, doubt.actual, advice, length_m=size)
+        odd = finding("problem", subject, expected, doubt.actual, advice, length_m=size)
         return Inspection("robot", robot.name, (Check("units", doubt.actual, (odd,)),))
     bodies = link_bodies(robot)
     checks = [
@@ -83,7 +84,7 @@ def inspect_robot_model(model: mujoco.MjModel, name: str) -> Inspection:
     geoms = np.flatnonzero((model.geom_contype != 0) & (model.geom_bodyid > 0))
     mass = math.fsum(body.mass for body in bodies)
     expected, actual = "geoms that can touch", "none with a contype or conaffinity"
-    inert = finding("contacts", "problem", f"robot '{name}'", expected, actual)
+    inert = finding("problem", f"robot '{name}'", expected, actual)
     checks = (
         Check("mass", f"{mass:.6g} kg in {counted(len(bodies), 'part')}"),
         inertia_check(bodies),
@@ -105,21 +106,18 @@ def _masses(robot: Robot) -> list[float]:
 
 
 def _mass_check(robot: Robot, bodies: list[Body]) -> Check:
-    mass, (low, high) = total_mass(robot), USUAL_MASS
-    findings = [*_massless(robot)]
-    if mass and not low <= mass <= high:
-        repaired, numbers, advice = _mass_by_density(mass, bodies), {"mass_kg": mass}, ""
-        if repaired is not None:
-            numbers["repaired_mass_kg"] = repaired
-            advice = (
-                f"with links of unusual density corrected it is {repaired:.4g} kg: softgrasp check "
-                "FILE --fix --out FIXED.urdf"
-            )
-        subject, expected = f"robot '{robot.name}'", f"{low:g} … {high:g} kg in all"
-        actual, advice = f"{mass:.6g} kg", advice or "masses are in kg"
-        findings.append(finding("mass", "problem", subject, expected, actual, advice, **numbers))
+    mass, advice = total_mass(robot), "masses are in kg"
+    numbers = {"mass_kg": mass}
+    if (repaired := _mass_by_density(mass, bodies)) is not None:
+        numbers["repaired_mass_kg"] = repaired
+        advice = (
+            f"with links of unusual density corrected it is {repaired:.4g} kg: softgrasp check "
+            "FILE --fix --out FIXED.urdf"
+        )
+    words = (f"robot '{robot.name}'", "{} kg in all", f"{mass:.6g} kg", advice)
+    odd = beyond(USUAL_MASS, mass, *words, **numbers) if mass else ()
     heavy = counted(len(_masses(robot)), "part")
-    return Check("mass", f"{mass:.6g} kg in {heavy}", tuple(findings))
+    return Check("mass", f"{mass:.6g} kg in {heavy}", (*_massless(robot), *odd))
 
 
 def _mass_by_density(mass: float, bodies: list[Body]) -> float | None:
@@ -127,10 +125,8 @@ def _mass_by_density(mass: float, bodies: list[Body]) -> float | None:
     low, high = DENSITIES
     known = [(body.mass, body.density) for body in bodies if body.density is not None]
     guess = mass_guess([density for _, density in known], DENSITIES)
-    if guess is None:
-        return None
     odd = math.fsum(part for part, density in known if not low <= density <= high)
-    return mass - odd + odd / guess.factor
+    return None if guess is None else mass - odd + odd / guess.factor
 
 
 def _massless(robot: Robot) -> Iterator[Finding]:
@@ -146,11 +142,11 @@ def _massless(robot: Robot) -> Iterator[Finding]:
         subject, expected = f"joint '{joint.name}'", "a mass in what it moves"
         if not shapes:
             advice = f"a simulation uses {1e6 * EMPTY.mass:g} mg"
-            yield finding("mass", "remark", subject, expected, "none", advice)
+            yield finding("remark", subject, expected, "none", advice)
             continue
         mass, *_ = joined_inertia(shapes, mass=None, density=HULL_DENSITY)
         advice = f"a simulation uses {mass:.3g} kg, that of its shapes at {HULL_DENSITY:g} kg/m³"
-        yield finding("mass", "remark", subject, expected, "none", advice, mass_kg=mass)
+        yield finding("remark", subject, expected, "none", advice, mass_kg=mass)
 
 
 def _massless_links(robot: Robot, link: str) -> list[Link] | None:
@@ -168,18 +164,11 @@ def _massless_links(robot: Robot, link: str) -> list[Link] | None:
     return links
 
 
-class LimitUnit(NamedTuple):
-    """Probable unit of the limits of a joint, with the factor to SI units."""
-
-    factor: float
-    words: str
+DEGREES = Guess(180.0 / math.pi, "degrees written as radians")
+MILLIMETRES = Guess(1e3, "millimetres written as metres")
 
 
-DEGREES = LimitUnit(math.pi / 180.0, "degrees written as radians")
-MILLIMETRES = LimitUnit(1e-3, "millimetres written as metres")
-
-
-def odd_limits(robot: Robot) -> dict[RigidJoint, LimitUnit]:
+def odd_limits(robot: Robot) -> dict[RigidJoint, Guess]:
     """Return the joints whose limits are in another unit, which explains their range.
 
     Revolute joints with more than two rotations are in degrees; those with more than one, too, if
@@ -200,15 +189,14 @@ def odd_limits(robot: Robot) -> dict[RigidJoint, LimitUnit]:
     limit = FULL_ROTATION if min(rotations, default=0.0) > FULL_ROTATION else TWO_ROTATIONS
     if max(rotations, default=0.0) <= TWO_ROTATIONS:
         limit = math.inf
-    slides = {joint for joint in ranges if joint.type == "prismatic"}
-    size = max(largest_lengths(robot)) if slides else 0.0
-    odd = {}
-    for joint, width in ranges.items():
-        if joint not in slides and width > limit:
-            odd[joint] = DEGREES
-        elif joint in slides and width > FAR * size > 0.0:
-            odd[joint] = MILLIMETRES
-    return odd
+    slides = any(joint.type == "prismatic" for joint in ranges)
+    longest = (FAR * max(largest_lengths(robot)) if slides else 0.0) or math.inf
+    units = {"revolute": (DEGREES, limit), "prismatic": (MILLIMETRES, longest)}
+    return {
+        joint: units[joint.type][0]
+        for joint, width in ranges.items()
+        if width > units[joint.type][1]
+    }
 
 
 def _limit_check(robot: Robot) -> Check:
@@ -230,18 +218,18 @@ def _limit_findings(joint: RigidJoint, in_millimetres: bool) -> Iterator[Finding
         elif in_millimetres:
             expected = f"a range of at most {FAR:g} times the largest length of the robot"
             advice = "are the limits in millimetres? URDF has metres; --fix converts them"
-            yield finding("limits", "problem", subject, expected, limits_text, advice, **numbers)
+            yield finding("problem", subject, expected, limits_text, advice, **numbers)
         elif joint.type == "prismatic" and (doubt := stroke_doubt(low, high)):
             message = (doubt.expected, doubt.actual, doubt.advice)
-            yield finding("limits", "remark", subject, *message, **numbers)
+            yield finding("remark", subject, *message, **numbers)
         if joint.mimic is None and not low <= 0.0 <= high:
             expected = "limits with 0 between them, where a simulation starts"
-            yield finding("limits", "remark", subject, expected, limits_text, **numbers)
+            yield finding("remark", subject, expected, limits_text, **numbers)
     zero = [name for name in ("effort", "velocity") if getattr(joint, name) == 0.0]
     if zero and joint.mimic is None:
         expected, numbers = f"a limit of {' and '.join(zero)} above 0", dict.fromkeys(zero, 0.0)
         advice = "softgrasp takes it as no limit"
-        yield finding("limits", "remark", subject, expected, "0", advice, **numbers)
+        yield finding("remark", subject, expected, "0", advice, **numbers)
 
 
 # Bendable segments and control
@@ -253,18 +241,17 @@ def bendable_checks(robot: Robot) -> list[Check]:
         return []
     controlled = {joint.name: joint for system in robot.control for joint in system.joints}
     parts = robot.bendables
+    actuators = sum(len(part.actuation) for part in parts)
+    control = f"{counted(len(controlled), 'joint')} under ros2_control"
+    segment_findings = [one for part in parts for one in _body_findings(part)]
+    actuator_findings = [one for part in parts for one in _actuator_findings(part)]
+    control_findings = [
+        one for part in parts for one in _control_findings(part, controlled.get(part.name))
+    ]
     return [
-        Check("segments", counted(len(parts), "segment"), _each(_body_findings(p) for p in parts)),
-        Check(
-            "actuators",
-            counted(sum(len(part.actuation) for part in parts), "actuator"),
-            _each(_actuator_findings(part) for part in parts),
-        ),
-        Check(
-            "control",
-            f"{counted(len(controlled), 'joint')} under ros2_control",
-            _each(_control_findings(part, controlled.get(part.name)) for part in parts),
-        ),
+        Check("segments", counted(len(parts), "segment"), tuple(segment_findings)),
+        Check("actuators", counted(actuators, "actuator"), tuple(actuator_findings)),
+        Check("control", control, tuple(control_findings)),
     ]
 
 
@@ -279,28 +266,23 @@ def hardware_check(robot: Robot) -> Check:
                 HARDWARE_CHECKS.load(name)(system)
         except DescriptionError as error:
             subject, expected = f"control '{system.name}'", "hardware that softgrasp can control"
-            findings.append(finding("hardware", severity, subject, expected, str(error)))
+            findings.append(finding(severity, subject, expected, str(error)))
     return Check("hardware", counted(len(robot.control), "ros2_control element"), tuple(findings))
 
 
-def _each(groups: Iterator[Iterator[Finding]]) -> tuple[Finding, ...]:
-    return tuple(one for group in groups for one in group)
-
-
-def _problem(part: Bendable, check: str, expected: str, actual: str, **numbers: float) -> Finding:
-    return finding(check, "problem", f"bendable '{part.name}'", expected, actual, **numbers)
+def _problem(part: Bendable, expected: str, actual: str, **numbers: float) -> Finding:
+    return finding("problem", f"bendable '{part.name}'", expected, actual, **numbers)
 
 
 def _body_findings(part: Bendable) -> Iterator[Finding]:
     if not part.backbone.bending_stiffness:
-        yield _problem(part, "segments", "a bending_stiffness", "none")
+        yield _problem(part, "a bending_stiffness", "none")
     if part.inertial is None:
-        yield _problem(part, "segments", "a mass", "none")
+        yield _problem(part, "a mass", "none")
     cells = part.backbone.links
     if part.theta_max > CELL_ANGLE * cells * (1.0 + LIMIT_TOLERANCE):
         yield _problem(
             part,
-            "segments",
             f"at most {math.degrees(CELL_ANGLE):.0f}° of bending a cell",
             f"{math.degrees(part.theta_max / cells):.0f}° at kappa_max {part.kappa_max:g} 1/m with "
             f"{cells} links; {math.ceil(part.theta_max / CELL_ANGLE)} links follow it",
@@ -318,15 +300,12 @@ def _actuator_findings(part: Bendable) -> Iterator[Finding]:
     if part.planar:
         assert part.limits.phi_min is not None  # a planar one has a plane
         if all(math.cos(angle - part.limits.phi_min) < NEARLY for angle in directions):
-            yield _problem(
-                part, "actuators", f"{kind} that bend it in its plane", "none", actuators=number
-            )
+            yield _problem(part, f"{kind} that bend it in its plane", "none", actuators=number)
         return
     gap = _widest_gap(directions)
     if gap >= math.pi - NEARLY:
         yield _problem(
             part,
-            "actuators",
             f"{kind} that bend it in every plane",
             f"none over {math.degrees(gap):.0f}° around the backbone",
             actuators=number,
@@ -335,7 +314,6 @@ def _actuator_findings(part: Bendable) -> Iterator[Finding]:
     if (rest := _imbalance(part.actuation)) >= NEARLY:
         yield _problem(
             part,
-            "actuators",
             f"{kind} that bend nothing where all act alike",
             f"{100 * rest:.3g} % of their lever arms unbalanced",
             actuators=number,
@@ -353,7 +331,6 @@ def _weak_findings(part: Bendable) -> Iterator[Finding]:
         where = "in its plane" if part.planar else "in every plane"
         yield _problem(
             part,
-            "actuators",
             f"chambers that bend it to kappa_max {part.kappa_max:g} 1/m {where}",
             f"{reached:.3g} 1/m at their largest pressures",
             reached_per_m=reached,
@@ -412,24 +389,18 @@ def _imbalance(actuators: tuple[BendableActuator, ...]) -> float:
 
 def _control_findings(part: Bendable, joint: ControlledJoint | None) -> Iterator[Finding]:
     if joint is None:
-        yield _problem(part, "control", "a ros2_control joint of its name", "none")
+        yield _problem(part, "a ros2_control joint of its name", "none")
         return
     if not joint.commands:
-        yield _problem(part, "control", "a command interface", "none")
+        yield _problem(part, "a command interface", "none")
+    limit = part.kappa_max
     for interface in joint.commands:
-        commanded_max = interface.max
-        beyond = commanded_max is not None and commanded_max > part.kappa_max * (
-            1.0 + LIMIT_TOLERANCE
-        )
-        if interface.name == "kappa" and commanded_max is not None and beyond:
-            yield _problem(
-                part,
-                "control",
-                f"commands of kappa up to its limit {part.kappa_max:g} 1/m",
-                f"{commanded_max:g} 1/m",
-                requested_per_m=commanded_max,
-                limit_per_m=part.kappa_max,
-            )
+        high = interface.max
+        if interface.name != "kappa" or high is None or high <= limit * (1.0 + LIMIT_TOLERANCE):
+            continue
+        numbers = {"requested_per_m": high, "limit_per_m": limit}
+        expected = f"commands of kappa up to its limit {limit:g} 1/m"
+        yield _problem(part, expected, f"{high:g} 1/m", **numbers)
 
 
 # Mimic joints
@@ -441,33 +412,44 @@ class Coupling:
 
     follower: RigidJoint
     leader: RigidJoint
-    requested: tuple[float, float]
-    """Lowest and highest variable of the follower over the whole range of the leader."""
-    possible: tuple[float, float] | None
-    """Lowest and highest possible variable of the leader within the follower's limits, or None."""
+    mimic: Mimic
+
+    @property
+    def requested(self) -> tuple[float, float]:
+        """Lowest and highest variable of the follower over the whole range of the leader."""
+        factor, offset = self.mimic.multiplier, self.mimic.offset
+        ends = [factor * end + offset if factor else offset for end in _limits(self.leader)]
+        return (min(ends), max(ends))
+
+    @property
+    def possible(self) -> tuple[float, float] | None:
+        """Lowest and highest variable of the leader within the follower's limits, or None."""
+        factor, offset = self.mimic.multiplier, self.mimic.offset
+        (low, high), leads = _limits(self.follower), _limits(self.leader)
+        if factor == 0.0:
+            return leads if low <= offset <= high else None
+        ends = sorted(((low - offset) / factor + 0.0, (high - offset) / factor + 0.0))  # no -0
+        first, last = max(ends[0], leads[0]), min(ends[1], leads[1])
+        return (first, last) if first <= last else None
 
     @property
     def fraction(self) -> float:
         """Fraction of the leader's range that is possible [–]."""
-        low, high = _limits(self.leader)
-        if self.possible is None:
+        (low, high), possible = _limits(self.leader), self.possible
+        if possible is None:
             return 0.0
         width = high - low
         if not width or math.isinf(width):
-            return 1.0 if self._holds else 0.0
-        return max((self.possible[1] - self.possible[0]) / width, 0.0)
-
-    @property
-    def _holds(self) -> bool:
-        low, high = _limits(self.follower)
-        return low <= self.requested[0] and self.requested[1] <= high
+            (low, high), (first, last) = _limits(self.follower), self.requested
+            return 1.0 if low <= first and last <= high else 0.0
+        return max((possible[1] - possible[0]) / width, 0.0)
 
 
 def couplings(robot: Robot) -> list[Coupling]:
     """Return all joints of a robot that follow another moving joint."""
     known = {joint.name: joint for joint in robot.joints}
     return [
-        _coupling(joint, known[joint.mimic.joint])
+        Coupling(joint, known[joint.mimic.joint], joint.mimic)
         for joint in robot.joints
         if joint.mimic is not None and "fixed" not in (joint.type, known[joint.mimic.joint].type)
     ]
@@ -483,27 +465,6 @@ def mimic_check(robot: Robot) -> Check:
     return Check("mimic", f"{counted(len(coupled), 'follower')}; range possible: {text}", odd)
 
 
-def _coupling(follower: RigidJoint, leader: RigidJoint) -> Coupling:
-    assert follower.mimic is not None  # couplings() chose them
-    factor, offset = follower.mimic.multiplier, follower.mimic.offset
-    low, high = _limits(leader)
-    ends = [offset, offset] if factor == 0.0 else [factor * end + offset for end in (low, high)]
-    return Coupling(
-        follower, leader, (min(ends), max(ends)), _possible(follower, (low, high), factor, offset)
-    )
-
-
-def _possible(
-    follower: RigidJoint, leads: Sequence[float], factor: float, offset: float
-) -> tuple[float, float] | None:
-    low, high = _limits(follower)
-    if factor == 0.0:
-        return (leads[0], leads[1]) if low <= offset <= high else None
-    ends = sorted(((low - offset) / factor + 0.0, (high - offset) / factor + 0.0))  # no -0
-    first, last = max(ends[0], leads[0]), min(ends[1], leads[1])
-    return (first, last) if first <= last else None
-
-
 def _limits(joint: RigidJoint) -> tuple[float, float]:
     if joint.type == "continuous" or joint.lower is None or joint.upper is None:
         return (-math.inf, math.inf)
@@ -511,8 +472,7 @@ def _limits(joint: RigidJoint) -> tuple[float, float]:
 
 
 def _finding(coupling: Coupling) -> Finding:
-    follower, leader, mimic = coupling.follower, coupling.leader, coupling.follower.mimic
-    assert mimic is not None
+    follower, leader, mimic = coupling.follower, coupling.leader, coupling.mimic
     (low, high), (first, last) = _limits(follower), _limits(leader)
     unit = "m" if follower.type == "prismatic" else "rad"
     where = "nowhere in its range"
@@ -529,7 +489,6 @@ def _finding(coupling: Coupling) -> Finding:
         "requested_high": coupling.requested[1],
     }
     return finding(
-        "mimic",
         "problem",
         f"joint '{follower.name}'",
         f"limits around {coupling.requested[0]:.4g} … {coupling.requested[1]:.4g} {unit}, "

@@ -100,7 +100,11 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
                 if (checked := _exported_robot(what)) is None:
                     raise
                 return checked
-            return Checked(_properties_if_built(hand), [], inspect(hand), tuple(hand_doubts(hand)))
+            try:
+                properties = hand_properties(hand)
+            except BuildError:  # a problem of the inspection
+                properties = {"name": hand.name}
+            return Checked(properties, [], inspect(hand), tuple(hand_doubts(hand)))
         case "object":
             obj = load_object(what)
             hand_warnings = _mesh_warnings(obj.shape) if isinstance(obj.shape, Mesh) else ()
@@ -111,15 +115,12 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
         case "robot":
             robot = load_robot(what)
             inspection = inspect(robot)
+            properties = robot_properties(robot)
             # a wrong unit is the cause of whatever the checks of the hand would report
-            if {one.check for one in inspection.problems} & {"units", "limits"}:
-                return Checked(robot_properties(robot), [], inspection)
-            as_hand = _as_hand(what, robot)
-            if as_hand.hand is not None:
-                inspection = with_hand_checks(inspection, inspect(as_hand.hand))
-            for word in as_hand.messages:
-                warnings.warn(word, SoftgraspWarning, stacklevel=1)
-            return Checked(robot_properties(robot) | as_hand.properties, [], inspection)
+            if not {one.check for one in inspection.problems} & {"units", "limits"}:
+                shown, inspection = _as_hand(what, robot, inspection)
+                properties |= shown
+            return Checked(properties, [], inspection)
         case "release":
             release = load_release(what)
             return Checked(release_properties(release), release_problems(release))
@@ -129,8 +130,12 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
             return Checked(*load(WORLD_PROPERTIES)(what))
         case "scene":
             scene = load_scene(what)
-            properties, problems = _build(scene)
-            return Checked(scene_properties(scene) | properties, problems)
+            properties = scene_properties(scene)
+            try:
+                properties |= built_properties(compile_scene(scene))
+            except BuildError as error:
+                return Checked(properties, [str(error)])
+            return Checked(properties, [])
 
 
 def _exported_robot(what: str) -> Checked | None:
@@ -139,17 +144,11 @@ def _exported_robot(what: str) -> Checked | None:
     if path.suffix.lower() not in assets.MODEL_SUFFIXES or not path.is_file():
         return None
     source = read_model(path)
-    text = source.spec.text(ROBOT_TEXT)
-    if text is None:
+    if (text := source.spec.text(ROBOT_TEXT)) is None:
         return None
-    model = source.compiled
-    properties = {
-        "kind": "robot",
-        "name": text.data,
-        "joints": model.njnt,
-        "actuators": model.nu,
-    }
-    return Checked(properties, [], inspect_robot_model(model, text.data))
+    name, model = text.data, source.compiled
+    properties = {"kind": "robot", "name": name, "joints": model.njnt, "actuators": model.nu}
+    return Checked(properties, [], inspect_robot_model(model, name))
 
 
 def _mesh_warnings(shape: Mesh) -> tuple[str, ...]:
@@ -157,19 +156,13 @@ def _mesh_warnings(shape: Mesh) -> tuple[str, ...]:
     return load_mesh(cut_or_hull(shape)[0]).warnings
 
 
-class _AsHand(NamedTuple):
-    """A robot read as a hand."""
+def _as_hand(what: str, robot: Robot, inspection: Inspection) -> tuple[Properties, Inspection]:
+    """Read a robot as a hand of rigid links, and add its properties and its checks.
 
-    properties: dict[str, Any]
-    messages: tuple[str, ...] = ()
-    hand: Hand | None = None
-
-
-def _as_hand(what: str, robot: Robot) -> _AsHand:
-    """Read a robot as a hand of rigid links; one chain alone is rather an arm."""
-    moving = [joint for joint in robot.joints if joint.type != "fixed"]
-    if robot.bendables or not moving:
-        return _AsHand({})
+    One chain alone is rather an arm, of which nothing is added.
+    """
+    if robot.bendables or all(joint.type == "fixed" for joint in robot.joints):
+        return {}, inspection
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -177,30 +170,18 @@ def _as_hand(what: str, robot: Robot) -> _AsHand:
     except DescriptionError as error:
         if SELECTED.get():
             raise
-        return _AsHand({"as_a_hand": f"none: {error}"})
+        return {"as_a_hand": f"none: {error}"}, inspection
     if len(hand.fingers) < 2:
-        return _AsHand({})
+        return {}, inspection
     properties = hand_properties(hand)
     kept = ("couplings", "fingers", "grasps", "notes")
     shown = {"as_a_hand": f"{len(hand.fingers)} chains, {len(hand.actuators)} actuators"} | {
         key: value for key in kept if (value := properties.get(key))
     }
-    return _AsHand(shown, tuple(str(warning.message) for warning in caught), hand)
-
-
-def _properties_if_built(hand: Hand) -> dict[str, Any]:
-    """Return a hand's properties; only its name where it cannot be built, which is a problem."""
-    try:
-        return hand_properties(hand)
-    except BuildError:
-        return {"name": hand.name}
-
-
-def _build(scene: GraspScene) -> tuple[dict[str, Any], list[str]]:
-    try:
-        return built_properties(compile_scene(scene)), []
-    except BuildError as error:
-        return {}, [str(error)]
+    inspection = with_hand_checks(inspection, inspect(hand))
+    for warning in caught:
+        warnings.warn(str(warning.message), SoftgraspWarning, stacklevel=1)
+    return shown, inspection
 
 
 def release_problems(release: FingerRelease) -> list[str]:
@@ -310,8 +291,8 @@ def object_properties(obj: GraspObject) -> Properties:
     """Return shape, size, mass and material."""
     parts: Properties = {}
     if isinstance(obj.shape, Mesh):
-        parts = _part_properties(obj.shape)
-        obj = obj.replace(shape=cut_or_hull(obj.shape)[0])
+        shape, parts = _cut(obj.shape)
+        obj = obj.replace(shape=shape)
     volume = mass_properties(obj.shape).volume
     mass = object_mass(obj)
     properties: Properties = {
@@ -330,7 +311,7 @@ def object_properties(obj: GraspObject) -> Properties:
 
 def mesh_properties(shape: Mesh) -> Properties:
     """Return size, volume, centre and convex parts of a mesh file."""
-    parts, (shape, _) = _part_properties(shape), cut_or_hull(shape)
+    shape, parts = _cut(shape)
     body = load_mesh(shape)
     return {
         "file": shape.file,
@@ -344,21 +325,27 @@ def mesh_properties(shape: Mesh) -> Properties:
     }
 
 
-def _part_properties(shape: Mesh) -> Properties:
+def _cut(shape: Mesh) -> tuple[Mesh, Properties]:
+    """Return a mesh that can be loaded, with the number of its convex parts."""
     shape, uncut = cut_or_hull(shape)
-    return {"convex_parts": uncut.partition(":")[0] or len(load_mesh(shape).parts)}
+    return shape, {"convex_parts": uncut.partition(":")[0] or len(load_mesh(shape).parts)}
 
 
 def scene_properties(scene: GraspScene) -> Properties:
     """Return a scene's properties before it is built."""
-    contact = scene.requested_contact
+    contact, further = scene.requested_contact, Properties()
+    if scene.objects:
+        named = zip(scene.object_names[1:], scene.objects, strict=True)
+        further["further_objects_kg"] = {n: object_mass(placed.object) for n, placed in named}
+    if scene.surroundings:
+        further["surroundings"] = list(scene.surrounding_names)
     return {
         "name": scene.name,
         "hand": scene.hand.name,
         "object": scene.object.name,
         "object_mass_kg": object_mass(scene.object),
         "mount": scene.object_mount,
-        **_further_properties(scene),
+        **further,
         "grasp": scene.grasp,
         "actuation": scene.actuation,
         "contact": contact.model_dump(exclude_none=True),
@@ -367,17 +354,6 @@ def scene_properties(scene: GraspScene) -> Properties:
         "hold_test": scene.success is not None,
         "source": scene.source,
     }
-
-
-def _further_properties(scene: GraspScene) -> Properties:
-    """Return further objects and surroundings, where there are any."""
-    properties: Properties = {}
-    if scene.objects:
-        named = zip(scene.object_names[1:], scene.objects, strict=True)
-        properties["further_objects_kg"] = {n: object_mass(placed.object) for n, placed in named}
-    if scene.surroundings:
-        properties["surroundings"] = list(scene.surrounding_names)
-    return properties
 
 
 def criterion_properties(criterion: SuccessCriterion) -> Properties:
@@ -441,13 +417,8 @@ def robot_properties(robot: Robot) -> Properties:
 
 def _bendable_properties(part: Bendable) -> Properties:
     limits, backbone = part.limits, part.backbone
-    return {
-        "name": part.name,
-        "parent": part.parent,
-        "child": part.child,
-        "model": part.model,
-        "degree": part.degree,
-        "frame": part.frame,
+    keys = ("name", "parent", "child", "model", "degree", "frame")
+    return {key: getattr(part, key) for key in keys} | {
         "length_m": backbone.length,
         "radius_m": backbone.radius,
         "mass_kg": None if part.inertial is None else part.inertial.mass,
@@ -467,13 +438,8 @@ def _bendable_properties(part: Bendable) -> Properties:
 
 def _joint_properties(joint: RigidJoint) -> Properties:
     limits = None if joint.lower is None else [joint.lower, joint.upper]
-    return {
-        "name": joint.name,
-        "type": joint.type,
-        "parent": joint.parent,
-        "child": joint.child,
-        "limits": limits,
-    }
+    names = {key: getattr(joint, key) for key in ("name", "type", "parent", "child")}
+    return names | {"limits": limits}
 
 
 def _control_properties(system: ControlSystem) -> Properties:
@@ -521,15 +487,17 @@ def bendable_line(properties: Properties) -> str:
     """Describe a bendable in one line."""
     theta = math.degrees(properties["theta_max_rad"])
     degree = f" of degree {properties['degree']}" if properties["model"] == "ppc" else ""
+    kg, product = properties["mass_kg"], properties["bending_stiffness_N_m2"]
+    mass = "no mass" if kg is None else f"{1e3 * kg:.4g} g"
+    stiffness = "no stiffness" if product is None else f"EI {product:.4g} N·m²"
     return "; ".join(
         [
             f"{properties['name']}: {properties['parent']} → {properties['child']}, "
             f"{properties['model']}{degree}, {properties['frame']} frames",
             f"{1e3 * properties['length_m']:.4g} mm long, "
-            f"radius {1e3 * properties['radius_m']:.4g} mm, {_mass(properties['mass_kg'])}",
+            f"radius {1e3 * properties['radius_m']:.4g} mm, {mass}",
             f"up to {properties['kappa_max_per_m']:.4g} 1/m = {theta:.4g}°, {_plane(properties)}",
-            f"{_stiffness(properties['bending_stiffness_N_m2'])}, "
-            f"{properties['simulated_links']} links",
+            f"{stiffness}, {properties['simulated_links']} links",
             _actuators_text(properties),
         ]
     )
@@ -550,14 +518,6 @@ def control_line(properties: Properties) -> str:
     return f"{properties['name']}: {properties['plugin']}; commands {commands}; states {states}"
 
 
-def _mass(mass: float | None) -> str:
-    return "no mass" if mass is None else f"{1e3 * mass:.4g} g"
-
-
-def _stiffness(stiffness: float | None) -> str:
-    return "no stiffness" if stiffness is None else f"EI {stiffness:.4g} N·m²"
-
-
 def _plane(properties: Properties) -> str:
     if properties["phi_range_rad"] is None:
         return "in every plane"
@@ -571,5 +531,5 @@ def _actuators_text(properties: Properties) -> str:
     angles = properties["actuator_angles_rad"]
     if not angles:
         return "no actuators"
-    number = f"{len(angles)} {properties['actuation']}{'' if len(angles) == 1 else 's'}"
+    number = counted(len(angles), properties["actuation"])
     return f"{number} at {', '.join(f'{math.degrees(angle):.4g}°' for angle in angles)}"
