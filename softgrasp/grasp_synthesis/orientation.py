@@ -8,7 +8,7 @@ import numpy as np
 
 from softgrasp.grasp_synthesis.closing_motion import PARALLEL, Closing, tips_of
 from softgrasp.grasp_synthesis.hand_model import ClosingHand
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics.transforms import Array, triple
 
 AXIS_FRACTION = 0.6
 """Smallest fraction of the bending axes along one direction for that to be the common axis [–]."""
@@ -143,5 +143,4 @@ def hinge_axes(hand: ClosingHand, closing: Closing, posture: Array) -> list[Arra
 def _unit(direction: Array) -> tuple[float, float, float]:
     """Normalize a vector; z for a zero vector."""
     length = float(np.linalg.norm(direction))
-    x, y, z = (direction / length).tolist() if length > 1e-9 else (0.0, 0.0, 1.0)
-    return (x, y, z)
+    return triple(direction / length) if length > 1e-9 else (0.0, 0.0, 1.0)

@@ -40,7 +40,7 @@ from softgrasp.grasp_synthesis.sweep import (
     arrivals_of,
 )
 from softgrasp.grasp_synthesis.symmetry import Symmetry, symmetrized, symmetry_of
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics.transforms import Array, triple
 
 MAX_SINK, SINK_RATIO = 1e-4, 0.7
 """Sinking of a ball of 1 N above which another orientation of the hand is tried [m], and ratio of
@@ -136,11 +136,10 @@ def synthesize_grasps(
             other = precision.with_up(up).best()
             if precision_sink(other, up) < SINK_RATIO * precision_sink(best, ups[0]):
                 best, power = other, power.with_up(up)
-    x, y, z = hand.reflection.vector(power.target.up).tolist()
     return SynthesizedGrasps(
         _grasp(hand, power.best(), weights_of(closing, "power"), fastest or {}),
         _grasp(hand, best, weights_of(closing, "precision"), fastest or {}),
-        (x, y, z),
+        triple(hand.reflection.vector(power.target.up)),
     )
 
 
@@ -171,21 +170,21 @@ def _grasp(
     fraction = float(arrivals.mean()) if len(arrivals) else 0.0
     posture = closing.start + fraction * weights * (closing.end - closing.start)
     reflection = hand.reflection
-    x, y, z = np.round(reflection.point(best.position), 5).tolist()
     object_axis = object_axis_of(hand, closing, posture)
     if symmetric is not None:
         object_axis = object_axis.along(symmetric.along(np.array([object_axis.axis]))[0])
-    a, b, c = reflection.vector(np.array(object_axis.axis)).tolist()
     normals = np.zeros((0, 3)) if contacts is None else contacts.normals[contacts.touched]
     pressing = reflection.vector(normals)
     return SynthesizedGrasp(
-        center=(x, y, z),
+        center=triple(np.round(reflection.point(best.position), 5)),
         start=tuple(_inside(hand, closing.start)),
         rates=tuple(np.round(rates, 4).tolist()),
         radius=best.radius,
         enclosure=best.enclosure,
         normals=tuple((x, y, z) for x, y, z in pressing.tolist()),
-        object_axis=object_axis._replace(axis=(a, b, c)),
+        object_axis=object_axis._replace(
+            axis=triple(reflection.vector(np.array(object_axis.axis)))
+        ),
     )
 
 

@@ -45,8 +45,8 @@ from softgrasp.errors import BackendUnavailable, BuildError, DescriptionError, R
 from softgrasp.io.files import atomic_path, report_progress
 from softgrasp.io.mesh_files import Triangles, coarser, read_groups, scaled
 from softgrasp.io.mesh_repair import Solid, hull_of, make_solid, piece_labels, signed_volume
+from softgrasp.mechanics.transforms import Array
 
-Array: TypeAlias = NDArray[np.float64]
 Faces: TypeAlias = NDArray[np.int64]
 NEARLY_CONVEX = 0.95
 """Fraction of its hull above which ``auto`` takes a mesh as convex [–]."""
@@ -95,7 +95,7 @@ def collision_parts(
     shape: Mesh,
     solid: Solid,
     parts_file: Path | None,
-    factor: NDArray[np.float64],
+    factor: Array,
     at_scale: Callable[[Scale], Solid],
 ) -> tuple[list[Triangles], list[str]]:
     """Make the convex parts of a mesh, in the frame of its vertices, and warnings about them.
@@ -122,7 +122,7 @@ def collision_parts(
     return parts, [*_volume_warning(kind, parts, solid), *_position_warning(parts, solid)]
 
 
-def parts_from(file: Path, factor: NDArray[np.float64]) -> list[Triangles]:
+def parts_from(file: Path, factor: Array) -> list[Triangles]:
     """Read the convex groups of a file, scaled.
 
     Raises:
@@ -161,11 +161,11 @@ def union_volume(parts: Sequence[Triangles]) -> float:
     filled = np.zeros(len(points), dtype=bool)
     for part in parts:
         near = ~filled & _in_box(points, part[0])
-        filled[near] = _in_part(points[near], part)
+        filled[near] = in_part(points[near], part)
     return float(filled.mean() * extents.prod())
 
 
-def distance_of_boxes(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+def distance_of_boxes(first: Array, second: Array) -> float:
     """Largest difference between the bounding boxes of points (n, 3) and (k, 3) [m]."""
     low = np.abs(first.min(axis=0) - second.min(axis=0)).max()
     return float(max(low, np.abs(first.max(axis=0) - second.max(axis=0)).max()))
@@ -262,12 +262,12 @@ def _within_threshold(solid: Solid, scale: Array) -> bool:
     return bool((required <= (scale * extents).max(axis=1) * (1.0 + ROUNDING)).all())
 
 
-def _hull(vertices: NDArray[np.float64]) -> Triangles:
+def _hull(vertices: Array) -> Triangles:
     hull = hull_of(vertices)
     return hull.vertices, hull.faces
 
 
-def _greatest_depth(points: NDArray[np.float64], part: Triangles) -> float:
+def _greatest_depth(points: Array, part: Triangles) -> float:
     """Largest depth of points inside a convex part [m]."""
     normals, offsets = _planes(part)
     lengths = np.linalg.norm(normals, axis=1)
@@ -276,17 +276,18 @@ def _greatest_depth(points: NDArray[np.float64], part: Triangles) -> float:
     return float(depths.min(axis=1).max())
 
 
-def _in_box(points: NDArray[np.float64], vertices: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _in_box(points: Array, vertices: Array) -> NDArray[np.bool_]:
     inside = (points >= vertices.min(axis=0)) & (points <= vertices.max(axis=0))
     return np.asarray(inside.all(axis=1))
 
 
-def _in_part(points: NDArray[np.float64], part: Triangles) -> NDArray[np.bool_]:
+def in_part(points: Array, part: Triangles) -> NDArray[np.bool_]:
+    """Return which points (n, 3) are inside a convex part, (n,)."""
     normals, offsets = _planes(part)
     return np.asarray((points @ normals.T <= offsets).all(axis=1))
 
 
-def _planes(part: Triangles) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _planes(part: Triangles) -> tuple[Array, Array]:
     """Outward face normals (m, 3), of length twice the area, and offsets (m,)."""
     a, b, c = part[0][part[1]].transpose(1, 0, 2)
     normals = np.cross(b - a, c - a)

@@ -31,13 +31,14 @@ from softgrasp.description.geometry import (
 )
 from softgrasp.description.hand import GraspPreset, Grasps, Hand
 from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.io.convex_decomposition import in_part
 from softgrasp.io.mesh import load_mesh
 from softgrasp.io.mesh_repair import Hull, hull_of
 from softgrasp.io.yaml_files import Tree, mapping, rates_to_si
 from softgrasp.mechanics import geometry
 from softgrasp.mechanics.geometry import ball_points
 from softgrasp.mechanics.hand_kinematics import Link, chain_links
-from softgrasp.mechanics.transforms import Array, euler_from_rotation, transform
+from softgrasp.mechanics.transforms import Array, euler_from_rotation, transform, triple
 
 if TYPE_CHECKING:
     from softgrasp.grasp_synthesis import SynthesizedGrasp
@@ -92,14 +93,12 @@ def row_shapes(row: Phalanx, link: Link) -> list[Placed]:
     shapes += [(part.shape, part.pose) for part in row.parts]
     if shapes:
         return shapes
-    x, y, z = (link.end / 2).tolist()
     length = float(np.linalg.norm(link.end))
     # quaternion of a rotation from z to the link
     w = np.array([length + link.end[2], -link.end[1], link.end[0], 0.0])
     quaternion = tuple((w if np.linalg.norm(w) > 0.0 else np.array([0.0, 1.0, 0.0, 0.0])).tolist())
-    return [
-        (Capsule(radius=row.radius, length=length), Pose(position=(x, y, z), quaternion=quaternion))
-    ]
+    pose = Pose(position=triple(link.end / 2), quaternion=quaternion)
+    return [(Capsule(radius=row.radius, length=length), pose)]
 
 
 def jaw_positions(limits: tuple[float, float], *, is_hinge: bool) -> list[float]:
@@ -189,10 +188,7 @@ def inside(hull: Hull) -> Array:
     middle = (low + high) / 2.0  # mirror images of a hull have mirrored points
     axes = [m + step * (np.arange(n) - (n - 1) / 2.0) for m, n in zip(middle, counts, strict=True)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    a, b, c = hull.vertices[hull.faces].transpose(1, 0, 2)
-    normals = np.cross(b - a, c - a)
-    within = (grid @ normals.T <= np.einsum("ij,ij->i", normals, a)).all(axis=1)
-    return np.asarray(grid[within])
+    return np.asarray(grid[in_part(grid, (hull.vertices, hull.faces))])
 
 
 def corners(shape: Shape) -> Array:
@@ -259,15 +255,14 @@ def preset_of(grasp: SynthesizedGrasp) -> GraspPreset:
 
 def in_frame(grasp: SynthesizedGrasp, frame: Array) -> SynthesizedGrasp:
     """Transform a grasp from a frame into the hand's frame; ``frame`` is a 4 × 4 transform."""
-    x, y, z = (frame @ [*grasp.center, 1.0])[:3].round(6).tolist()
     axis = frame[:3, :3] @ np.array(grasp.object_axis.axis)
     along = (axis if axis[2] >= 0.0 else -axis).round(9) + 0.0
     normals = (np.array(grasp.normals).reshape(-1, 3) @ frame[:3, :3].T).tolist()
     return replace(
         grasp,
-        center=(x, y, z),
+        center=triple((frame @ [*grasp.center, 1.0])[:3].round(6)),
         normals=tuple((a, b, c) for a, b, c in normals),
-        object_axis=grasp.object_axis._replace(axis=tuple(along.tolist())),
+        object_axis=grasp.object_axis._replace(axis=triple(along)),
     )
 
 
@@ -276,8 +271,7 @@ def _euler(grasp: SynthesizedGrasp) -> tuple[float, float, float]:
     rotation, _ = Rotation.align_vectors(
         np.array([grasp.object_axis.axis]), np.array([[0.0, 0.0, 1.0]])
     )
-    about_x, about_y, about_z = np.round(euler_from_rotation(rotation), 6).tolist()
-    return (about_x, about_y, about_z)
+    return triple(np.round(euler_from_rotation(rotation), 6))
 
 
 # Changes by a YAML file beside the model

@@ -61,8 +61,7 @@ def hand_from(data: dict[str, Tree], *, directory: Path | None = None) -> Hand:
     data, length, angle = take_units(data)
     tree = _with_defaults(data)
     for index, finger in enumerate(_dicts(tree.get("fingers"))):
-        _joints_to_si(finger, length, angle)
-        _finger_poses(finger, ("fingers", index), length, angle)
+        _finger_to_si(finger, ("fingers", index), length, angle)
     for index, digit in enumerate(_dicts(tree.get("soft_fingers"))):
         location = ("soft_fingers", index)
         _pose_to_si(digit, "base", length, angle, location, f"finger '{digit.get('name', index)}'")
@@ -102,8 +101,7 @@ def finger_from(data: dict[str, Tree], length: float, angle: float) -> Finger:
     """
     defaults = data.get("defaults", {})
     tree = _with_rows({k: v for k, v in data.items() if k != "defaults"}, defaults)
-    _joints_to_si(tree, length, angle)
-    _finger_poses(tree, (), length, angle)
+    _finger_to_si(tree, (), length, angle)
     return Finger(**_converted(tree, length, angle, DONE))
 
 
@@ -247,14 +245,6 @@ def synergies_to_si(synergies: Tree, units: Mapping[str, float]) -> None:
         synergies["mean"] = [scaled(value, unit) for value, unit in pairs]
 
 
-def _joints_to_si(finger: dict[str, Tree], length: float, angle: float) -> None:
-    for row in _dicts(finger.get("phalanges")):
-        factor = _joint_unit(row, length, angle)
-        for key in ("limits", "start", "rest_angle"):
-            if key in row:
-                row[key] = scaled(row[key], factor)
-
-
 def _joint_unit(row: dict[str, Tree], length: float, angle: float) -> float:
     return length if row.get("joint") == "prismatic" else angle
 
@@ -278,13 +268,15 @@ def _grasps_to_si(tree: dict[str, Tree], length: float, angle: float) -> None:
             preshape["positions"] = rates_to_si(preshape["positions"], units or [angle])
 
 
-def _finger_poses(
+def _finger_to_si(
     finger: dict[str, Tree], location: FieldPath, length: float, angle: float
 ) -> None:
     name = f"finger '{finger.get('name', location[-1] if location else '')}'"
     _pose_to_si(finger, "base", length, angle, location, name)
     for index, row in enumerate(_dicts(finger.get("phalanges"))):
-        within = (*location, "phalanges", index)
+        factor, within = _joint_unit(row, length, angle), (*location, "phalanges", index)
+        for key in {"limits", "start", "rest_angle"} & row.keys():
+            row[key] = scaled(row[key], factor)
         for key in ("origin", "shape_pose"):
             _pose_to_si(row, key, length, angle, within, name)
         _parts_to_si(row, length, angle, within, name)

@@ -265,9 +265,9 @@ def described_files(value: object) -> Iterator[Path]:
     if isinstance(value, Mesh):
         yield from (resolved_file(name) for name in (value.file, value.parts) if name is not None)
     elif isinstance(value, HandModel):
-        from softgrasp.io.mjcf.model import model_files, resolved
+        from softgrasp.io.mjcf.model import model_files
 
-        yield (path := resolved(value.file))
+        yield (path := resolved_file(value.file))
         with suppress(DescriptionError):  # reported where the model is built
             yield from model_files(path)
     elif isinstance(value, Description):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,12 @@ from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarn
 from softgrasp.io.convex_decomposition import collision_parts
 from softgrasp.io.files import report_progress, sha256_of
 from softgrasp.io.input_limits import MAX_MESH, check_size, note_inputs
-from softgrasp.io.mesh_files import read_triangles, scaled
+from softgrasp.io.mesh_files import Triangles, read_triangles, scaled
 from softgrasp.io.mesh_repair import Solid, as_solid, hull_of, make_solid
+from softgrasp.mechanics.transforms import Array
 from softgrasp.units import LENGTH_UNITS, LengthUnit
 
 __all__ = ["MESH_SUFFIXES", "MeshBody", "load_mesh"]
-Part: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 Number = TypeVar("Number", np.float64, np.int64)
 LARGEST, SMALLEST = 2.0, 2e-3
 """Extents outside which the unit of a file is doubted [m]."""
@@ -43,17 +43,17 @@ class MeshBody:
     The frame has the axes of the file and its origin at the centre of mass.
     """
 
-    vertices: NDArray[np.float64]
+    vertices: Array
     """(n, 3) [m]"""
     faces: NDArray[np.int64]
     """(m, 3), outward by the right-hand rule."""
     volume: float
     """[m³]"""
-    inertia_per_density: NDArray[np.float64]
+    inertia_per_density: Array
     """(3, 3) about the centre of mass, for 1 kg/m³ [m⁵]."""
-    center_of_mass: NDArray[np.float64]
+    center_of_mass: Array
     """(3,) in the frame of the file [m]"""
-    parts: tuple[Part, ...]
+    parts: tuple[Triangles, ...]
     """Convex collision parts: vertices (k, 3) [m] and faces of each."""
     sha256: str
     """Hash of the file, and of the file with the parts where there is one."""
@@ -185,7 +185,7 @@ def _body(
                  [doubt, *_repair_notes(solid), *notes])  # fmt: skip
 
 
-def _link_body(shape: Mesh, file: Path, factor: NDArray[np.float64]) -> MeshBody:
+def _link_body(shape: Mesh, file: Path, factor: Array) -> MeshBody:
     """Make the rigid body from the hull, with the surface for display only."""
     try:
         vertices, faces = scaled(read_triangles(file), factor)
@@ -198,7 +198,11 @@ def _link_body(shape: Mesh, file: Path, factor: NDArray[np.float64]) -> MeshBody
 
 
 def _made(
-    solid: Solid, surface: Part, parts: Sequence[Part], files: Sequence[Path], notes: Sequence[str]
+    solid: Solid,
+    surface: Triangles,
+    parts: Sequence[Triangles],
+    files: Sequence[Path],
+    notes: Sequence[str],
 ) -> MeshBody:
     """Make the body of a solid with a surface and parts in the frame of its file."""
     centre = solid.center_of_mass

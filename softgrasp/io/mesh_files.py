@@ -33,10 +33,8 @@ from softgrasp.mechanics.transforms import Array
 if TYPE_CHECKING:
     import trimesh
 
-Triangles: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
-"""Vertices (n, 3) and faces (m, 3) of a surface."""
-ShapeTriangles = tuple[Array, NDArray[np.int64]]
-"""Vertices (n, 3) [m] and faces (m, 3), counter-clockwise as seen from outside."""
+Triangles: TypeAlias = tuple[Array, NDArray[np.int64]]
+"""Vertices (n, 3) and faces (m, 3) of a surface, counter-clockwise as seen from outside."""
 # Exceptions of trimesh readers on a file whose content does not match its suffix.
 _UNREADABLE: tuple[type[BaseException], ...] = (
     ValueError,
@@ -129,7 +127,7 @@ def read_groups(file: Path, *, split: bool = True) -> dict[str, Triangles]:
     return _checked(groups, file)
 
 
-def scaled(triangles: Triangles, factor: NDArray[np.float64]) -> Triangles:
+def scaled(triangles: Triangles, factor: Array) -> Triangles:
     """Scale a surface; where that mirrors it, reverse its faces, so that they stay outward.
 
     Args:
@@ -141,9 +139,7 @@ def scaled(triangles: Triangles, factor: NDArray[np.float64]) -> Triangles:
     return vertices * factor, faces[:, ::-1] if mirrors else faces
 
 
-def coarser(
-    vertices: NDArray[np.float64], faces: NDArray[np.int64], max_faces: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def coarser(vertices: Array, faces: NDArray[np.int64], max_faces: int) -> Triangles:
     """Simplify a mesh by quadric edge collapse, keeping its volume.
 
     Args:
@@ -171,8 +167,8 @@ def coarser(
     return grown / scale + middle, np.asarray(reduced.faces, dtype=np.int64)
 
 
-def shape_triangles(shape: Shape) -> ShapeTriangles:
-    """Triangulate the surface of a primitive, in its frame.
+def shape_triangles(shape: Shape) -> Triangles:
+    """Triangulate the surface of a primitive, in its frame [m].
 
     Args:
         shape: A sphere, capsule, cylinder, cuboid or ellipsoid.
@@ -268,7 +264,7 @@ def _checked(groups: dict[str, Triangles], file: Path) -> dict[str, Triangles]:
     return groups
 
 
-def mass_properties(triangles: NDArray[np.float64]) -> Any:
+def mass_properties(triangles: Array) -> Any:
     """Compute volume, centre of mass and inertia of a closed surface at a density of 1.
 
     Args:
@@ -292,10 +288,10 @@ def _binary_mesh(file: Path) -> Triangles:
     return vertices.reshape(-1, 3).astype(float), faces.reshape(-1, 3).astype(np.int64)
 
 
-def _placed(mesh: trimesh.Trimesh, transform: NDArray[np.float64]) -> Triangles:
+def _placed(mesh: trimesh.Trimesh, transform: Array) -> Triangles:
     vertices = np.asarray(mesh.vertices, dtype=np.float64)
     with np.errstate(all="ignore"):
-        placed: NDArray[np.float64] = vertices @ transform[:3, :3].T + transform[:3, 3]
+        placed: Array = vertices @ transform[:3, :3].T + transform[:3, 3]
     faces = np.asarray(mesh.faces, dtype=np.int64)
     return placed, faces[:, ::-1] if np.linalg.det(transform[:3, :3]) < 0.0 else faces
 
@@ -329,7 +325,7 @@ def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {text[:80]}" if text else type(error).__name__
 
 
-def _with_volume(mesh: object, volume: float) -> NDArray[np.float64]:
+def _with_volume(mesh: object, volume: float) -> Array:
     """Scale a mesh about its centre of mass to a volume, unless it would change too much."""
     import trimesh
 

@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 
 from softgrasp.io.mesh_files import mass_properties
 from softgrasp.io.mesh_repair import caps_of
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics.transforms import Array, triple
 
 Faces: TypeAlias = NDArray[np.int64]
 
@@ -51,8 +51,7 @@ class Piece:
     @property
     def size(self) -> tuple[float, float, float]:
         """Edges of the bounding box [m]."""
-        x, y, z = np.ptp(self.vertices, axis=0).tolist()
-        return x, y, z
+        return triple(np.ptp(self.vertices, axis=0))
 
 
 class _Outlines(NamedTuple):

@@ -256,8 +256,10 @@ def load_ycb(
     meshes_by_name = _objects(directory)
     identity = _identity(name.removeprefix(YCB_PREFIX), meshes_by_name, directory)
     mesh = meshes_by_name[identity]
-    if mass is None and density is None:
-        mass = _published_mass(identity)
+    if mass is None and density is None and (mass := published_mass(identity)) is None:
+        raise DescriptionError(
+            f"no published mass of the YCB object '{identity}'; give a mass or a density"
+        )
     return GraspObject(
         name=identity,
         shape=stamped(Mesh(file=str(mesh.resolve()))),
@@ -336,15 +338,6 @@ def published_mass(name: str) -> float | None:
         return None
     words = re.sub(r"(?<!^)(?=[A-Z])", "_", name.removeprefix("Ycb")).lower()
     return {_short(identity): mass for identity, mass in masses.items()}.get(words)
-
-
-def _published_mass(identity: str) -> float:
-    mass = published_mass(identity)
-    if mass is None:
-        raise DescriptionError(
-            f"no published mass of the YCB object '{identity}'; give a mass or a density"
-        )
-    return mass
 
 
 @cache

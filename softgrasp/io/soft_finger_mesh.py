@@ -42,6 +42,7 @@ from softgrasp.mechanics.transforms import (
     Array,
     rotate_about,
     translate,
+    triple,
 )
 from softgrasp.units import LENGTH_UNITS
 
@@ -172,7 +173,7 @@ def finger_from_mesh(
         gains = pressure_gain
     joints = tuple(
         SoftJoint(
-            position=_vector(position), stiffness=1.0 / compliance, damping=loss, pressure_gain=gain
+            position=triple(position), stiffness=1.0 / compliance, damping=loss, pressure_gain=gain
         )
         for position, compliance, loss, gain in zip(
             sliced.joints,
@@ -187,7 +188,7 @@ def finger_from_mesh(
         name=name or file.stem,
         joints=joints,
         links=_links(sliced, density, mass),
-        tip=_vector(sliced.tip),
+        tip=triple(sliced.tip),
         source=f"{file.name}, sliced at {count} valley{'s' * (count != 1)}",
     )
 
@@ -451,14 +452,9 @@ def _links(sliced: SlicedFinger, density: float | None, mass: float | None) -> t
     density = density if mass is None else mass / whole
     assert density is not None  # one of the two is given
     return tuple(
-        SoftLink(center=_vector(piece.center), mass=density * piece.volume, size=piece.size)
+        SoftLink(center=triple(piece.center), mass=density * piece.volume, size=piece.size)
         for piece in sliced.pieces
     )
-
-
-def _vector(point: Array) -> tuple[float, float, float]:
-    x, y, z = point.tolist()
-    return x, y, z
 
 
 # Geometry

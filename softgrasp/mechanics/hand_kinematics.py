@@ -326,7 +326,7 @@ def _finger(part: PlacedHand, finger: Finger) -> Finger:
             for row in rows
         )
     stands = f"{part.name}_{finger.on}" if finger.on else ""
-    base = finger.base if finger.on else _moved(part.pose, finger.base)
+    base = finger.base if finger.on else moved_pose(part.pose, finger.base)
     return finger.replace(name=f"{part.name}_{finger.name}", base=base, on=stands, phalanges=rows)
 
 
@@ -336,7 +336,7 @@ def _coupling(part: PlacedHand, coupling: Coupling) -> Coupling:
 
 
 def _digit(part: PlacedHand, digit: MountedSoftFinger) -> MountedSoftFinger:
-    return digit.replace(name=f"{part.name}_{digit.name}", base=_moved(part.pose, digit.base))
+    return digit.replace(name=f"{part.name}_{digit.name}", base=moved_pose(part.pose, digit.base))
 
 
 def _palms(part: PlacedHand) -> list[FurtherPalm]:
@@ -349,8 +349,8 @@ def _palms(part: PlacedHand) -> list[FurtherPalm]:
             name=f"{part.name}_{name}",
             kind=palm.kind,
             shape=palm.shape,
-            pose=_moved(part.pose, palm.pose) if palm.shape is not None else palm.pose,
-            parts=tuple(one.replace(pose=_moved(part.pose, one.pose)) for one in palm.parts),
+            pose=moved_pose(part.pose, palm.pose) if palm.shape is not None else palm.pose,
+            parts=tuple(one.replace(pose=moved_pose(part.pose, one.pose)) for one in palm.parts),
             margin=palm.margin,
             fingers=tuple(f"{part.name}_{one}" for one in palm.fingers or everyone),
         )
@@ -388,7 +388,8 @@ def pose_of(frame: Array) -> Pose:
     return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
 
 
-def _moved(carry: Pose, pose: Pose) -> Pose:
+def moved_pose(carry: Pose, pose: Pose) -> Pose:
+    """Return a pose in the frame in which the frame of the pose has the pose ``carry``."""
     return pose_of(
         transform(carry.position, carry.quaternion) @ transform(pose.position, pose.quaternion)
     )

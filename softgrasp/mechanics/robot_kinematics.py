@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from softgrasp.description.bendable import Inertial, Origin
 from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot
-from softgrasp.mechanics.transforms import Array, position_of, rotation_from_euler
+from softgrasp.mechanics.transforms import Array, position_of, rotation_from_euler, translate
 
 # Frames.
 
@@ -113,11 +113,9 @@ def joined_inertials(parts: list[tuple[Array, Inertial]]) -> Inertial | None:
         rotation, away = frame[:3, :3], frame[:3, 3] - centre
         about += rotation @ inertia_matrix(inertial.inertia) @ rotation.T
         about += inertial.mass * (away @ away * np.eye(3) - np.outer(away, away))
-    frame = np.eye(4)
-    frame[:3, 3] = centre
     known = any(inertial.inertia is not None for _, inertial in parts)
     moments = inertia_moments(about) if known else None
-    return Inertial(mass=float(masses.sum()), origin=origin_of(frame), inertia=moments)
+    return Inertial(mass=float(masses.sum()), origin=origin_of(translate(*centre)), inertia=moments)
 
 
 # Fixed joints.

@@ -42,7 +42,12 @@ def transform(position: ArrayLike = (0, 0, 0), quaternion: ArrayLike = (1, 0, 0,
 
 def position_of(matrix: Array) -> tuple[float, float, float]:
     """Return the origin of the child frame [m]."""
-    x, y, z = matrix[:3, 3].tolist()
+    return triple(matrix[:3, 3])
+
+
+def triple(values: ArrayLike) -> tuple[float, float, float]:
+    """Return three numbers as a tuple of floats."""
+    x, y, z = np.asarray(values, dtype=float).tolist()
     return (x, y, z)
 
 

@@ -29,7 +29,7 @@ from softgrasp.io.mesh import MeshBody, load_mesh
 from softgrasp.io.mesh_files import shape_triangles
 from softgrasp.io.mesh_repair import hull_of
 from softgrasp.mechanics import geometry
-from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform, triple
 
 GEOM = mujoco.mjtGeom
 VISUAL_GROUP = 2
@@ -272,11 +272,9 @@ def extent(shape: ObjectShape) -> tuple[float, float, float]:
         case Ellipsoid(radii=(a, b, c)) | Superellipsoid(radii=(a, b, c)):
             return (2 * a, 2 * b, 2 * c)
         case Mesh():
-            x, y, z = np.ptp(load_mesh(shape).vertices, axis=0).tolist()
-            return (x, y, z)
+            return triple(np.ptp(load_mesh(shape).vertices, axis=0))
         case Compound():
-            x, y, z = np.subtract(*reversed(bounds(shape))).tolist()
-            return (x, y, z)
+            return triple(np.subtract(*reversed(bounds(shape))))
 
 
 def width(shape: ObjectShape) -> float:
@@ -417,8 +415,7 @@ def joined_inertia(
         inertia += rotation @ solid.inertia @ rotation.T
         inertia += solid.volume * (away @ away * np.eye(3) - np.outer(away, away))
     total = mass if mass is not None else whole * density
-    x, y, z = centre.tolist()
-    return total, inertia * (total / whole), (x, y, z)
+    return total, inertia * (total / whole), triple(centre)
 
 
 def set_inertia(

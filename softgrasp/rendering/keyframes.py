@@ -11,12 +11,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from softgrasp.evaluation.analysis import ReplayedResult
 from softgrasp.evaluation.outcome import Outcome
 from softgrasp.evaluation.result import BodyContact, GraspResult, PhaseSpan
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics.transforms import Array, triple
 from softgrasp.model import names
 from softgrasp.model.visual import CONTACT_RGBA, IN_CONTACT_RGBA
 from softgrasp.rendering.camera import (
@@ -126,7 +125,7 @@ class Playback(ReplayedResult):
             return (*CONTACT_RGBA[:3], HIDDEN_ALPHA) if hidden else CONTACT_RGBA
 
         drawn_marks: list[Mark] = [
-            Ball(_point(contact.point), BALL_RATIO * height, rgba(contact, contact.body))
+            Ball(triple(contact.point), BALL_RATIO * height, rgba(contact, contact.body))
             for contact in points
         ]
         for body, force in zip(self.result.contact_bodies.tolist(), forces, strict=True):
@@ -137,7 +136,7 @@ class Playback(ReplayedResult):
             # the tip is at the contact point; inside the object arrows would intersect
             start = np.array(state.point) - length_ratio * height * np.array(state.normal)
             drawn_marks.append(
-                Arrow(_point(start), state.point, SHAFT_RATIO * height, rgba(state, body))
+                Arrow(triple(start), state.point, SHAFT_RATIO * height, rgba(state, body))
             )
         return drawn_marks
 
@@ -223,11 +222,6 @@ def _large_force(result: GraspResult) -> float:
     if not forces.size:
         forces = result.normal_force[result.normal_force > 0.0]
     return float(np.percentile(forces, LARGE_FORCE_PERCENTILE)) if forces.any() else 1.0
-
-
-def _point(values: ArrayLike) -> tuple[float, float, float]:
-    x, y, z = np.asarray(values, dtype=float).tolist()
-    return (x, y, z)
 
 
 def on_deepest(points: list[ContactPoint]) -> list[ContactPoint]:

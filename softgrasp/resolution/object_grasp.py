@@ -35,6 +35,7 @@ from softgrasp.mechanics.transforms import (
     quaternion_of,
     rotation_from_euler,
     transform,
+    triple,
 )
 from softgrasp.model.arm import finger_base, toward_grasp
 from softgrasp.model.hand import palm_points
@@ -398,12 +399,11 @@ def _preset(
 
 def _posed(preset: GraspPreset, position: Array, rotation: Array) -> GraspPreset:
     """Return a grasp with another pose of the object in the hand, which is not computed again."""
-    x, y, z = position.round(6).tolist()
-    a, b, c = np.round(euler_from_quaternions(_quaternion(rotation)), 6).tolist()
+    euler = triple(np.round(euler_from_quaternions(_quaternion(rotation)), 6))
     return preset.replace(
-        center=(x, y, z),
-        object_euler=(a, b, c),
-        upright_euler=(a, b, c),
+        center=triple(position.round(6)),
+        object_euler=euler,
+        upright_euler=euler,
         per_object=False,
     )
 

@@ -17,7 +17,7 @@ from softgrasp.description.contact import Source
 from softgrasp.description.resolved import Origin
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SoftgraspWarning
-from softgrasp.mechanics.transforms import Array, transform
+from softgrasp.mechanics.transforms import Array, transform, triple
 from softgrasp.model import names
 from softgrasp.model.arm import toward_grasp
 from softgrasp.model.clearance import Overlap, clearing_pairs, refuse_hand_overlap
@@ -106,8 +106,7 @@ def _clear_position(assembled: Assembled, scene: GraspScene, overlap: Overlap) -
         SoftgraspWarning,
         stacklevel=3,
     )
-    x, y, z = (np.array(object_pose(assembled.scene).position) + displacement).tolist()
-    return x, y, z
+    return triple(np.array(object_pose(assembled.scene).position) + displacement)
 
 
 def _shortest_displacement(assembled: Assembled) -> Array | None:

@@ -41,6 +41,7 @@ from softgrasp.mechanics.transforms import (
     quaternion_between,
     quaternion_of,
     transform,
+    triple,
 )
 from softgrasp.model.arm import toward_grasp
 from softgrasp.model.object import with_default_grasp
@@ -488,8 +489,8 @@ def standing(scene: GraspScene) -> GraspScene:
     """Return the scene with its object's pose filled in, on the table where there is one."""
     scene = on_its_table(scene)
     pose = object_pose(scene)
-    x, y, z = euler_from_quaternions(pose.quaternion).tolist()
-    return scene.replace(object_position=pose.position, object_euler=(x, y, z))
+    euler = triple(euler_from_quaternions(pose.quaternion))
+    return scene.replace(object_position=pose.position, object_euler=euler)
 
 
 def object_in_hand(scene: GraspScene) -> Array:

@@ -19,7 +19,7 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.evaluation.quality_log import QualityLog
 from softgrasp.io.load import load_hand
-from softgrasp.io.mesh_files import ShapeTriangles, shape_triangles
+from softgrasp.io.mesh_files import Triangles, shape_triangles
 from softgrasp.io.mjcf.model import primitive_of
 from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.mechanics.transforms import Array, quaternion_of
@@ -394,7 +394,7 @@ def _is_round(model: mujoco.MjModel, geom: int) -> bool:
     return int(model.geom_type[geom]) not in flat
 
 
-def triangles_of(model: mujoco.MjModel, geom: int) -> ShapeTriangles:
+def triangles_of(model: mujoco.MjModel, geom: int) -> Triangles:
     """Triangulate a geom in its frame.
 
     Raises:

@@ -17,7 +17,7 @@ import numpy as np
 
 from softgrasp.description.hand import AddedServo, ModelActuator, Move
 from softgrasp.errors import DescriptionError
-from softgrasp.io.mjcf.model import MOVING, moments
+from softgrasp.io.mjcf.model import MOVING, is_hinge, moments, moving_joints
 from softgrasp.io.mjcf.tree import MjcfTree, joint_range
 from softgrasp.mechanics.transforms import Array
 
@@ -70,10 +70,7 @@ def model_actuators(
 
 
 def required_servos(
-    tree: MjcfTree,
-    followers: Mapping[str, str],
-    tips: Mapping[int, Array],
-    starts: Mapping[str, float],
+    tree: MjcfTree, followers: Mapping[str, str]
 ) -> tuple[tuple[AddedServo, ...], list[str]]:
     """Make servos for joints and tendons that no position actuator moves; also messages about them.
 
@@ -84,15 +81,13 @@ def required_servos(
     Args:
         tree: The model.
         followers: Leaders of joints that follow others, by joint.
-        tips: Farthest point of each group that can collide [m], by its first body.
-        starts: Joint variables at the start, by name [rad or m].
 
     Raises:
         DescriptionError: Forces on two tendons move one joint.
     """
     model = tree.model
     led, weak = _joints_by_actuator(model)
-    joints = [j for j in range(model.njnt) if int(model.jnt_type[j]) in MOVING]
+    joints = moving_joints(model)
     if model.nu == 0:
         spring = np.ravel(model.jnt_stiffness).reshape(model.njnt, -1)[:, 0]
         servo_joints = [j for j in joints if spring[j] == 0.0]
@@ -102,11 +97,9 @@ def required_servos(
     moved = {names[j] for j in joints if j in led or j in weak} if model.nu else set(names.values())
     follows = {joint for joint, leader in followers.items() if leader in moved}
     servos = tuple(
-        _servo(tree, j, names[j], weak.get(j), tips)
-        for j in servo_joints
-        if names[j] not in follows
+        _servo(tree, j, names[j], weak.get(j)) for j in servo_joints if names[j] not in follows
     )
-    on_tendons = _tendon_servos(tree, led, tips, starts)
+    on_tendons = _tendon_servos(tree, led)
     servos += on_tendons
     if not servos:
         return (), []
@@ -122,13 +115,7 @@ def required_servos(
     ]
 
 
-def pace(
-    tree: MjcfTree,
-    actuators: Sequence[ModelActuator],
-    starts: Mapping[str, float],
-    tips: Mapping[int, Array],
-    rates: Sequence[float],
-) -> float:
+def pace(tree: MjcfTree, actuators: Sequence[ModelActuator], rates: Sequence[float]) -> float:
     """Compute a common factor of all actuator rates that limits the force after contact.
 
     A position servo lags behind a moving target by its damping and that of its joint; when the
@@ -137,26 +124,18 @@ def pace(
     Args:
         tree: The model.
         actuators: Its actuators.
-        starts: Joint variables at the start, by name [rad or m].
-        tips: Farthest point of each group that can collide [m], by its first body.
         rates: Closing rates of the actuators.
     """
-    arms = moments(tree.model, at_start(tree.model, starts))
+    arms = moments(tree.model, at_start(tree.model, tree.starts))
     factors = [
         factor
         for index, (actuator, rate) in enumerate(zip(actuators, rates, strict=True))
-        for factor in _factors(tree, index, actuator, rate, arms[index], tips)
+        for factor in _factors(tree, index, actuator, rate, arms[index])
     ]
     return float(np.clip(min(factors, default=1.0), SLOWEST, FASTEST))
 
 
-def press_of(
-    tree: MjcfTree,
-    index: int,
-    actuator: ModelActuator,
-    starts: Mapping[str, float],
-    tips: Mapping[int, Array],
-) -> tuple[float, float] | None:
+def press_of(tree: MjcfTree, index: int, actuator: ModelActuator) -> tuple[float, float] | None:
     """Compute the force of an actuator per unit of its target's lead, and per rate.
 
     The joint with the largest force counts. A servo that stops at contact presses with its
@@ -166,14 +145,12 @@ def press_of(
         tree: The model.
         index: Index of the actuator.
         actuator: The same, described.
-        starts: Joint variables at the start, by name [rad or m].
-        tips: Farthest point of each group that can collide [m], by its first body.
     """
     model = tree.model
     kind = kind_of(model, index)
     if not actuator.moves or kind not in (POSITION, SPRUNG):
         return None
-    arm = moments(model, at_start(model, starts))[index]
+    arm = moments(model, at_start(model, tree.starts))[index]
     stiffness, damping = (-float(value) for value in model.actuator_biasprm[index, 1:3])
     gain = abs(float(model.actuator_gainprm[index, 0]))
     forces = []
@@ -181,11 +158,11 @@ def press_of(
         joint = model.joint(move.joint).id
         dof = int(model.jnt_dofadr[joint])
         if kind == SPRUNG:
-            forces.append((gain * abs(float(arm[dof])) / _reach(tree, joint, tips), 0.0))
+            forces.append((gain * abs(float(arm[dof])) / _reach(tree, joint), 0.0))
             continue
         square, speed = float(arm[dof]) ** 2, abs(move.ratio)
         friction = float(np.ravel(model.dof_damping[dof])[0])
-        at_end = speed / _reach(tree, joint, tips)
+        at_end = speed / _reach(tree, joint)
         forces.append((stiffness * square * at_end, (friction + damping * square) * at_end))
     return max(forces)
 
@@ -270,10 +247,8 @@ def _model_actuator(
     moves = tuple(_move(model, data, j, lever / square, law, length) for j, lever in joints.items())
     limits, assumed = _limits(model, index, joints, law, length, data)
     start = min(max((length - law.at) / law.ratio, limits[0]), limits[1])
-    only = next(iter(joints)) if len(joints) == 1 else None
-    plain = only is not None and moves[0].ratio == 1.0 and moves[0].at == 0.0
-    is_hinge = only is not None and int(model.jnt_type[only]) == mujoco.mjtJoint.mjJNT_HINGE
-    unit = ("rad" if is_hinge else "m") if plain else ""
+    is_plain = len(moves) == 1 and moves[0].ratio == 1.0 and moves[0].at == 0.0
+    unit = ("rad" if is_hinge(model, next(iter(joints))) else "m") if is_plain else ""
     actuator = ModelActuator(actuator=name, unit=unit, limits=limits, start=start, moves=moves)
     return actuator, assumed
 
@@ -375,12 +350,10 @@ def _joints_by_actuator(model: mujoco.MjModel) -> tuple[set[int], dict[int, int]
     return led, weak
 
 
-def _tendon_servos(
-    tree: MjcfTree, led: set[int], tips: Mapping[int, Array], starts: Mapping[str, float]
-) -> tuple[AddedServo, ...]:
+def _tendon_servos(tree: MjcfTree, led: set[int]) -> tuple[AddedServo, ...]:
     """Make a servo of the length of each tendon that only forces move, such as those of motors."""
     model = tree.model
-    data = at_start(model, starts)
+    data = at_start(model, tree.starts)
     arms = moments(model, data)
     servos: dict[int, AddedServo] = {}
     moved: dict[int, str] = {}
@@ -400,22 +373,17 @@ def _tendon_servos(
                 field=f"actuator '{model.actuator(index).name}'",
             )
         moved |= dict.fromkeys(levers, name)
-        servos[tendon] = _tendon_servo(tree, index, name, levers, tips, data)
+        servos[tendon] = _tendon_servo(tree, index, name, levers, data)
     return tuple(servos.values())
 
 
 def _tendon_servo(
-    tree: MjcfTree,
-    index: int,
-    name: str,
-    levers: Mapping[int, float],
-    tips: Mapping[int, Array],
-    data: mujoco.MjData,
+    tree: MjcfTree, index: int, name: str, levers: Mapping[int, float], data: mujoco.MjData
 ) -> AddedServo:
     """Make the servo of a tendon; arguments as in ``_servo``, and the moment arms by joint."""
     model, tendon = tree.model, int(tree.model.actuator_trnid[index, 0])
     per_end = min(
-        abs(lever) / max(_reach(tree, joint, tips, MIN_LENGTH), MIN_LENGTH)
+        abs(lever) / max(_reach(tree, joint, MIN_LENGTH), MIN_LENGTH)
         for joint, lever in levers.items()
     )
     low, high = _force_range(model, index)
@@ -448,11 +416,9 @@ def _force_range(model: mujoco.MjModel, index: int) -> tuple[float, float]:
     return float(ranges[:, 0].max()), float(ranges[:, 1].min())
 
 
-def _servo(
-    tree: MjcfTree, joint: int, name: str, weak: int | None, tips: Mapping[int, Array]
-) -> AddedServo:
+def _servo(tree: MjcfTree, joint: int, name: str, weak: int | None) -> AddedServo:
     model = tree.model
-    reach = max(_reach(tree, joint, tips, MIN_LENGTH), MIN_LENGTH)
+    reach = max(_reach(tree, joint, MIN_LENGTH), MIN_LENGTH)
     stroke = FULL_FORCE_AT / reach
     limit = _stated_limit(model, joint, weak) or TIP_FORCE * reach
     taken = {model.actuator(i).name for i in range(model.nu)}
@@ -483,12 +449,7 @@ def _stated_limit(model: mujoco.MjModel, joint: int, weak: int | None) -> float:
 
 # Closing rates
 def _factors(
-    tree: MjcfTree,
-    index: int,
-    actuator: ModelActuator,
-    rate: float,
-    arm: Array,
-    tips: Mapping[int, Array],
+    tree: MjcfTree, index: int, actuator: ModelActuator, rate: float, arm: Array
 ) -> list[float]:
     """Return rate factors of the joints that an actuator moves."""
     model, factors = tree.model, []
@@ -499,7 +460,7 @@ def _factors(
         damping = float(np.ravel(model.dof_damping[dof])[0])
         lag = (damping - float(model.actuator_biasprm[index, 2]) * arm_length * arm_length) * speed
         allowed = min(
-            LAG_FORCE * _reach(tree, joint, tips),
+            LAG_FORCE * _reach(tree, joint),
             FRACTION_OF_LIMIT * _limit(model, index, joint, arm_length),
         )
         if lag > 0.0:
@@ -507,13 +468,12 @@ def _factors(
     return factors
 
 
-def _reach(tree: MjcfTree, joint: int, tips: Mapping[int, Array], default: float = 0.1) -> float:
+def _reach(tree: MjcfTree, joint: int, default: float = 0.1) -> float:
     """Return the distance from a joint to the end of the chain that it moves [m]; 1 for a slide."""
-    model = tree.model
-    if int(model.jnt_type[joint]) != mujoco.mjtJoint.mjJNT_HINGE:
+    if not is_hinge(tree.model, joint):
         return 1.0
-    anchor = tree.data.xanchor[joint]
-    groups = tree.below(int(model.jnt_bodyid[joint]))
+    anchor, tips = tree.data.xanchor[joint], tree.tips
+    groups = tree.below(int(tree.model.jnt_bodyid[joint]))
     reaches = (float(np.linalg.norm(tips[g] - anchor)) for g in groups if g in tips)
     return max(reaches, default=default)
 

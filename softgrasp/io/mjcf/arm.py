@@ -17,7 +17,7 @@ from softgrasp.description.geometry import Mesh, Part, Pose
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.mjcf.actuators import POSITION, kind_of
 from softgrasp.io.mjcf.hand import alone, starts_of
-from softgrasp.io.mjcf.model import MOVING, SourceModel, moments, primitive_of, read_model
+from softgrasp.io.mjcf.model import SourceModel, moments, moving_joints, primitive_of, read_model
 from softgrasp.io.mjcf.repairs import with_slashes
 from softgrasp.io.mjcf.tree import MjcfTree, fingers_of, frame_of, joint_frame, tree_of
 from softgrasp.mechanics.hand_kinematics import pose_of
@@ -53,7 +53,8 @@ def mjcf_arm(path: Path) -> Arm:
         )
     for note in source.dropped:
         warnings.warn(f"{path.name}: {note}", SoftgraspWarning, stacklevel=3)
-    (chain,) = fingers_of(tree, starts_of(source, tree), {}, set())
+    tree.starts = starts_of(source, tree)
+    (chain,) = fingers_of(tree, set())
     servos = _servos(tree.model)
     rows = [
         row.replace(
@@ -105,9 +106,8 @@ def _servos(model: mujoco.MjModel) -> dict[str, dict[str, float]]:
             servo_fields["force_limit"] = arm * float(
                 np.abs(model.actuator_forcerange[index]).max()
             )
-    for joint in range(model.njnt):
-        if int(model.jnt_type[joint]) in MOVING:
-            _fill(fields.setdefault(str(model.joint(joint).name), {}), model, joint)
+    for joint in moving_joints(model):
+        _fill(fields.setdefault(str(model.joint(joint).name), {}), model, joint)
     return fields
 
 

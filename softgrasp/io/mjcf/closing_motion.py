@@ -19,14 +19,14 @@ from softgrasp.io.grasp_presets import FAR_END, corners, inside, on_faces
 from softgrasp.io.mesh_repair import Hull, hull_of
 from softgrasp.io.mjcf.actuators import SPRUNG, at_start, kind_of, spring_of
 from softgrasp.io.mjcf.model import (
-    BOTH_GROUP,
-    TOUCHED_GROUP,
+    is_hinge,
     mesh_vertices,
     moments,
     primitive_of,
+    touching_geoms,
 )
 from softgrasp.io.mjcf.tree import MjcfTree, closed, joint_range
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics.transforms import Array, triple
 
 MOVED = 1e-6
 """Displacement [m] or rotation [rad] below which a body is not moved."""
@@ -47,7 +47,6 @@ class ClosingModel:
         self,
         tree: MjcfTree,
         actuators: Sequence[ModelActuator],
-        starts: Mapping[str, float],
         skins: Mapping[int, Array],
     ) -> None:
         """Detect the bodies that each actuator moves.
@@ -55,13 +54,12 @@ class ClosingModel:
         Args:
             tree: The model.
             actuators: Its actuators.
-            starts: Joint variables at the start, by name [rad or m].
             skins: Points on each body that can collide, in its frame (n, 3) [m], by its index.
         """
         self.model, self._tree = tree.model, tree
         self.actuators = [actuator.as_actuator for actuator in actuators]
         self.rest = [actuator.start for actuator in actuators]
-        self._data = at_start(self.model, starts)
+        self._data = at_start(self.model, tree.starts)
         self._begin = np.array(self._data.qpos)
         self._sums = [kind_of(self.model, i) == SPRUNG for i in range(len(actuators))]
         self._held = np.zeros(self.model.nv, dtype=bool)
@@ -85,7 +83,9 @@ class ClosingModel:
             self._add_digit(tree.below(child), groups)
         finger_bodies = {body for digit in self.digits for body in digit.bodies}
         self.skins = {
-            self._name(g): points for g, points in groups.items() if self._name(g) in finger_bodies
+            self._tree.name(g): points
+            for g, points in groups.items()
+            if self._tree.name(g) in finger_bodies
         }
         self.palm, self.middle = self._palm(groups)
 
@@ -109,15 +109,12 @@ class ClosingModel:
             self.posture(row)
             frames[step, :, :3, :3] = self._data.xmat.reshape(-1, 3, 3)
             frames[step, :, :3, 3] = self._data.xpos
-        return {self._name(group): frames[:, group] for group in self._tree.members}
+        return {self._tree.name(group): frames[:, group] for group in self._tree.members}
 
     def stops(self, actuator: int, touching: Sequence[str]) -> tuple[str, ...]:
         """Return the bodies among ``touching`` that an actuator moves."""
         moved = {self.model.body(body).name for body in self._moved[actuator]}
         return tuple(body for body in touching if body in moved)
-
-    def _name(self, body: int) -> str:
-        return str(self.model.body(body).name)
 
     def _skins_of_groups(self, skins: Mapping[int, Array]) -> dict[int, Array]:
         """Return points on each link in its frame, (n, 3) [m], by its first body."""
@@ -130,9 +127,8 @@ class ClosingModel:
     def _in_group(self, body: int, points: Array) -> Array:
         """Transform points of a body to the frame of its link."""
         data, group = self._tree.data, int(self.model.body_weldid[body])
-        rotations = data.xmat.reshape(-1, 3, 3)
-        world = points @ rotations[body].T + data.xpos[body]
-        return np.asarray((world - data.xpos[group]) @ rotations[group])
+        away = self._tree.in_world(body, points) - data.xpos[group]
+        return np.asarray(away @ data.xmat[group].reshape(3, 3))
 
     def _add_digit(self, below: Sequence[int], skins: Mapping[int, Array]) -> None:
         """Add a branch of the palm as a finger if it can collide and an actuator moves it."""
@@ -145,11 +141,11 @@ class ClosingModel:
         if not groups or not joints:
             return
         tip_group, tip = self._tip(groups, skins)
-        bodies = [self._name(group) for group in groups if group != tip_group]
-        name = self._name(tip_group)
+        bodies = [self._tree.name(group) for group in groups if group != tip_group]
+        name = self._tree.name(tip_group)
         self.digits.append(
             Digit(
-                self._name(below[0]),
+                self._tree.name(below[0]),
                 tuple(joints),
                 (*bodies, name),
                 name,
@@ -167,7 +163,7 @@ class ClosingModel:
             if masses.sum() > 0.0:
                 centers = [self._in_group(b, model.body_ipos[b][None])[0] for b in members]
                 center = masses @ np.array(centers) / masses.sum()
-                weights.append((self._name(group), float(masses.sum()), center))
+                weights.append((self._tree.name(group), float(masses.sum()), center))
         return tuple(weights)
 
     def _actuators_of(self, groups: Sequence[int]) -> list[int]:
@@ -190,9 +186,8 @@ class ClosingModel:
             led = [joint for group in moved for joint in self._tree.joints(group)][:1]
         hinges = []
         for joint in led:
-            is_hinge = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
-            axis = np.array(model.jnt_axis[joint]) if is_hinge else np.zeros(3)
-            name = self._name(int(model.jnt_bodyid[joint]))
+            axis = np.array(model.jnt_axis[joint]) if is_hinge(model, joint) else np.zeros(3)
+            name = self._tree.name(int(model.jnt_bodyid[joint]))
             hinges.append(DigitJoint(actuator, name, axis, self._stiffness(actuator)))
         return hinges
 
@@ -222,7 +217,7 @@ class ClosingModel:
         finger_bodies = {body for digit in self.digits for body in digit.bodies}
         parts: dict[int, list[Array]] = {}
         for group in skins:
-            if self._name(group) in finger_bodies:
+            if self._tree.name(group) in finger_bodies:
                 continue
             members = self._tree.members[group]
             inner = (self._in_group(b, inner_points(self.model, b)) for b in members)
@@ -275,12 +270,6 @@ def inner_points(model: mujoco.MjModel, body: int) -> Array:
     return np.vstack([np.zeros((0, 3)), *clouds])
 
 
-def touching_geoms(model: mujoco.MjModel) -> list[int]:
-    """Geoms of a hand that can collide."""
-    touches = np.isin(model.geom_group, (BOTH_GROUP, TOUCHED_GROUP))
-    return np.flatnonzero(touches & (model.geom_bodyid > 0)).tolist()
-
-
 def _in_body(model: mujoco.MjModel, geom: int, points: Array) -> Array:
     rotation = np.zeros(9)
     mujoco.mju_quat2Mat(rotation, model.geom_quat[geom])
@@ -294,12 +283,11 @@ def geom_hull(model: mujoco.MjModel, geom: int) -> Hull:
         try:
             return hull_of(vertices)
         except DescriptionError:
-            x, y, z = np.maximum(np.ptp(vertices, axis=0), THINNEST).tolist()
+            size = np.maximum(np.ptp(vertices, axis=0), THINNEST)
             middle = (vertices.max(axis=0) + vertices.min(axis=0)) / 2.0
-            return hull_of(corners(Cuboid(size=(x, y, z))) + middle)
+            return hull_of(corners(Cuboid(size=triple(size))) + middle)
     shape = primitive_of(model, geom)
     if shape is not None:
         return hull_of(corners(shape))
     box = model.geom_aabb[geom]
-    x, y, z = (2.0 * box[3:]).tolist()
-    return hull_of(corners(Cuboid(size=(x, y, z))) + box[:3])
+    return hull_of(corners(Cuboid(size=triple(2.0 * box[3:]))) + box[:3])

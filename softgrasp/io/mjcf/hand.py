@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,6 +44,7 @@ from softgrasp.io.grasp_presets import (
     renamed_fingers,
 )
 from softgrasp.io.hand_sanity import Surface, hull_note, warn_about_units, warn_of_unopposed
+from softgrasp.io.mesh import resolved_file
 from softgrasp.io.mjcf.actuators import (
     UNKNOWN,
     kind_of,
@@ -51,17 +53,16 @@ from softgrasp.io.mjcf.actuators import (
     press_of,
     required_servos,
 )
-from softgrasp.io.mjcf.closing_motion import ClosingModel, skins, touching_geoms
+from softgrasp.io.mjcf.closing_motion import ClosingModel, skins
 from softgrasp.io.mjcf.model import (
     BASE,
-    BOTH_GROUP,
-    MOVING,
-    TOUCHED_GROUP,
     SourceModel,
     attach,
+    is_hinge,
     mesh_vertices,
+    moving_joints,
     read_model,
-    resolved,
+    touching_geoms,
 )
 from softgrasp.io.mjcf.object import DEFAULT_FRICTION
 from softgrasp.io.mjcf.tree import (
@@ -75,7 +76,7 @@ from softgrasp.io.mjcf.tree import (
     tree_of,
 )
 from softgrasp.io.yaml_files import Tree, actuator_units, pose_tree, take_units, to_si
-from softgrasp.mechanics.hand_kinematics import pose_of
+from softgrasp.mechanics.hand_kinematics import moved_pose
 from softgrasp.mechanics.transforms import Array, quaternion_of, transform
 
 FIELDS = (
@@ -105,8 +106,6 @@ class ReadHand(NamedTuple):
 
     source: SourceModel
     tree: MjcfTree
-    starts: dict[str, float]
-    tips: dict[int, Array]
     servos: tuple[AddedServo, ...]
     actuators: tuple[ModelActuator, ...]
     closing: ClosingModel
@@ -149,7 +148,7 @@ def mjcf_hand(
     )
     tree, source = read_hand.tree, read_hand.source
     driven = {move.joint for actuator in read_hand.actuators for move in actuator.moves}
-    fingers = fingers_of(tree, read_hand.starts, read_hand.tips, driven)
+    fingers = fingers_of(tree, driven)
     for note in read_hand.notes:
         warnings.warn(f"{path.name}: {note}", SoftgraspWarning, stacklevel=3)
     hand = Hand(
@@ -187,7 +186,7 @@ def closing_model(described: HandModel) -> ClosingModel:
     Raises:
         DescriptionError: As ``mjcf_hand``.
     """
-    return _read(resolved(described.file)).closing
+    return _read(resolved_file(described.file)).closing
 
 
 def hand_beside(data: dict[str, Tree], directory: Path) -> Hand:
@@ -254,9 +253,7 @@ def starts_of(source: SourceModel, tree: MjcfTree) -> dict[str, float]:
         key = next((name for name in HOME if name in keys), keys[0])
         qpos = whole.key_qpos[keys.index(key)]
     starts = {}
-    for index in range(tree.model.njnt):
-        if int(tree.model.jnt_type[index]) not in MOVING:
-            continue
+    for index in moving_joints(tree.model):
         name = str(tree.model.joint(index).name)
         value = float(qpos[whole.joint(name.removeprefix(source.prefix)).qposadr[0]])
         low, high = joint_range(tree.model, index)
@@ -292,33 +289,31 @@ def _read(path: Path, *, compensate: bool = True) -> ReadHand:
         raise DescriptionError(
             "expected geoms that can touch, found none with a contype or conaffinity", file=path
         )
-    starts = starts_of(source, tree)
     points_on = skins(tree.model)
-    tips = _tips(tree, points_on)
+    tree.starts, tree.tips = starts_of(source, tree), _tips(tree, points_on)
     couplings = _couplings(tree, set())
     followers = {coupling.joint: coupling.leader for coupling in couplings}
     try:
-        servos, messages = required_servos(tree, followers, tips, starts)
+        servos, messages = required_servos(tree, followers)
     except DescriptionError as error:
         raise error.located(file=path) from None
     if servos:
-        tree = _hand_tree(alone(source, servos, path, weightless=weightless))
+        served = _hand_tree(alone(source, servos, path, weightless=weightless))
+        tree = replace(served, starts=tree.starts, tips=tree.tips)
     _refuse_actuators(tree.model, path)
-    actuators, assumed = model_actuators(tree.model, starts)
+    actuators, assumed = model_actuators(tree.model, tree.starts)
     if not any(actuator.moves for actuator in actuators):
         raise DescriptionError("expected an actuator that moves a joint, found none", file=path)
-    closing = ClosingModel(tree, actuators, starts, points_on)
+    closing = ClosingModel(tree, actuators, points_on)
     touching = touching_bodies(tree)
     actuators = [
-        d.replace(stops=closing.stops(i, touching), press=press_of(tree, i, d, starts, tips))
+        d.replace(stops=closing.stops(i, touching), press=press_of(tree, i, d))
         for i, d in enumerate(actuators)
     ]
     notes = [*source.dropped, *messages, *assumed, *conflicts(source.compiled, tree.model)]
     if weightless:
         notes.append(COMPENSATED)
-    return ReadHand(
-        source, tree, starts, tips, servos, tuple(actuators), closing, weightless, tuple(notes)
-    )
+    return ReadHand(source, tree, servos, tuple(actuators), closing, weightless, tuple(notes))
 
 
 def _hand_tree(model: mujoco.MjModel) -> MjcfTree:
@@ -342,10 +337,10 @@ def _hand_tree(model: mujoco.MjModel) -> MjcfTree:
     (joint,), points = tree.joints(chain[-1]), skins(model)
     frame = joint_frame(tree, joint)
     jaw, other = (_points_of(tree, group, points) for group in (chain[-1], chain[-2]))
-    frames, is_hinge = [], int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
-    for value in jaw_positions(joint_range(model, joint), is_hinge=is_hinge):
+    frames, hinge = [], is_hinge(model, joint)
+    for value in jaw_positions(joint_range(model, joint), is_hinge=hinge):
         rotation = transform(quaternion=(math.cos(value / 2.0), 0.0, 0.0, math.sin(value / 2.0)))
-        frames.append(frame @ (rotation if is_hinge else transform((0.0, 0.0, value))))
+        frames.append(frame @ (rotation if hinge else transform((0.0, 0.0, value))))
     base = tree.data.xanchor[tree.joints(chain[-2])[-1]]
     if closes_on((jaw - frame[:3, 3]) @ frame[:3, :3], other, frames, base):
         tree.palm = chain[-2]
@@ -363,8 +358,7 @@ def _collision_meshes(model: mujoco.MjModel) -> Iterator[Surface]:
 
 def _points_of(tree: MjcfTree, group: int, points_on: Mapping[int, Array]) -> Array:
     """Return points of the surface of a group, all joints at zero, in the file's world (n, 3)."""
-    data, bodies = tree.data, [body for body in tree.members[group] if body in points_on]
-    clouds = [points_on[b] @ data.xmat[b].reshape(3, 3).T + data.xpos[b] for b in bodies]
+    clouds = [tree.in_world(b, points_on[b]) for b in tree.members[group] if b in points_on]
     return np.concatenate([np.zeros((0, 3)), *clouds])
 
 
@@ -391,11 +385,9 @@ def _kind_text(model: mujoco.MjModel, index: int) -> str:
 def _tips(tree: MjcfTree, points_on: Mapping[int, Array]) -> dict[int, Array]:
     """Return each group's farthest colliding point from its joint, at zero joints [m]."""
     tips: dict[int, tuple[float, Array]] = {}
-    data = tree.data
     for body, local_points in points_on.items():
-        group = int(tree.model.body_weldid[body])
-        points = local_points @ data.xmat[body].reshape(3, 3).T + data.xpos[body]
-        distances = np.linalg.norm(points - data.xpos[group], axis=1)
+        group, points = int(tree.model.body_weldid[body]), tree.in_world(body, local_points)
+        distances = np.linalg.norm(points - tree.data.xpos[group], axis=1)
         if group not in tips or distances.max() > tips[group][0]:
             tips[group] = (float(distances.max()), points[int(distances.argmax())])
     return {group: point for group, (_, point) in tips.items()}
@@ -405,13 +397,10 @@ def _couplings(tree: MjcfTree, driven: set[str]) -> tuple[Coupling, ...]:
     """Joint couplings from the equality constraints of the model, to first order."""
     model = tree.model
     couplings: dict[str, Coupling] = {}
+    moving = moving_joints(model)
     for index in np.flatnonzero(model.eq_type == mujoco.mjtEq.mjEQ_JOINT):
         one, other = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
-        if (
-            other < 0
-            or int(model.jnt_type[one]) not in MOVING
-            or int(model.jnt_type[other]) not in MOVING
-        ):
+        if one not in moving or other not in moving:
             continue
         zero = model.qpos0[model.jnt_qposadr[[one, other]]]
         constant, ratio = model.eq_data[index, :2].tolist()
@@ -447,19 +436,14 @@ def _check_grasps(grasps: SynthesizedGrasps, path: Path) -> None:
 
 def _preset(read: ReadHand, grasp: SynthesizedGrasp, pose: Pose) -> GraspPreset:
     preset = preset_of(in_frame(grasp, transform(pose.position, pose.quaternion)))
-    factor = pace(read.tree, read.actuators, read.starts, read.tips, grasp.rates)
+    factor = pace(read.tree, read.actuators, grasp.rates)
     return preset.replace(rates=Rates([round(factor * rate, 6) for rate in grasp.rates]))
 
 
 def _in_hand(fingers: tuple[Finger, ...], pose: Pose) -> tuple[Finger, ...]:
     """Transform fingers from the file's world to the hand's frame."""
-    frame = transform(pose.position, pose.quaternion)
-    return tuple(finger if finger.on else finger.replace(base=_moved(finger.base, frame))
+    return tuple(finger if finger.on else finger.replace(base=moved_pose(pose, finger.base))
                  for finger in fingers)  # fmt: skip
-
-
-def _moved(pose: Pose, frame: Array) -> Pose:
-    return pose_of(frame @ transform(pose.position, pose.quaternion))
 
 
 # Differences between file and scene
@@ -506,9 +490,8 @@ def unused_options(whole: mujoco.MjModel) -> list[str]:
 
 def _contacts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
     """Contact parameters, which are replaced by the contact pairs of the scene."""
-    touching = np.isin(attached.geom_group, (BOTH_GROUP, TOUCHED_GROUP))
-    touching &= attached.geom_bodyid > 0
-    if not touching.any():
+    touching = touching_geoms(attached)
+    if not touching:
         return ["none of its geoms can touch (contype and conaffinity are zero): it grasps nothing"]
     messages = []
     step = float(whole.opt.timestep)
@@ -538,8 +521,7 @@ def geom_frictions(model: mujoco.MjModel) -> tuple[GeomFriction, ...]:
         model: The hand as attached.
     """
     geoms: dict[tuple[float | None, bool], list[str]] = {}
-    touching = np.isin(model.geom_group, (BOTH_GROUP, TOUCHED_GROUP)) & (model.geom_bodyid > 0)
-    for geom in np.flatnonzero(touching).tolist():
+    for geom in touching_geoms(model):
         overrides = bool(model.geom_priority[geom] > 0)
         friction: float | None = float(model.geom_friction[geom, 0])
         if overrides and model.geom_condim[geom] == 1:
@@ -556,13 +538,8 @@ def geom_frictions(model: mujoco.MjModel) -> tuple[GeomFriction, ...]:
 
 
 def _limits(attached: mujoco.MjModel) -> list[str]:
-    free = [
-        str(attached.joint(index).name)
-        for index in range(attached.njnt)
-        if int(attached.jnt_type[index])
-        in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
-        and not attached.jnt_limited[index]
-    ]
+    moving = moving_joints(attached)
+    free = [str(attached.joint(j).name) for j in moving if not attached.jnt_limited[j]]
     if not free:
         return []
     return [f"no limits: {', '.join(free)}; targets stay within ±180° or ±0.1 m"]

@@ -34,6 +34,7 @@ from softgrasp.io.input_limits import (
     check_size,
     note_inputs,
 )
+from softgrasp.io.mesh import resolved_file
 from softgrasp.io.mjcf.repairs import (
     MissingFile,
     angles_in_radians,
@@ -193,6 +194,22 @@ def can_touch(geom: mujoco.MjsGeom) -> bool:
     return bool(geom.contype or geom.conaffinity)
 
 
+def is_hinge(model: mujoco.MjModel, joint: int) -> bool:
+    """Whether a joint is a hinge."""
+    return bool(model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE)
+
+
+def moving_joints(model: mujoco.MjModel) -> list[int]:
+    """Return the hinges and slides of a model."""
+    return np.flatnonzero(np.isin(model.jnt_type, MOVING)).tolist()
+
+
+def touching_geoms(model: mujoco.MjModel) -> list[int]:
+    """Return the geoms of an attached hand that can touch."""
+    touches = np.isin(model.geom_group, (BOTH_GROUP, TOUCHED_GROUP))
+    return np.flatnonzero(touches & (model.geom_bodyid > 0)).tolist()
+
+
 def primitive_of(model: mujoco.MjModel, geom: int) -> Shape | None:
     """Convert a primitive geom to a shape; None for other geoms, such as meshes."""
     radius, half, third = model.geom_size[geom].tolist()
@@ -326,18 +343,13 @@ def _attached_files(
     return files
 
 
-def resolved(name: str) -> Path:
-    """Return the path of a model file by its portable name."""
-    return assets.shipped_file(name) or Path(name).expanduser().absolute()
-
-
 def source_model(model: HandModel) -> SourceModel:
     """Read the model file of a hand and check its hash.
 
     Raises:
         DescriptionError: It is missing, wrong, or has changed.
     """
-    path = resolved(model.file)
+    path = resolved_file(model.file)
     source = read_model(path)
     check_hash(source.sha256, model.sha256, path)
     return source
@@ -522,7 +534,7 @@ def _drop(spec: mujoco.MjSpec, whole: mujoco.MjModel, path: Path) -> list[str]:
     floors = [
         geom
         for geom in spec.worldbody.geoms
-        if geom.type in (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
+        if geom.type in (GEOM.mjGEOM_PLANE, GEOM.mjGEOM_HFIELD)
     ]
     if floors:
         messages.append(
@@ -546,7 +558,7 @@ def _drop(spec: mujoco.MjSpec, whole: mujoco.MjModel, path: Path) -> list[str]:
             )
             spec.delete(joint)
     gone = {geom.name for geom in floors} - {""}
-    gone |= {g.name for body in left_out_bodies for g in _geoms_of(body)}
+    gone |= {g.name for body in left_out_bodies for g in (*body.geoms, *body.find_all("geom"))}
     pairs = [pair for pair in spec.pairs if {pair.geomname1, pair.geomname2} & gone]
     for part in [*pairs, *floors, *left_out_bodies]:
         spec.delete(part)
@@ -561,10 +573,6 @@ def _drop(spec: mujoco.MjSpec, whole: mujoco.MjModel, path: Path) -> list[str]:
             file=path,
         )
     return messages
-
-
-def _geoms_of(body: mujoco.MjsBody) -> list[mujoco.MjsGeom]:
-    return [*body.geoms, *body.find_all("geom")]
 
 
 def _actuated_roots(whole: mujoco.MjModel) -> set[str]:
@@ -618,9 +626,7 @@ def _is_free(body: mujoco.MjsBody) -> bool:
 
 def _moves(body: mujoco.MjsBody) -> bool:
     """Return whether a body or its descendants have a hinge or slide joint."""
-    return any(joint.type in MOVING for joint in body.find_all("joint")) or any(
-        joint.type in MOVING for joint in body.joints
-    )
+    return any(joint.type in MOVING for joint in (*body.joints, *body.find_all("joint")))
 
 
 def _keep_inertias(spec: mujoco.MjSpec, whole: mujoco.MjModel, *, fused: bool) -> None:

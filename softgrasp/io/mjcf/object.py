@@ -113,7 +113,7 @@ def _read(path: Path, lock_joints: bool) -> _Model:
             f"expected one object, found {len(free)} bodies that move freely: {named}", file=path
         )
     root = int(model.jnt_bodyid[free[0]]) if free else 0
-    bodies = np.array([body for body in range(model.nbody) if _is_below(model, body, root)])
+    bodies = np.flatnonzero(model.body_rootid == root) if root else np.arange(model.nbody)
     moving = [
         model.joint(joint).name or f"joint of body '{model.body(model.jnt_bodyid[joint]).name}'"
         for joint in range(model.njnt)
@@ -135,13 +135,6 @@ def _drop_textures(spec: mujoco.MjSpec) -> None:
         material.textures = ["" for _ in material.textures]
     for texture in list(spec.textures):
         spec.delete(texture)
-
-
-def _is_below(model: mujoco.MjModel, body: int, root: int) -> bool:
-    """Return whether a body is a root, or below it."""
-    while body > root:
-        body = int(model.body_parentid[body])
-    return body == root
 
 
 def _report_left_out(path: Path, model: mujoco.MjModel, bodies: NDArray[np.int64]) -> None:

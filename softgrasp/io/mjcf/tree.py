@@ -7,12 +7,12 @@ moves joints until all equality constraints (closed linkages, coupled joints) ho
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from os.path import commonprefix
 
 import mujoco
 import numpy as np
@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from softgrasp.description.bendable import Inertial, Origin
 from softgrasp.description.finger import Finger, Phalanx
-from softgrasp.io.mjcf.model import BASE, BOTH_GROUP, MOVING, TOUCHED_GROUP
+from softgrasp.io.mjcf.model import BASE, MOVING, is_hinge, touching_geoms
 from softgrasp.io.object_parts import Weight
 from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.robot_kinematics import inertia_moments
-from softgrasp.mechanics.transforms import Array, transform
+from softgrasp.mechanics.transforms import Array, transform, triple
 
 FREE_ANGLE, FREE_TRAVEL = (-math.pi, math.pi), (-0.1, 0.1)
 """Range of a hinge [rad] and of a slide [m] without limits."""
@@ -47,12 +47,16 @@ class MjcfTree:
     """Child groups of each group, by first bodies."""
     members: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     """Bodies of each group."""
+    starts: Mapping[str, float] = field(default_factory=dict)
+    """Joint variables at the start, by name [rad or m]."""
+    tips: Mapping[int, Array] = field(default_factory=dict)
+    """Farthest point of each group that can collide, in the world with all joints at zero [m], by
+    its first body."""
 
     def touching(self, group: int) -> list[str]:
         """Names of the bodies of a group that can collide."""
-        model = self.model
-        can_touch = {*model.geom_bodyid[np.isin(model.geom_group, (BOTH_GROUP, TOUCHED_GROUP))]}
-        return [model.body(index).name for index in self.members[group] if index in can_touch]
+        can_touch = {*self.model.geom_bodyid[touching_geoms(self.model)]}
+        return [self.name(index) for index in self.members[group] if index in can_touch]
 
     def joints(self, group: int) -> list[int]:
         """Hinges and slides between a group and its parent."""
@@ -62,6 +66,14 @@ class MjcfTree:
     def below(self, group: int) -> list[int]:
         """Return a group and all its descendants."""
         return [group, *(part for child in self.children[group] for part in self.below(child))]
+
+    def name(self, body: int) -> str:
+        """Name of a body, or of a group by its first body."""
+        return str(self.model.body(body).name)
+
+    def in_world(self, body: int, points: Array) -> Array:
+        """Transform points (n, 3) [m] of a body to the world, with all joints at zero."""
+        return np.asarray(points @ self.data.xmat[body].reshape(3, 3).T + self.data.xpos[body])
 
 
 def tree_of(model: mujoco.MjModel) -> MjcfTree:
@@ -97,7 +109,7 @@ def palm_name(tree: MjcfTree) -> str:
     """Name of the palm: the heaviest body of its group."""
     members = tree.members[tree.palm]
     heaviest = max(members, key=lambda body: float(tree.model.body_mass[body]), default=0)
-    return str(tree.model.body(heaviest).name) if members else BASE
+    return tree.name(heaviest) if members else BASE
 
 
 def touching_bodies(tree: MjcfTree) -> tuple[str, ...]:
@@ -106,16 +118,11 @@ def touching_bodies(tree: MjcfTree) -> tuple[str, ...]:
     return tuple(body for group in groups for body in tree.touching(group))
 
 
-def fingers_of(
-    tree: MjcfTree, starts: Mapping[str, float], tips: Mapping[int, Array], driven: set[str]
-) -> tuple[Finger, ...]:
+def fingers_of(tree: MjcfTree, driven: set[str]) -> tuple[Finger, ...]:
     """Make fingers of placed phalanges from the chains of a model, in the file's world frame.
 
     Args:
         tree: The model.
-        starts: Joint variables at the start, by name [rad or m].
-        tips: Farthest point of each group that can collide, in the world with all joints at zero
-            [m], by its first body.
         driven: Names of the actuated joints.
     """
     chains: list[tuple[list[int], str]] = []
@@ -126,12 +133,12 @@ def fingers_of(
         group = int(tree.model.body_weldid[tree.model.body_parentid[group]])
     if carry:
         chains.append((carry, ""))
-    on = _group_name(tree, carry[-1]) if carry else ""
+    on = tree.name(carry[-1]) if carry else ""
     for child in tree.children[tree.palm]:
         _branch(tree, child, on, chains)
     names = _finger_names(tree, [chain for chain, _ in chains], bool(carry))
     return tuple(
-        _finger(tree, chain, on, name, starts, tips, driven)
+        _finger(tree, chain, on, name, driven)
         for (chain, on), name in zip(chains, names, strict=True)
         if any(tree.joints(group) for group in chain)
     )
@@ -174,17 +181,13 @@ def joint_frame(tree: MjcfTree, joint: int) -> Array:
     body = int(tree.model.jnt_bodyid[joint])
     rotation = tree.data.xmat[body].reshape(3, 3)
     axis = rotation.T @ tree.data.xaxis[joint]
-    frame = np.eye(4)
-    frame[:3, :3] = rotation @ rotation_from_z(axis)
-    frame[:3, 3] = tree.data.xanchor[joint]
-    return frame
+    return frame_of(tree.data.xanchor[joint], rotation @ rotation_from_z(axis))
 
 
 def joint_range(model: mujoco.MjModel, joint: int) -> tuple[float, float]:
     """Limits of a joint, or the default range without limits [rad or m]."""
-    is_hinge = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
     if not model.jnt_limited[joint]:
-        return FREE_ANGLE if is_hinge else FREE_TRAVEL
+        return FREE_ANGLE if is_hinge(model, joint) else FREE_TRAVEL
     low, high = model.jnt_range[joint].tolist()
     return low, high
 
@@ -204,22 +207,18 @@ def _branch(tree: MjcfTree, group: int, on: str, chains: list[tuple[list[int], s
         chain.append(tree.children[chain[-1]][0])
     chains.append((chain, on))
     moved = [part for part in chain if tree.joints(part)]
-    below = _group_name(tree, moved[-1]) if moved else on
+    below = tree.name(moved[-1]) if moved else on
     for child in tree.children[chain[-1]]:
         _branch(tree, child, below, chains)
 
 
-def _group_name(tree: MjcfTree, group: int) -> str:
-    return str(tree.model.body(group).name)
-
-
 def _finger_names(tree: MjcfTree, chains: list[list[int]], has_wrist: bool) -> list[str]:
     """Common prefix of the body names of each chain, or the first body if that is not unique."""
-    first = [str(tree.model.body(chain[0]).name) for chain in chains]
+    first = [tree.name(chain[0]) for chain in chains]
     common = []
     for chain, name in zip(chains, first, strict=True):
-        bodies = [tree.model.body(b).name for g in chain for b in tree.members[g]]
-        shared = re.sub(r"[\W_]+$", "", _beginning(bodies))
+        bodies = [tree.name(b) for g in chain for b in tree.members[g]]
+        shared = re.sub(r"[\W_]+$", "", commonprefix(bodies))  # noqa: RUF071 - of names
         common.append(shared if len(bodies) > 1 and len(shared) > 1 else name)
     if has_wrist:
         common[0] = WRIST
@@ -229,82 +228,54 @@ def _finger_names(tree: MjcfTree, chains: list[list[int]], has_wrist: bool) -> l
     ]
 
 
-def _beginning(names: Sequence[str]) -> str:
-    """Return the common prefix of names."""
-    first, last = min(names), max(names)
-    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
-    return "".join(letter for letter, _ in same)
-
-
 # Fingers
-def _finger(
-    tree: MjcfTree,
-    chain: Sequence[int],
-    on: str,
-    name: str,
-    starts: Mapping[str, float],
-    tips: Mapping[int, Array],
-    driven: set[str],
-) -> Finger:
+def _finger(tree: MjcfTree, chain: Sequence[int], on: str, name: str, driven: set[str]) -> Finger:
     carry = np.eye(4) if not on else joint_frame(tree, tree.joints(tree.model.body(on).id)[-1])
     base = joint_frame(tree, next(j for group in chain for j in tree.joints(group)))
     rows, before = [], base
     for group in chain:
         joints = tree.joints(group)
         for joint in joints:
-            frame = joint_frame(tree, joint)
-            is_last = joint == joints[-1]
-            rows.append(
-                _row(tree, group if is_last else None, joint, np.linalg.inv(before) @ frame, starts)
-            )
+            frame, owner = joint_frame(tree, joint), group if joint == joints[-1] else None
+            row = _row(tree, owner, joint, np.linalg.inv(before) @ frame)
+            rows.append(row.replace(driven=row.joint_name in driven))
             before = frame
-    rows = [row.replace(driven=row.joint_name in driven) for row in rows]
-    last = next((group for group in reversed(chain) if group in tips), None)
-    tip = (0.0, 0.0, 0.0)
-    if last is not None:
-        x, y, z = (np.linalg.inv(before) @ [*tips[last], 1.0])[:3].tolist()
-        tip = (x, y, z)
+    last = next((tree.tips[group] for group in reversed(chain) if group in tree.tips), None)
+    tip = np.zeros(3) if last is None else (np.linalg.inv(before) @ [*last, 1.0])[:3]
     return Finger(
         name=name,
         base=pose_of(np.linalg.inv(carry) @ base),
         on=on,
         convention="placed",
         phalanges=tuple(rows),
-        tip=tip,
+        tip=triple(tip),
         verbatim_names=True,
     )
 
 
-def _row(
-    tree: MjcfTree, group: int | None, joint: int, origin: Array, starts: Mapping[str, float]
-) -> Phalanx:
+def _row(tree: MjcfTree, group: int | None, joint: int, origin: Array) -> Phalanx:
     """Make a phalanx of one joint, with the bodies of its group if it is the group's last."""
     model = tree.model
     name, dof = str(model.joint(joint).name), int(model.jnt_dofadr[joint])
     low, high = joint_range(model, joint)
-    is_hinge = int(model.jnt_type[joint]) == mujoco.mjtJoint.mjJNT_HINGE
-    bodies = {} if group is None else {"bodies": tuple(_bodies_of_group(tree, group))}
-    weight = {} if group is None else {"inertial": _inertial(tree, group, joint)}
+    body = {}
+    if group is not None:
+        touching = () if group == tree.palm else tuple(tree.touching(group))
+        body = {"bodies": touching, "inertial": _inertial(tree, group, joint)}
     return Phalanx(
-        name=f"{name}_link" if group is None else _group_name(tree, group),
+        name=f"{name}_link" if group is None else tree.name(group),
         joint_name=name,
-        joint="revolute" if is_hinge else "prismatic",
+        joint="revolute" if is_hinge(model, joint) else "prismatic",
         origin=pose_of(origin),
         limits=(low, high),
-        start=min(max(starts[name], low), high),
+        start=min(max(tree.starts[name], low), high),
         damping=float(np.ravel(model.dof_damping[dof])[0]),
         stiffness=float(np.ravel(model.jnt_stiffness[joint])[0]),
         rest_angle=float(model.qpos_spring[model.jnt_qposadr[joint]]),
         friction_loss=float(model.dof_frictionloss[dof]),
         armature=float(model.dof_armature[dof]),
-        **bodies,
-        **weight,
+        **body,
     )
-
-
-def _bodies_of_group(tree: MjcfTree, group: int) -> list[str]:
-    """Return the colliding bodies of a phalanx; none for the palm."""
-    return [] if group == tree.palm else tree.touching(group)
 
 
 def _inertial(tree: MjcfTree, group: int, joint: int) -> Inertial | None:
@@ -312,9 +283,10 @@ def _inertial(tree: MjcfTree, group: int, joint: int) -> Inertial | None:
     weight = weight_of(tree.model, tree.data, tree.members[group], joint_frame(tree, joint))
     if weight is None or weight.inertia is None:
         return None
-    x, y, z = weight.center.tolist()
     return Inertial(
-        mass=weight.mass, origin=Origin(xyz=(x, y, z)), inertia=inertia_moments(weight.inertia)
+        mass=weight.mass,
+        origin=Origin(xyz=triple(weight.center)),
+        inertia=inertia_moments(weight.inertia),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from os.path import commonprefix
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from softgrasp.io.urdf.joints import (
 from softgrasp.io.urdf.links import body_fields, frame_along, parts_of, touching
 from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.robot_kinematics import LinkPose, joint_frame, origin_frame
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics.transforms import Array, triple
 
 WRIST = "wrist"
 SHORTEST_TIP = 1e-3
@@ -212,12 +213,7 @@ def _common(links: Sequence[str]) -> str:
 
     Example: ``index_L1`` and ``index_L2`` give ``index``.
     """
-    words = [name.split("_") for name in links]
-    alike = []
-    for column in zip(*words, strict=False):
-        if len(set(column)) > 1:
-            break
-        alike.append(column[0])
+    alike = commonprefix([name.split("_") for name in links])  # noqa: RUF071 - lists of words
     return "_".join(alike) or links[0]
 
 
@@ -228,13 +224,12 @@ def _row(machine: Machine, joint: RigidJoint, *, is_first: bool) -> Phalanx:
     if link.visuals and not link.collisions:
         machine.notes.append(f"link '{link.name}' has no <collision>; its visuals are used")
     shape = {} if not parts else {"shape": parts[0].shape, "shape_pose": parts[0].pose}
-    follower = joint.name in machine.follows
     return Phalanx(
         name=machine.bodies[link.name],
         joint_name=machine.joint_names[joint.name],
         **({} if is_first else {"origin": pose_of(machine.origin(joint))}),
         **joint_fields(joint, machine.ranges[joint.name]),
-        **(_following(joint) if follower else _driven(machine, joint)),
+        **(_following(joint) if joint.name in machine.follows else _driven(machine, joint)),
         **shape,
         parts=parts[1:],
         **body_fields(link, frame, machine.density, machine.notes),
@@ -246,16 +241,12 @@ def _following(joint: RigidJoint) -> dict[str, float | bool]:
 
 
 def _driven(machine: Machine, joint: RigidJoint) -> dict[str, float]:
-    moved = [joint, *(j for j in machine.robot.joints if _leads(machine, joint, j))]
+    led = {name for name, follow in machine.follows.items() if follow.leader == joint.name}
+    moved = [joint, *(other for other in machine.robot.joints if other.name in led)]
     ends = [one.child for one in moved if _is_outermost(machine, one, moved)]
     reach = sum(_reach(machine, link) for link in ends)
     mass = sum(_moved_mass(machine, link) for link in ends)
     return servo_fields(joint, reach, mass, machine.rules, machine.notes)
-
-
-def _leads(machine: Machine, joint: RigidJoint, other: RigidJoint) -> bool:
-    follow = machine.follows.get(other.name)
-    return follow is not None and follow.leader == joint.name
 
 
 def _is_outermost(machine: Machine, joint: RigidJoint, moved: list[RigidJoint]) -> bool:
@@ -272,8 +263,7 @@ def _reach(machine: Machine, link: str) -> float:
     """Length of the longest chain from a link outwards [m]."""
     ends = [
         float(np.linalg.norm(joint.origin.xyz)) + _reach(machine, joint.child)
-        for joint in machine.robot.joints
-        if joint.parent == link
+        for joint in _on(machine.robot, link)
     ]
     return max(ends, default=float(np.linalg.norm(_tip(machine, link))))
 
@@ -283,9 +273,8 @@ def _moved_mass(machine: Machine, link: str) -> float:
     if machine.density is not None:
         return 0.0
     inertial = machine.robot.link(link).inertial
-    carried = (joint.child for joint in machine.robot.joints if joint.parent == link)
     mass = 0.0 if inertial is None else inertial.mass
-    return mass + sum(_moved_mass(machine, child) for child in carried)
+    return mass + sum(_moved_mass(machine, joint.child) for joint in _on(machine.robot, link))
 
 
 def _tip(machine: Machine, link: str) -> Vec3:
@@ -297,7 +286,7 @@ def _tip(machine: Machine, link: str) -> Vec3:
 
 def _detected_tip(machine: Machine, link: str) -> Vec3:
     marks, frame = _marks(machine, link), machine.row_frame(link)
-    link_element = next(one for one in machine.robot.links if one.name == link)
+    link_element = machine.robot.link(link)
     end = np.zeros(3)
     if len(marks) == 1:
         end = (np.linalg.inv(frame) @ marks[0].frame)[:3, 3]
@@ -308,14 +297,11 @@ def _detected_tip(machine: Machine, link: str) -> Vec3:
         end = points[far >= FAR_END * far.max()].mean(axis=0)
     elif not is_marked and link_element.inertial is not None:
         end = frame[:3, :3].T @ link_element.inertial.origin.xyz
-    x, y, z = end.tolist()
-    return (x, y, z)
+    return triple(end)
 
 
 def _marks(machine: Machine, link: str) -> list[LinkPose]:
     """Return the poses of links that carry no joint and were fixed to a given link."""
-    carried = any(joint.parent == link for joint in machine.robot.joints)
-    attached = [
-        frame for name, frame in machine.link_poses.items() if frame.link == link and name != link
-    ]
-    return [] if carried else attached
+    if _on(machine.robot, link):
+        return []
+    return [pose for name, pose in machine.link_poses.items() if pose.link == link != name]

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -218,21 +218,26 @@ def _gyration(inertial: Inertial) -> float:
     return math.sqrt(max(sum(inertial.inertia[:3]) / (2.0 * inertial.mass), 0.0))
 
 
-def _times(value: float, factor: float) -> float:
-    """Multiply without the noise of binary fractions, which a file would show."""
-    return value if factor == 1.0 else float(f"{value * factor:.12g}")
+def _times(value: Any, factor: float) -> Any:
+    """Multiply numbers without the noise of binary fractions, which a file would show.
+
+    Args:
+        value: A number, a tuple of numbers, or None, which stays.
+        factor: The factor.
+    """
+    if isinstance(value, tuple):
+        return tuple(_times(one, factor) for one in value)
+    return value if value is None or factor == 1.0 else float(f"{value * factor:.12g}")
 
 
 def _moved(origin: Origin, factor: float) -> Origin:
-    x, y, z = (_times(part, factor) for part in origin.xyz)
-    return origin.replace(xyz=(x, y, z))
+    return origin.replace(xyz=_times(origin.xyz, factor))
 
 
 def _scaled_link(link: Link, scale: UnitScale) -> Link:
     inertial = link.inertial
     if inertial is not None:
-        stated = inertial.inertia
-        inertia = None if stated is None else tuple(_times(one, scale.inertia) for one in stated)
+        inertia = _times(inertial.inertia, scale.inertia)
         inertial = inertial.replace(origin=_moved(inertial.origin, scale.lengths), inertia=inertia)
     groups = (tuple(_scaled_shape(s, scale) for s in g) for g in (link.visuals, link.collisions))
     visuals, collisions = groups
@@ -243,13 +248,7 @@ def _scaled_shape(part: LinkShape, scale: UnitScale) -> LinkShape:
     shape = part.shape
     factor = scale.meshes if isinstance(shape, Mesh) else scale.lengths
     names = {"scale"} if isinstance(shape, Mesh) else set(type(shape).model_fields) - {"type"}
-    fields = {}
-    for name in names:
-        value = getattr(shape, name)
-        is_list = isinstance(value, tuple)
-        fields[name] = (
-            tuple(_times(one, factor) for one in value) if is_list else _times(value, factor)
-        )
+    fields = {name: _times(getattr(shape, name), factor) for name in names}
     return part.replace(shape=shape.replace(**fields), origin=_moved(part.origin, scale.lengths))
 
 
@@ -257,8 +256,7 @@ def _scaled_joint(joint: RigidJoint, factor: float) -> RigidJoint:
     fields: dict[str, object] = {"origin": _moved(joint.origin, factor)}
     if joint.type == "prismatic":
         for name in ("lower", "upper", "velocity"):
-            value = getattr(joint, name)
-            fields[name] = None if value is None else _times(value, factor)
+            fields[name] = _times(getattr(joint, name), factor)
         if joint.mimic is not None:
             offset = _times(joint.mimic.offset, factor)
             fields["mimic"] = joint.mimic.replace(offset=offset)

@@ -69,7 +69,7 @@ def parts_of(link: Link, frame: Array) -> tuple[Part, ...]:
     """
     back = np.linalg.inv(frame)
     return tuple(
-        Part(shape=_shape(one), pose=pose_of(back @ origin_frame(one.origin)))
+        Part(shape=link_shape(one), pose=pose_of(back @ origin_frame(one.origin)))
         for one in touching(link)
     )
 
@@ -159,7 +159,8 @@ def is_possible(inertial: Inertial) -> bool:
     return bool(small > 0.0 and small + middle >= large * (1.0 - RATIO))
 
 
-def _shape(part: LinkShape) -> Shape:
+def link_shape(part: LinkShape) -> Shape:
+    """Return a shape of a link, of which a mesh is stamped and touches by its hull."""
     shape = part.shape
     if isinstance(shape, Mesh):
         return stamped(shape.replace(collision="link"))

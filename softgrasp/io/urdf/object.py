@@ -13,23 +13,18 @@ import numpy as np
 from softgrasp.description.bendable import Inertial
 from softgrasp.description.geometry import Mesh, Part, Shape
 from softgrasp.description.object import GraspObject
-from softgrasp.description.robot import LinkShape, RigidJoint, Robot
+from softgrasp.description.robot import RigidJoint, Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.io.convex_decomposition import parts_from
 from softgrasp.io.mesh import resolved_file, stamped
 from softgrasp.io.mesh_files import read_groups
 from softgrasp.io.object_parts import Weight, articulated, object_name, object_of_parts
-from softgrasp.io.urdf.links import touching
+from softgrasp.io.urdf.links import link_shape, touching
 from softgrasp.io.urdf.reader import made_of_robot
+from softgrasp.io.urdf.rigid import fixed_joint
 from softgrasp.io.xml_elements import Element, numbers
 from softgrasp.mechanics.hand_kinematics import pose_of
-from softgrasp.mechanics.robot_kinematics import (
-    fused,
-    inertia_matrix,
-    joint_frame,
-    origin_frame,
-    origin_of,
-)
+from softgrasp.mechanics.robot_kinematics import fused, inertia_matrix, joint_frame, origin_frame
 
 WHITE = (1.0, 1.0, 1.0, 1.0)
 """Colour of textured meshes, whose texture is not read."""
@@ -66,11 +61,12 @@ def read_urdf_object(
 
     robot = made_of_robot(path, lambda made: _rigid(made, lock_joints), prepare=prepare)
     (link,) = fused(robot).robot.links
-    parts = [
-        Part(shape=_touching_shape(one.shape), pose=pose_of(origin_frame(one.origin)))
-        for one in touching(link)
-    ]
-    visuals = [_visual(one) for one in link.visuals] if link.collisions else []
+    shapes = [(_touching_shape(one.shape), one.origin) for one in touching(link)]
+    drawn = [(link_shape(one), one.origin) for one in link.visuals if link.collisions]
+    parts, visuals = (
+        [Part(shape=shape, pose=pose_of(origin_frame(origin))) for shape, origin in group]
+        for group in (shapes, drawn)
+    )
     colors = [one.rgba for one in link.visuals if one.rgba not in (None, WHITE)]
     return object_of_parts(
         path,
@@ -122,13 +118,7 @@ def _locked(joint: RigidJoint) -> RigidJoint:
     low = -np.inf if joint.lower is None else joint.lower
     high = np.inf if joint.upper is None else joint.upper
     frame = joint_frame(joint, float(np.clip(0.0, low, high)))
-    return RigidJoint(
-        name=joint.name,
-        type="fixed",
-        parent=joint.parent,
-        child=joint.child,
-        origin=origin_of(frame),
-    )
+    return fixed_joint(joint.name, joint.parent, joint.child, frame)
 
 
 def _touching_shape(shape: Shape) -> Shape:
@@ -145,13 +135,6 @@ def _has_convex_groups(shape: Mesh) -> bool:
         return len(read_groups(file)) > 1 and bool(parts_from(file, np.asarray(shape.scale)))
     except DescriptionError:
         return False
-
-
-def _visual(one: LinkShape) -> Part:
-    shape = one.shape
-    if isinstance(shape, Mesh):
-        shape = stamped(shape.replace(collision="link"))
-    return Part(shape=shape, pose=pose_of(origin_frame(one.origin)))
 
 
 def _weight(inertial: Inertial | None) -> Weight | None:
