@@ -174,7 +174,8 @@ def test_on_the_command_line_and_in_a_plan_file(
 
 def test_a_directory_without_meshes_is_reported(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
-    sentence = f"{tmp_path}: expected mesh files (.stl, .obj, .ply, .glb, .off), found notes.txt"
+    known = ".stl, .obj, .ply, .glb, .off, .dae"
+    sentence = f"{tmp_path}: expected mesh files ({known}), found notes.txt"
     with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
         expand_directories("object", [str(tmp_path)], Path())
 
