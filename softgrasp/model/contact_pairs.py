@@ -93,6 +93,9 @@ def with_surroundings(scene: GraspScene, model: mujoco.MjModel) -> Iterator[Cont
 
 def _by_geom(group: ContactGroup, contacts: Mapping[str, Contact]) -> Iterator[ContactGroup]:
     """Split a group by the contacts of geoms that have one of their own."""
+    if not contacts:
+        yield group
+        return
     kinds: dict[Contact, list[Pair]] = {}
     for pair in group.pairs:
         of_geom = (contacts[geom] for geom in pair if geom in contacts)
