@@ -81,8 +81,8 @@ def placed_postures(plan: GraspPlan) -> list[PlacedPosture]:
     """Synthesize the postures of a plan, at most ``plan.candidates``.
 
     With ``plan.trial`` seeds descend in rounds until enough postures have held the object in the
-    trial, or ``plan.seeds`` are used; these come first. Both they and the others begin with those
-    that moved the object least.
+    trial, or ``plan.seeds`` are used; these come first, those that moved the object least at the
+    top. The others follow by their scores.
 
     Raises:
         BuildError: The hand, or the object, cannot be built.
@@ -114,10 +114,10 @@ def _held(tried: Sequence[PlacedPosture]) -> int:
 
 def _ranked(tried: Sequence[PlacedPosture]) -> list[PlacedPosture]:
     """Sort postures by the outcome of the trial, those close to a better one last of theirs."""
-    moved = [one.trial.motion if one.trial else np.inf for one in tried]
-    order = sorted(range(len(tried)), key=lambda k: (moved[k], -tried[k].posture.score))
-    held = [tried[k] for k in order if (trial := tried[k].trial) and trial.held]
-    lost = [tried[k] for k in order if not ((trial := tried[k].trial) and trial.held)]
+    held = [one for one in tried if one.trial and one.trial.held]
+    lost = [one for one in tried if not (one.trial and one.trial.held)]
+    held.sort(key=lambda one: one.trial.motion if one.trial else np.inf)
+    lost.sort(key=lambda one: -one.posture.score)
     ranked = []
     for group in (held, lost):
         first = distinct([one.posture.pose for one in group])

@@ -47,7 +47,8 @@ def test_a_joint_that_its_servo_cannot_move_is_named(tmp_path: Path) -> None:
         warnings.simplefilter("ignore")  # what is added to the model
         hand = sg.load_hand(file)
     result = sg.simulate(sg.GraspScene(hand=hand, object=ball(), gravity=False))
-    (sentence,) = message(result, "joint 'aj' made 0.00")
+    (sentence,) = message(result, "joint '")  # of one of two equal fingers
+    assert "j' made 0.00" in sentence
     assert sentence.endswith("friction or another link holds it against its servo")
     assert result.outcome is sg.Outcome.NOT_CLOSED
     assert result.message == (
