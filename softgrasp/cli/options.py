@@ -462,7 +462,7 @@ def with_file_options(verb: Callable[..., None]) -> Callable[..., None]:
         if not (texts or trusted or hand_root):
             verb(**values)
             return
-        from softgrasp.io.urdf.reader import selected_hand  # loads numpy
+        from softgrasp.io.hand import selected_hand  # loads numpy
         from softgrasp.io.urdf.xacro import xacro_settings
 
         pairs = [text.partition("=") for text in texts]

@@ -30,12 +30,12 @@ from softgrasp.description.soft_finger import MountedSoftFinger
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import BuildError, DescriptionError, SoftgraspError, SoftgraspWarning
 from softgrasp.extensions import WORLD_PROPERTIES, load
+from softgrasp.io.hand import SELECTED
 from softgrasp.io.hand_sanity import UNOPPOSED, hand_doubts
 from softgrasp.io.load import load_hand, load_object, load_robot
 from softgrasp.io.mesh import cut_or_hull, load_mesh
 from softgrasp.io.mjcf.model import read_model
 from softgrasp.io.scene import load_criterion, load_release, load_scene
-from softgrasp.io.urdf.reader import SELECTED
 from softgrasp.model.compile import compiled
 from softgrasp.model.hand import build_hand_spec
 from softgrasp.model.object import object_mass

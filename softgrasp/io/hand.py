@@ -7,7 +7,9 @@ one. ``save_hand`` writes a file from which ``load_hand`` makes an equal hand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,22 @@ DONE = ("base", "limits", "start", "rest_angle", "origin", "shape_pose", "parts"
 """Fields that are converted before the rest of the tree; ``inertial`` is in SI, as in URDF."""
 UNSURE = "not determined by the measurements: "
 """Prefix, in ``source`` of a calibrated finger, of the constants that are not determined."""
+SELECTED: ContextVar[str] = ContextVar("hand", default="")
+"""First link of the hand in files that this context reads; empty for all links."""
+
+
+@contextmanager
+def selected_hand(root: str) -> Iterator[None]:
+    """Read the links from one outwards as the hand of a robot file in this context.
+
+    Args:
+        root: Name of the link.
+    """
+    token = SELECTED.set(root)
+    try:
+        yield
+    finally:
+        SELECTED.reset(token)
 
 
 def hand_from(data: dict[str, Tree], *, directory: Path | None = None) -> Hand:

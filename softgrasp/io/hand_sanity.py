@@ -90,10 +90,10 @@ def hand_doubts(hand: Hand) -> list[str]:
         row, doubt = odd[0]
         others = f" and {len(odd) - 1} more" if len(odd) > 1 else ""
         messages.append(f"joint '{row.joint_name}'{others}: {doubt.message}")
-    sliding = [(row, stroke_doubt(*row.limits)) for row in rows if row.joint == "prismatic"]
-    messages += [f"joint '{row.joint_name}': {doubt.message}" for row, doubt in sliding if doubt][
-        :1
-    ]
+    slides = ((row, stroke_doubt(*row.limits)) for row in rows if row.joint == "prismatic")
+    sliding = next((f"joint '{row.joint_name}': {one.message}" for row, one in slides if one), None)
+    if sliding is not None:
+        messages.append(sliding)
     long = millimetres_doubt(_longest(hand), LONGEST_FINGER)
     if long is not None:
         messages.append(f"the hand: {long.message}")

@@ -28,7 +28,7 @@ from softgrasp.description.geometry import Mesh
 from softgrasp.description.hand import Hand, HandModel
 from softgrasp.description.object import GraspObject
 from softgrasp.errors import DescriptionError
-from softgrasp.io.hand import hand_from, joined_from
+from softgrasp.io.hand import SELECTED, hand_from, joined_from
 from softgrasp.io.input_limits import loader
 from softgrasp.io.mesh import resolved_file, stamped
 from softgrasp.io.mesh_files import read_triangles
@@ -55,7 +55,8 @@ def load_hand(name: str | Path, *, root: str = "") -> Hand:
 
     Args:
         name: Name or file.
-        root: For a URDF or xacro file: its first link, where the file has several hands.
+        root: For a URDF or xacro file, or a YAML file of one: the first link of the hand, where the
+            file has several; by default that of ``selected_hand``.
 
     Raises:
         DescriptionError: There is no such hand, or its file is wrong.
@@ -65,29 +66,38 @@ def load_hand(name: str | Path, *, root: str = "") -> Hand:
         SoftgraspWarning: Something in a U(C)RDF file is not kept, or cannot be true; or a scene
             replaces options of a MuJoCo model.
     """
-    return unstated(_hand(name, root))
+    return unstated(_hand(name, root or SELECTED.get()))
 
 
-def _hand(name: str | Path, root: str = "") -> Hand:
+def _hand(name: str | Path, root: str) -> Hand:
     path = Path(name)
     if path.suffix.lower() in YAML_SUFFIXES:
         if _has_robot_model(path):
             from softgrasp.io.urdf.hand import changed_hand
 
-            return YamlFile(path).read(lambda data: changed_hand(data, path.parent))
+            return YamlFile(path).read(lambda data: changed_hand(data, path.parent, root))
+        _refuse_root(name, root)
         return YamlFile(path).read(lambda data: hand_of(data, path.parent))
     if path.suffix.lower() in ROBOT_SUFFIXES:
         return _urdf_hand(path, root)
-    if root:
-        raise DescriptionError(f"expected root only with a URDF or xacro file, found '{name}'")
     if path.suffix.lower() in MODEL_SUFFIXES:
         from softgrasp.io.mjcf.hand import mjcf_hand
 
+        _refuse_root(name, root)
         return mjcf_hand(path)
     _refuse_other_files(path, "a hand", (*YAML_SUFFIXES, *ROBOT_SUFFIXES, *MODEL_SUFFIXES))
     if str(name) in assets.names("robots") and str(name) not in assets.names("hands"):
-        return _urdf_hand(name)
-    return _hand(assets.find("hands", str(name)))
+        return _urdf_hand(name, root)
+    return _hand(assets.find("hands", str(name)), root)
+
+
+def _refuse_root(name: str | Path, root: str) -> None:
+    """Refuse a first link for a hand whose file has one hand only."""
+    if root:
+        raise DescriptionError(
+            "expected the first link of a hand (--hand, root) only with a URDF or xacro file, "
+            f"found '{root}' for '{name}'"
+        )
 
 
 def _has_robot_model(path: Path) -> bool:
@@ -96,11 +106,10 @@ def _has_robot_model(path: Path) -> bool:
     return isinstance(model, str) and Path(model).suffix.lower() not in MODEL_SUFFIXES
 
 
-def _urdf_hand(name: str | Path, root: str = "") -> Hand:
+def _urdf_hand(name: str | Path, root: str) -> Hand:
     from softgrasp.io.urdf.hand import hand_of_file
-    from softgrasp.io.urdf.reader import SELECTED
 
-    return hand_of_file(robot_path(name), root or SELECTED.get())
+    return hand_of_file(robot_path(name), root)
 
 
 def hand_of(data: dict[str, Tree], directory: Path) -> Hand:

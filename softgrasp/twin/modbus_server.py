@@ -187,7 +187,7 @@ class ControllerServer:
         except FrameError as error:
             self.counts.malformed += 1
             LOG.debug("closed a connection: %s", error)
-        except Exception:
+        except Exception:  # other connections go on
             LOG.exception("a connection was closed because of an internal error")
         finally:
             self._limits.closed(task)

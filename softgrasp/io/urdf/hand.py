@@ -60,7 +60,7 @@ from softgrasp.io.urdf.kinematic_tree import (
 )
 from softgrasp.io.urdf.length_unit import refuse_wrong_units, robot_units
 from softgrasp.io.urdf.links import believable_density, parts_of, touching
-from softgrasp.io.urdf.reader import SELECTED, Settings, keep_below, made_of_robot
+from softgrasp.io.urdf.reader import Settings, keep_below, made_of_robot
 from softgrasp.io.urdf.soft_hand import soft_hand
 from softgrasp.io.yaml_files import Tree, actuator_units, mapping, scaled, take_units, to_si
 from softgrasp.mechanics.robot_kinematics import fused
@@ -303,8 +303,13 @@ def hand_of_file(path: Path, root: str = "") -> Hand:
     return made_of_robot(path, robot_hand, prepare=partial(keep_below, name=root) if root else None)
 
 
-def changed_hand(data: dict[str, Tree], directory: Path) -> Hand:
+def changed_hand(data: dict[str, Tree], directory: Path, root: str = "") -> Hand:
     """Make the hand of a YAML tree that names a robot file and changes to it.
+
+    Args:
+        data: The tree.
+        directory: Directory of the robot file.
+        root: First link of the hand, instead of that of the tree.
 
     Raises:
         DescriptionError: Something in one of the two files is wrong; knows its location.
@@ -321,7 +326,8 @@ def changed_hand(data: dict[str, Tree], directory: Path) -> Hand:
     names = rest.pop("fingers", {})
     in_file, in_rows = _joint_settings(rest.pop("joints", {}), length, angle)
     settings = HandSettings(density=_positive(rest.pop("density", None)), rows=in_rows)
-    root = str(rest.pop("root", "") or SELECTED.get())
+    stated = str(rest.pop("root", ""))
+    root = root or stated
     prepare = partial(keep_below, name=root) if root else None
     with robot_units(data.get("units", {}).get("length")):
         hand = made_of_robot(

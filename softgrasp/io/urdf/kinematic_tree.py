@@ -118,11 +118,13 @@ def palms_of_arms(machine: Machine) -> list[RigidJoint]:
     """Return the first joint on the palm of each hand at the end of an arm of its own."""
     robot, palms = machine.robot, []
     for link in (one.name for one in robot.links):
+        if _arm_before(robot, link) < MIN_ARM:
+            continue
         joints = _on(robot, link)
         fingers = [not _on(robot, _run(robot, joint.child)[1]) for joint in joints]
         has_jaw = len(joints) == 1 and not _on(robot, joints[0].child)
         has_jaw = has_jaw and _is_jaw(machine, joints[0])
-        if (sum(fingers) > 1 or has_jaw) and _arm_before(robot, link) >= MIN_ARM:
+        if sum(fingers) > 1 or has_jaw:
             palms.append(joints[0])
     return palms
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
@@ -76,24 +74,6 @@ Colors = Mapping[str, Color | None]
 """Colours of materials by name; None if there is only a texture."""
 RANGE = ("initial_value", "min", "max")
 """Parameters of an interface that are read."""
-
-
-SELECTED: ContextVar[str] = ContextVar("hand", default="")
-"""First link of the hand in files that this context reads; empty for all links."""
-
-
-@contextmanager
-def selected_hand(root: str) -> Iterator[None]:
-    """Read the links from one outwards as the hand of a robot file in this context.
-
-    Args:
-        root: Name of the link.
-    """
-    token = SELECTED.set(root)
-    try:
-        yield
-    finally:
-        SELECTED.reset(token)
 
 
 def read_robot(path: str | Path) -> Robot:

@@ -376,10 +376,10 @@ def test_links_without_inertial_weigh_their_shapes(tmp_path: Path) -> None:
     hand = sg.load_hand(written(tmp_path, GRIPPER.replace(BODY + BOX, BOX), "hand.urdf"))
     rows = [row for finger in hand.fingers for row in finger.phalanges]
     assert {row.density for row in rows if row.density} == {1300.0}
-    told = [note for note in hand.notes if "no mass" in note]
-    assert len(told) == 1  # one message for all links
-    assert told[0].startswith("links 'left_near', ")
-    assert told[0].endswith(
+    stated = [note for note in hand.notes if "no mass" in note]
+    assert len(stated) == 1  # one message for all links
+    assert stated[0].startswith("links 'left_near', ")
+    assert stated[0].endswith(
         ": no mass in the file; masses are those of the collision shapes at 1300 kg/m³ (a YAML "
         "file with `model:` can set another density)"
     )

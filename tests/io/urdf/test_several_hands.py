@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp import assets
+from softgrasp.io.hand import selected_hand
 from tests.conftest import Run
+from tests.support.mjcf_hands import MOTORS
 from tests.support.robots import written
 
 pytestmark = pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
@@ -90,6 +93,20 @@ def test_the_hand_is_selected_on_the_command_line_and_beside_the_model(
     side = tmp_path / "hand.yaml"
     side.write_text("model: dual.urdf\nroot: right_palm\n")
     assert len(sg.load_hand(side).fingers) == 2
+    with_arm = sg.load_hand(side, root="right_0")
+    assert with_arm.fingers[0].name == "wrist"
+
+
+@pytest.mark.parametrize("name", ["four_finger", "hand.xml", "four_finger.yaml"])
+def test_a_first_link_of_another_kind_of_hand_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / "hand.xml").write_text(MOTORS, encoding="utf-8")
+    (tmp_path / "four_finger.yaml").write_text(assets.find("hands", "four_finger").read_text())
+    hand = str(tmp_path / name) if "." in name else name
+    with pytest.raises(sg.DescriptionError) as caught:
+        sg.load_hand(hand, root="palm")
+    assert "only with a URDF or xacro file, found 'palm' for '" in str(caught.value)
+    with selected_hand("palm"), pytest.raises(sg.DescriptionError):
+        sg.load_hand(hand)
 
 
 def test_joints_of_a_wrist_may_be_continuous_and_a_second_inertial_is_left_out(
