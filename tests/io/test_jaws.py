@@ -54,7 +54,12 @@ FINGER = (
 PLATE = Part("plate", (((0.02, 0.0, 0.05), (0.05, 0.01, 0.1)),), ROLL)
 """A flange that is not round, on a joint of more than one rotation."""
 GRIPPERS = {"hinged": (*ARM, GRIPPER, HINGED), "sliding": (*ARM, GRIPPER, SLIDING)}
-CHAINS = {"arm": (*ARM, FLANGE), "odd flange": (*ARM, PLATE), "finger": FINGER}
+LID = Part("lid", JAW, ("revolute", (-0.012, 0.0, 0.03), Y, (-0.05, 0.05)))
+"""A link beside a fixed jaw that never opens."""
+CHAINS = {
+    "arm": (*ARM, FLANGE), "odd flange": (*ARM, PLATE), "lid": (*ARM, GRIPPER, LID),
+    "finger": FINGER,
+}  # fmt: skip
 
 
 def numbers(values: tuple[float, ...]) -> str:
