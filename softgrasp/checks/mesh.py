@@ -158,6 +158,7 @@ def _size(solid: Solid, shape: Mesh, subject: str) -> Check:
 def _surface(solid: Solid, subject: str) -> Check:
     """Report the repairs that closed a surface to a solid, with their numbers."""
     expected = {
+        "stray": "faces that bound the solid",
         "folds": "each face once",
         "winding": "faces with consistent winding",
         "watertight": "a watertight surface",
@@ -167,8 +168,8 @@ def _surface(solid: Solid, subject: str) -> Check:
     findings = []
     for one in solid.repairs:
         numbers = {name: float(value) for name, value in one.numbers.items()}
-        odd = finding("problem", subject, expected[one.kind], one.note, **numbers)
-        findings.append(odd)
+        severity: Severity = "remark" if one.kind == "stray" else "problem"  # it changes nothing
+        findings.append(finding(severity, subject, expected[one.kind], one.note, **numbers))
     state = "closed" if solid.closed else "open, replaced by its hull"
     mended = f", repaired: {', '.join(one.kind for one in solid.repairs)}" if solid.repairs else ""
     volume = (

@@ -24,7 +24,7 @@ from softgrasp.io.convex_decomposition import collision_parts
 from softgrasp.io.files import report_progress, sha256_of
 from softgrasp.io.input_limits import MAX_MESH, check_size, note_inputs
 from softgrasp.io.mesh_files import Triangles, read_triangles, scaled
-from softgrasp.io.mesh_repair import Solid, as_solid, hull_of, make_solid
+from softgrasp.io.mesh_repair import Solid, as_solid, hull_of, make_solid, without_strays
 from softgrasp.mechanics.transforms import Array
 from softgrasp.units import LENGTH_UNITS, LengthUnit
 
@@ -188,13 +188,13 @@ def _body(
 def _link_body(shape: Mesh, file: Path, factor: Array) -> MeshBody:
     """Make the rigid body from the hull, with the surface for display only."""
     try:
-        vertices, faces = scaled(read_triangles(file), factor)
-        hull = hull_of(vertices)
+        triangles, stray = without_strays(*scaled(read_triangles(file), factor))
+        hull = hull_of(triangles[0])
     except DescriptionError as error:
         raise error.located(file=file) from error
-    doubt = size_doubt(float(np.ptp(vertices, axis=0).max()), shape)
+    doubt = size_doubt(float(np.ptp(triangles[0], axis=0).max()), shape)
     parts = [(hull.vertices, hull.faces)]
-    return _made(as_solid(hull), (vertices, faces), parts, [file], [doubt])
+    return _made(as_solid(hull), triangles, parts, [file], [doubt, stray])
 
 
 def _made(

@@ -1,9 +1,9 @@
 """Repair of triangle surfaces to closed solids, with a message about every change.
 
-Duplicate faces and folds are removed, winding is made consistent, holes are closed by fans from the
-middle of their rims, and inverted pieces are turned outward. A surface that cannot be closed
-reliably (large holes, no volume, more volume than its hull) gets the mass properties of its convex
-hull.
+Stray and duplicate faces and folds are removed, winding is made consistent, holes are closed by
+fans from the middle of their rims, and inverted pieces are turned outward. A surface that cannot
+be closed reliably (large holes, no volume, more volume than its hull) gets the mass properties of
+its convex hull.
 
 ``trimesh.repair`` was measured on six YCB meshes (2000 and 16384 faces): it needs networkx;
 ``fix_winding`` takes 3.5 to 5 times as long and differs on two meshes; ``fill_holes`` leaves four
@@ -33,13 +33,15 @@ LARGEST_CAP = 0.2
 """Fraction of the surface above which holes are not closed and the hull is used [–]."""
 ROUNDING = 1e-9
 """Fraction of the whole volume below which that of a piece is zero [–]."""
+STRAY_AREA = 0.01
+"""Fraction of the surface up to which all stray faces together are left out [–]."""
 
 
 class SurfaceRepair(NamedTuple):
     """A repair or assumption on a surface."""
 
     kind: str
-    """``folds``, ``winding``, ``watertight``, ``direction``, or ``hull`` (used instead)."""
+    """``stray``, ``folds``, ``winding``, ``watertight``, ``direction``, ``hull`` (used instead)."""
     note: str
     numbers: Mapping[str, float]
 
@@ -100,6 +102,7 @@ def make_solid(vertices: Array, faces: Faces) -> Solid:
     Raises:
         DescriptionError: The surface is flat.
     """
+    (vertices, faces), stray_note = without_strays(vertices, faces)
     origin = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
     vertices = vertices - origin
     hull = hull_of(vertices)
@@ -115,6 +118,7 @@ def make_solid(vertices: Array, faces: Faces) -> Solid:
     whole = caps.fraction <= LARGEST_CAP and 0 < volume <= hull.volume * (1 + 1e-6)
     fallback = "" if whole else _fallback_note(volume, hull.volume, caps.fraction)
     repairs = (
+        SurfaceRepair("stray", stray_note, {"faces_left": face_count}),
         SurfaceRepair("folds", twice_note, {"faces_fewer": face_count - len(faces)}),
         SurfaceRepair("winding", winding_note, {"faces_turned": _differing(before, faces)}),
         SurfaceRepair(
@@ -178,6 +182,29 @@ def as_solid(hull: Hull) -> Solid:
         hull_volume=hull.volume,
         closed=True,
     )
+
+
+def without_strays(vertices: Array, faces: Faces) -> tuple[tuple[Array, Faces], str]:
+    """Leave out stray faces: small flat pieces that touch nothing else, as CAD programs leave.
+
+    They bound no volume, but the hull and the size of the whole would reach to them. Nothing is
+    left out where they are more than ``STRAY_AREA`` of the surface.
+    """
+    labels = piece_labels(vertices, faces)
+    if not labels.any():
+        return (vertices, faces), ""
+    a, b, c = vertices[faces].transpose(1, 0, 2)
+    areas = np.bincount(labels, weights=np.linalg.norm(np.cross(b - a, c - a), axis=1))
+    small = np.flatnonzero(areas <= STRAY_AREA * areas.sum())
+    stray = [piece for piece in small if _is_flat(vertices[np.unique(faces[labels == piece])])]
+    if not stray or areas[stray].sum() > STRAY_AREA * areas.sum():
+        return (vertices, faces), ""
+    kept = faces[~np.isin(labels, stray)]
+    used, numbers = np.unique(kept, return_inverse=True)
+    count = len(faces) - len(kept)
+    subject = "1 stray face touches" if count == 1 else f"{count} stray faces touch"
+    note = f"{subject} nothing else and bound{'s' if count == 1 else ''} no volume; left out"
+    return (vertices[used], numbers.reshape(-1, 3)), note
 
 
 def distinct(faces: Faces) -> tuple[Faces, str]:
@@ -306,6 +333,12 @@ def _fallback_note(volume: float, hull_volume: float, cap_fraction: float) -> st
         ratio = volume / hull_volume
         reason = f"the surface encloses space twice ({ratio:.2f} x the volume of its hull)"
     return f"{reason}: mass properties and collision are those of the convex hull"
+
+
+def _is_flat(points: Array) -> bool:
+    """Whether points (n, 3) lie in a plane."""
+    spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
+    return bool(len(points) < 4 or spread[2] <= FLAT * spread[0])
 
 
 def _differing(before: Faces, after: Faces) -> int:

@@ -443,6 +443,31 @@ def test_repeated_faces_count_once(tmp_path: Path) -> None:
     assert "not watertight: 3 faces are duplicates or folds of zero thickness; left out" in text[0]
 
 
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("distance", [0.0, 0.05, 2.0])
+@pytest.mark.parametrize("collision", ["auto", "hull", "link"])
+def test_stray_faces_change_nothing(
+    tmp_path: Path, collision: str, distance: float, count: int
+) -> None:
+    corners = np.random.default_rng(count).normal(scale=0.001, size=(count, 3, 3))
+    corners += distance * np.eye(3)[:count, None]
+    strays = [raw(triangle, [[0, 1, 2]]) for triangle in corners]
+    shape = written(trimesh.util.concatenate([BOX, *strays]), tmp_path).replace(collision=collision)
+    body, notes = quietly(shape)
+    clean, _ = quietly(written(BOX, tmp_path, "clean.stl").replace(collision=collision))
+    assert sum("left out" in note for note in notes) == 1
+    for name in ("vertices", "volume", "center_of_mass", "inertia_per_density"):
+        np.testing.assert_allclose(getattr(body, name), getattr(clean, name), atol=1e-9)
+    np.testing.assert_allclose(body.parts[0][0], clean.parts[0][0], atol=1e-9)
+
+
+def test_flat_pieces_that_are_much_of_a_surface_are_kept() -> None:
+    fin = raw([[0.1, 0, 0], [0.15, 0, 0], [0.1, 0.05, 0]], [[0, 1, 2]])
+    both = trimesh.util.concatenate([BOX, fin])
+    solid = make_solid(both.vertices, both.faces)
+    assert np.ptp(solid.vertices, axis=0)[0] == pytest.approx(0.17)
+
+
 def test_a_closed_cavity_is_kept() -> None:
     vertices = np.vstack([BOX.vertices, BOX.vertices / 2])
     faces = np.vstack([BOX.faces, (BOX.faces + 8)[:, ::-1]])
