@@ -184,7 +184,10 @@ def open_loop(built: CompiledScene) -> OpenLoop:
     run = ClosureRun(built)
     run.stiffness.history = []
     run.run()
-    return OpenLoop(run)
+    raw = OpenLoop(run)
+    if not np.array_equal(raw()[1], run.data.qpos):
+        raise RuntimeError("the repeated physics ends elsewhere than the grasp")
+    return raw
 
 
 def row_seconds(plan: sg.description.SweepPlan, values: dict[str, Any]) -> list[float]:

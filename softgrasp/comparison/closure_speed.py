@@ -21,11 +21,12 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import SimulationError
 from softgrasp.io.files import report_progress
 from softgrasp.mechanics.transforms import Array
-from softgrasp.model.scene import CompiledScene
+from softgrasp.model.scene import CompiledScene, StartParameters
 from softgrasp.pipeline import compile_scene
 from softgrasp.sim.engine import caught_warnings
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.hold_test import gravity_steps
+from softgrasp.sim.step_refinement import lagging_as_described
 
 Runner = Callable[[], tuple[float, Array]]
 """Runs a closure once and returns its CPU time [s] and the final positions, (nq,)."""
@@ -53,7 +54,7 @@ class ClosureSpeed:
 
 
 def closure_speed(scene: GraspScene, rounds: int = 25) -> ClosureSpeed:
-    """Measure the closed loop of a scene at its long time step, without building and hold test.
+    """Measure the closed loop of a scene, without building and hold test.
 
     Args:
         scene: A scene with servo joints and one friction coefficient: only such a run can be
@@ -64,7 +65,7 @@ def closure_speed(scene: GraspScene, rounds: int = 25) -> ClosureSpeed:
         SimulationError: The scene cannot be repeated from its controls.
         BuildError: The scene makes no model that can be simulated.
     """
-    built = compile_scene(scene)._replace(fine=())
+    built = compile_scene(scene)
     _refuse_other_scenes(built)
     with caught_warnings():
         reference = ClosureRun(built)
@@ -123,31 +124,37 @@ class OpenLoop:
     """Repeats the physics of a finished run from its recorded controls, loads and corrections."""
 
     def __init__(self, run: ClosureRun) -> None:
-        """Prepare the chunks of steps with one stiffness and one gravity.
+        """Prepare the chunks of steps with one time step, one stiffness and one gravity.
 
         Args:
             run: A finished run, without phases after its hold test, that recorded the history of
-                its corrections.
+                the parameters of its model.
         """
         self._model, self._data = run.model, mujoco.MjData(run.model)
         # the control of the last row was set after the last step
         count = run.recording.rows - 1
-        gravity, history = _gravity(run, count), dict(run.stiffness.history or [])
+        gravity, history = _gravity(run, count), run.stiffness.history or []
         changes = np.flatnonzero((np.diff(gravity, axis=0) != 0.0).any(axis=1)) + 1
-        ends = sorted({*history, *changes.tolist(), count} - {0})
-        solref, begin = run.built.pair_solref, 0
-        self._chunks: list[tuple[Array, Array, Array]] = []
-        for end in ends:
-            controls = np.repeat(run.recording.control[begin:end], run.layout.substeps, axis=0)
-            self._chunks.append((solref, gravity[begin], controls))
-            solref, begin = history.get(end, solref), end
+        ends = sorted({*(row for row, _ in history), *changes.tolist(), count} - {0})
+        self._chunks: list[tuple[StartParameters, Array]] = []
+        """Parameters of the model and targets, step by step."""
+        now = run.built.start
+        bias = lagging_as_described(run.model, now.actuator_biasprm, now.timestep)
+        now = now._replace(actuator_biasprm=bias)
+        for begin, end in zip([0, *ends], ends, strict=False):
+            for row, values in history:
+                now = now._replace(**values) if row == begin else now
+            now = now._replace(gravity=gravity[begin])
+            substeps = round(run.layout.control_period / now.timestep)
+            controls = np.repeat(run.recording.control[begin:end], substeps, axis=0)
+            self._chunks.append((now, controls))
         self._kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
         self._rollout = Rollout(nthread=0).rollout
         self._state = np.empty((1, mujoco.mj_stateSize(self._model, self._kind)))
-        longest = max(len(controls) for _, _, controls in self._chunks)
+        longest = max(len(controls) for _, controls in self._chunks)
         self._states = np.empty((1, longest, self._state.shape[1]))
         self._sensors = np.empty((1, longest, self._model.nsensordata))
-        self.steps = sum(len(controls) for _, _, controls in self._chunks)
+        self.steps = sum(len(controls) for _, controls in self._chunks)
         """Number of physics steps."""
 
     def __call__(self) -> tuple[float, Array]:
@@ -155,8 +162,8 @@ class OpenLoop:
         model, data = self._model, self._data
         mujoco.mj_resetDataKeyframe(model, data, 0)
         begin = time.process_time()
-        for solref, gravity, controls in self._chunks:
-            model.pair_solref[:], model.opt.gravity[:] = solref, gravity
+        for parameters, controls in self._chunks:
+            parameters.write(model)
             mujoco.mj_getState(model, data, self._state[0], self._kind)
             steps = len(controls)
             self._rollout(
@@ -171,7 +178,6 @@ class OpenLoop:
                 sensordata=self._sensors[:, :steps],
             )
         taken = time.process_time() - begin
-        model.opt.gravity[:] = self._chunks[0][1]
         return taken, data.qpos.copy()
 
 

@@ -290,12 +290,12 @@ def _impact_timestep(run: FinishedRun, body: str) -> float | None:
     touching = model.geom_bodyid[model.pair_geom1] == model.body(body).id
     second = model.geom_bodyid[model.pair_geom2].tolist()
     touching &= np.array([names.is_object(model.body(b).name) for b in second], dtype=bool)
-    converted = np.flatnonzero(touching & (built.pair_solref[:, 0] < 0.0)).tolist()
+    converted = np.flatnonzero(touching & (built.start.pair_solref[:, 0] < 0.0)).tolist()
     if not converted:
         return None
     stiffness = np.array([built.stiffness[model.pair(pair).name] for pair in converted])
     impedance = model.pair_solimp[converted, 0]
-    inverse_masses = -built.pair_solref[converted, 0] / ((1.0 - impedance) * stiffness)
+    inverse_masses = -built.start.pair_solref[converted, 0] / ((1.0 - impedance) * stiffness)
     return RESOLVED / (float(inverse_masses.max()) * built.contact.damping)
 
 

@@ -42,6 +42,7 @@ from softgrasp.model.placement import object_pose
 from softgrasp.model.scene import (
     CompiledScene,
     FineStep,
+    StartParameters,
     build,
     fresh_spec,
     home_targets,
@@ -241,8 +242,7 @@ class Family:
             contact,
             dict.fromkeys(base.stiffness, contact.stiffness),
             dict.fromkeys(switching, contact),
-            model.pair_solref.copy(),
-            model.actuator_biasprm.copy(),
+            StartParameters.of(model),
             self._fine(members, row),
         )
 

@@ -97,6 +97,35 @@ class FineStep(NamedTuple):
     """(np, 2)"""
 
 
+class StartParameters(NamedTuple):
+    """Parameters of a model that runs change, with which every run begins."""
+
+    timestep: float
+    """It becomes shorter while contacts begin and end (``sim.step_refinement``) [s]."""
+    gravity: Array
+    """A hold test changes it, (3,) [m/s²]."""
+    pair_solref: Array
+    """Stiffness and damping, which ``sim.stiffness_feedback`` corrects, (np, 2)."""
+    pair_solreffriction: Array
+    """(np, 2)"""
+    pair_friction: Array
+    """It switches with slip, (np, 5)."""
+    actuator_biasprm: Array
+    """As described, without what a time step adds, (nu, 10)."""
+
+    @classmethod
+    def of(cls, model: mujoco.MjModel) -> StartParameters:
+        """Copy those of a model as built."""
+        arrays = (getattr(model, name).copy() for name in cls._fields[2:])
+        return cls(float(model.opt.timestep), model.opt.gravity.copy(), *arrays)
+
+    def write(self, model: mujoco.MjModel) -> None:
+        """Set them in a model."""
+        model.opt.timestep, model.opt.gravity[:] = self.timestep, self.gravity
+        for name in self._fields[2:]:
+            getattr(model, name)[:] = getattr(self, name)
+
+
 class CompiledScene(NamedTuple):
     """Spec and compiled model of a scene, with further data for its simulation."""
 
@@ -112,10 +141,8 @@ class CompiledScene(NamedTuple):
     """Stiffness of every pair with a converted contact, by its name in the model [N/m]."""
     switching: dict[str, Contact]
     """Contacts of the pairs whose friction switches with slip, by their names in the model."""
-    pair_solref: Array
-    """``pair_solref`` of the model as built, which runs correct (``sim.stiffness_feedback``)."""
-    actuator_bias: Array
-    """``actuator_biasprm`` of the model as built, which runs change (``sim.step_refinement``)."""
+    start: StartParameters
+    """Those of the model as built."""
     fine: tuple[FineStep, ...] = ()
     """Time steps after a contact has begun or ended, the shortest first."""
 
@@ -243,8 +270,7 @@ def _built(resolved: ResolvedScene, assembled: Assembled) -> CompiledScene:
         resolved_contact(scene.requested_contact, timestep),
         contacts.stiffness,
         contacts.switching,
-        model.pair_solref.copy(),
-        model.actuator_biasprm.copy(),
+        StartParameters.of(model),
         tuple(_fine_steps(model, contacts.parameters, fine_steps)),
     )
 

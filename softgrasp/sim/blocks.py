@@ -28,8 +28,8 @@ from softgrasp.sim.laws import DebouncedFlags, debounce
 from softgrasp.sim.step_refinement import StepRefinement
 
 SHORT_BLOCK, FREE_BLOCK, LONG_BLOCK = 8, 32, 64
-"""Samples of a block: the fewest while targets move, where debouncing takes fewer; before the first
-touch; and while nothing moves or is counted."""
+"""Samples of a block: the fewest while targets move, where debouncing takes fewer; the fewest
+before the first touch; and the most. A block is as long as nothing has changed before it."""
 LONGEST_BLOCK = 640
 """Largest number of physics steps of a block of more than one sample."""
 MAX_SUBSTEPS = 20
@@ -79,8 +79,8 @@ class BlockRollout:
         self._qpos = slice(first, first + model.nq)
         width = layout.force_sum.shape[1]
         self._forces = slice(layout.first_force, layout.first_force + width)
-        self._bodies = len(layout.bodies)
-        self._slots = width // (3 * self._bodies) if self._bodies else 0
+        self._unchanged = 0
+        """Samples since contact or the time step has changed."""
 
     def size(self, contact: DebouncedFlags, moving: bool) -> int:
         """Return the samples of the next block, at whose end contact may have been established.
@@ -98,9 +98,10 @@ class BlockRollout:
             pairs = zip(contact.counts, contact.active, strict=True)
             if counted := max((count for count, active in pairs if not active), default=0):
                 return min(samples - counted, LONG_BLOCK)
-        if moving and not any(contact.touched):
-            return FREE_BLOCK
-        return min(max(samples, SHORT_BLOCK), LONG_BLOCK) if moving else LONG_BLOCK
+        if not moving:
+            return LONG_BLOCK
+        fewest = max(samples, SHORT_BLOCK) if any(contact.touched) else FREE_BLOCK
+        return min(max(fewest, self._unchanged), LONG_BLOCK)
 
     def run(
         self, plan: Array, state: ClosureState, recording: Recording, row: int
@@ -124,14 +125,15 @@ class BlockRollout:
         mujoco.mj_getState(self._model, self._data, self._begin, STATE)
         controls = self._controls[0, : count * substeps]
         controls[:substeps] = self._data.ctrl
-        controls[substeps:] = np.repeat(plan[:-1], substeps, axis=0)
+        controls[substeps:] = np.repeat(plan[:-1], substeps, axis=0) if substeps > 1 else plan[:-1]
         self._step(count * substeps)
         if any(self._data.warning.number.tolist()):
             mujoco.mj_setState(self._model, self._data, self._begin, STATE)
             return None
-        states = self._states[0, substeps - 1 : count * substeps : substeps]
-        sensors = self._sensors[0, substeps - 1 : count * substeps : substeps, self._forces]
-        forces, ahead = self._of_bodies(sensors), self._ahead(plan, substeps)
+        sampled = slice(substeps - 1, count * substeps, substeps)
+        states, sensors = self._states[0, sampled], self._sensors[0, sampled, self._forces]
+        every = self._layout.body_forces(self._sensors[0, : count * substeps, self._forces])
+        forces, ahead = every[sampled], self._ahead(every[substeps::substeps], plan[-1])
         onset = self._refinement.first_onset(ahead)
         usable = count if onset is None else onset
         changed = self._first_change(forces[:usable], state)
@@ -147,10 +149,13 @@ class BlockRollout:
                 self._step(stepped * substeps)
         if changed is None and finished:
             self._data.ctrl[:] = plan[finished - 1]
-        if forces[:stepped].any():
-            every = self._of_bodies(self._sensors[0, : stepped * substeps, self._forces])
-            self._peaks.update(every, float(self._model.opt.timestep), row, substeps)
+        steps = every[: stepped * substeps]
+        if steps.any():
+            self._peaks.update(steps, float(self._model.opt.timestep), row, substeps)
         self._refinement.follow(ahead[:stepped], self._data)
+        self._unchanged += finished
+        if changed is not None or onset is not None:
+            self._unchanged = 0
         if onset is not None and changed is None:
             self._refinement.refine()
         return finished, changed is not None
@@ -170,20 +175,17 @@ class BlockRollout:
             sensordata=self._sensors[:, :steps],
         )
 
-    def _ahead(self, plan: Array, substeps: int) -> Array:
-        """Return the forces after each sample, which the step after it computes, (n, nb) [N]."""
-        if not self._refinement.active:
-            return np.zeros((0, self._bodies))
-        after = self._sensors[0, substeps : len(plan) * substeps : substeps, self._forces]
-        last = self._refinement.ahead(self._data, plan[-1])
-        return np.vstack([self._of_bodies(after), last])
+    def _ahead(self, after: Array, control: Array) -> Array:
+        """Return the forces after each sample, which the step after it computes, (n, nb) [N].
 
-    def _of_bodies(self, sensors: Array) -> Array:
-        """Sum the normal forces of the contacts of each body, (n, nb) [N]."""
-        forces = sensors[:, :: 3 * self._slots]
-        for slot in range(1, self._slots):
-            forces = forces + sensors[:, 3 * slot :: 3 * self._slots]
-        return forces
+        Args:
+            after: Those of all samples but the last, (n - 1, nb) [N].
+            control: Targets that are commanded after the last sample, (nd,).
+        """
+        if not self._refinement.active:
+            return after[:0]
+        last = self._refinement.ahead(self._data, control)[None]
+        return np.concatenate([after, last]) if len(after) else last
 
     def _first_change(self, forces: Array, state: ClosureState) -> int | None:
         """Debounce the samples of a block up to the first change; None without one.

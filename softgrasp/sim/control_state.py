@@ -105,6 +105,21 @@ class ClosureLayout:
     feels: bool
     """Whether contact is detected by tactile sensors instead of true forces."""
 
+    def body_forces(self, sensors: Array) -> Array:
+        """Sum the normal forces of the contacts of each body, always in the same order.
+
+        Args:
+            sensors: Contact sensors, (…, nf) [N].
+
+        Returns:
+            Shape (…, nb) [N]; a view where a body reports one contact.
+        """
+        slots = sum(self.object_slots)
+        forces = sensors[..., :: 3 * slots]
+        for slot in range(1, slots):
+            forces = forces + sensors[..., 3 * slot :: 3 * slots]
+        return forces
+
 
 def closure_layout(built: CompiledScene) -> ClosureLayout:
     """Collect the constants of the closed loop of a compiled scene."""
@@ -143,7 +158,7 @@ def closure_layout(built: CompiledScene) -> ClosureLayout:
         substeps=round(scene.control_period / model.opt.timestep),
         timestep=float(model.opt.timestep),
         control_period=scene.control_period,
-        actuator_bias=built.actuator_bias,
+        actuator_bias=built.start.actuator_biasprm,
         prescribed=prescribed,
         feels=scene.closure.sense == "sensor",
     )
@@ -289,8 +304,8 @@ class Peaks:
             row: Row of the first control sample.
             substeps: Forces of a control sample.
         """
-        largest = forces.max(axis=0)
-        for body in np.flatnonzero(largest > self.force).tolist():
+        largest = np.maximum.reduce(forces)
+        for body in (largest > self.force).nonzero()[0].tolist():
             self.force[body], self.timestep[body] = largest[body], timestep
             self.row[body] = row + int(forces[:, body].argmax()) // substeps
 

@@ -91,6 +91,7 @@ class ClosureRun:
         """
         self.built, self.scene = built, built.scene
         self.model = built.model
+        built.start.write(self.model)
         self.layout = closure_layout(built)
         step = float(self.model.opt.timestep)
         self.engine = EngineRecord("mujoco", mujoco.__version__, self.scene.integrator, step)

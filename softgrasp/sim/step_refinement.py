@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -46,6 +46,15 @@ class _Level(NamedTuple):
     """Corrected while it is used, (np, 2)."""
     solreffriction: Array
     actuator_bias: Array
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what it sets in a model, by the names there."""
+        return {
+            "timestep": self.timestep,
+            "pair_solref": self.solref.copy(),
+            "pair_solreffriction": self.solreffriction,
+            "actuator_biasprm": self.actuator_bias,
+        }
 
 
 class SavedSteps(NamedTuple):
@@ -101,6 +110,8 @@ class StepRefinement:
         self._met = np.zeros(len(layout.bodies), dtype=bool)
         """Bodies that have pressed on an object so far, (nb,)."""
         self._still, self._aligned = STILL_SAMPLES, True
+        self._row = 0
+        """Control samples so far."""
         self._next = mujoco.MjData(model) if self.active else None
         end = layout.first_force + layout.force_sum.shape[1]
         self._sensors = slice(layout.first_force, end)
@@ -139,7 +150,7 @@ class StepRefinement:
         mujoco.mj_setState(self._model, self._next, self._state, STATE)
         self._next.ctrl[:] = control
         mujoco.mj_forward(self._model, self._next)
-        return np.asarray(self._layout.force_sum @ self._next.sensordata[self._sensors])
+        return self._layout.body_forces(self._next.sensordata[self._sensors])
 
     def first_onset(self, forces: Array) -> int | None:
         """Return the first sample that has to be repeated with shorter steps; None without one.
@@ -174,16 +185,17 @@ class StepRefinement:
         if not self.active or not len(forces):
             return
         if not self._aligned:
-            self._stiffness.align(data)
+            self._stiffness.align(data, self._row + 1)
             self._aligned = True
+        self._row += len(forces)
         touching = forces > 0.0
-        begins_or_ends = touching != np.vstack([self._touching, touching[:-1]])
-        changes = np.flatnonzero(begins_or_ends.any(axis=1))
         self._still += len(forces)
-        if changes.size:
-            self._still = len(forces) - 1 - int(changes[-1])
-        self._touching = touching[-1]
-        self._met |= touching.any(axis=0)
+        if (touching != self._touching).any():
+            begins_or_ends = touching != np.concatenate([self._touching[None], touching[:-1]])
+            last = int(np.flatnonzero(begins_or_ends.any(axis=1))[-1])
+            self._still = len(forces) - 1 - last
+            self._touching = touching[-1]
+            self._met |= touching.any(axis=0)
         while self._still >= self._levels[self._now].end:
             self._enter(self._now + 1)
 
@@ -213,6 +225,8 @@ class StepRefinement:
         model.opt.timestep = level.timestep
         model.pair_solref[:], model.pair_solreffriction[:] = level.solref, level.solreffriction
         model.actuator_biasprm[:] = level.actuator_bias
+        if self._stiffness.history is not None:
+            self._stiffness.history.append((self._row, level.parameters()))
 
 
 def lagging_as_described(model: mujoco.MjModel, described: Array, timestep: float) -> Array:

@@ -240,9 +240,8 @@ class Stepper(ABC):
     def _recent_forces(self) -> Array:
         """Return the forces of the bodies that move, at the last samples, (n, nb) [N]."""
         layout, last = self._layout, self.recording.rows
-        forces = self.recording.force[max(last - layout.samples, 0) : last] @ layout.force_sum.T
-        if self._felt:
-            forces = np.array(self._felt)
+        forces = layout.body_forces(self.recording.force[max(last - layout.samples, 0) : last])
+        forces = np.array(self._felt if self._felt else forces)
         forces[:, sorted({*range(len(layout.bodies))} - {*chain(*layout.stops)})] = 0.0
         return np.asarray(forces)
 
@@ -451,8 +450,7 @@ class MujocoStepper(Stepper):
         """Chooses the time step."""
         end = layout.first_force + layout.force_sum.shape[1]
         self._sensors = data.sensordata[layout.first_force : end]
-        self._forces = np.zeros(layout.force_sum.shape[0])
-        self.peaks = Peaks.of(layout.force_sum.shape[0])
+        self.peaks = Peaks.of(len(layout.bodies))
         """Largest normal forces in any physics step so far."""
         self._previous = state.targets
         """Targets of the sample before the last one, (nd,)."""
@@ -482,11 +480,17 @@ class MujocoStepper(Stepper):
             if not done:
                 return 0
         loads, first, state = self.loads[: len(plan)], self.recording.rows, self._state
-        ends = ends_of_equal_rows(loads) if len(loads) else None
+        ends = ends_of_equal_rows(loads) if len(loads) > 1 else None
+        self._gravity[:] = loads[0] if len(loads) else self._gravity
         while done < len(plan):
             end = min(done + self._blocks.size(state.contact, moving > done), len(plan))
             if ends is not None:
                 end, self._gravity[:] = min(end, ends[done]), loads[done]
+            if end == done + 1 and self.refinement.substeps == 1:  # costs less than a block
+                if self._run_samples(plan[:end], done) == done:
+                    return done
+                done = end
+                continue
             block = plan[done:end]
             outcome = self._blocks.run(block, state, self.recording, first + done)
             if outcome is None:  # a single step shows what has happened
@@ -550,7 +554,7 @@ class MujocoStepper(Stepper):
         model, data, substeps = self._model, self._data, self.refinement.substeps
         if controls is not None:
             return self._step_by_substeps(controls)
-        peaks = np.zeros_like(self._forces)
+        peaks = np.zeros(len(self._layout.bodies))
         for _ in range(substeps):
             mujoco.mj_step(model, data)
             if data.ncon:
@@ -558,9 +562,8 @@ class MujocoStepper(Stepper):
         return peaks
 
     def _body_forces(self) -> Array:
-        """Return the normal force of each body in the last step, a view, (nb,) [N]."""
-        forces: Array = np.dot(self._layout.force_sum, self._sensors, out=self._forces)
-        return forces
+        """Return the normal force of each body in the last step, (nb,) [N]."""
+        return self._layout.body_forces(self._sensors)
 
     def saved(self) -> Snapshot:
         """Return the present state of the run."""
@@ -625,7 +628,7 @@ class MujocoStepper(Stepper):
         model, data, friction = self._model, self._data, self._friction
         substeps, prescribed = self.refinement.substeps, self._layout.prescribed
         joints, dofs = self._qpos_of_joints, self._dofs_of_joints
-        move, peaks = controls[1] - controls[0], np.zeros_like(self._forces)
+        move, peaks = controls[1] - controls[0], np.zeros(len(self._layout.bodies))
         velocity = move / (substeps * float(model.opt.timestep))
         for step in range(substeps):
             if prescribed:

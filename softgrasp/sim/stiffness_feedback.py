@@ -14,12 +14,11 @@ contact, all within ``TOLERANCE`` of their stiffness, the distance to the next o
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
 
-from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import CompiledScene
 from softgrasp.model.timestep import RESOLVED
 
@@ -93,10 +92,12 @@ class StiffnessFeedback:
                 by default.
         """
         model = self._model = built.model if model is None else model
-        model.pair_solref[:] = built.pair_solref
+        model.pair_solref[:] = built.start.pair_solref
         self._discrete = model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE
-        self.history: list[tuple[int, Array]] | None = None
-        """Control sample and ``pair_solref`` of each correction, where a list is set."""
+        self.history: list[tuple[int, dict[str, Any]]] | None = None
+        """Control sample after which parameters of the model have changed, and their new values,
+        where a list is set: ``pair_solref`` with each correction; with the time step
+        (``step_refinement``) also others."""
         self._log: list[list[ActingContact]] = []
         self._described: dict[int, float] = {}
         self._pair_of: dict[tuple[int, int], int] = {}
@@ -162,19 +163,21 @@ class StiffnessFeedback:
             self._log.append(contacts)
         ratios = self._scale(contacts)
         if ratios and self.history is not None:
-            self.history.append((row, self._model.pair_solref.copy()))
+            self.history.append((row, {"pair_solref": self._model.pair_solref.copy()}))
         right = all(abs(ratio - 1.0) <= TOLERANCE for ratio in ratios.values())
         settled = right and self._touching == [*ratios]
         self._interval = min(2 * self._interval, LONGEST_INTERVAL) if settled else INTERVAL
         self._touching, self.next_row = [*ratios], row + self._interval
 
-    def align(self, data: mujoco.MjData) -> None:
+    def align(self, data: mujoco.MjData, row: int) -> None:
         """Scale ``solref`` of every pair in contact once, after a change of the time step.
 
         Args:
             data: The engine state after the first control sample with the new step.
+            row: Index of that sample.
         """
-        self._scale(self.acting(data))
+        if self._scale(self.acting(data)) and self.history is not None:
+            self.history.append((row, {"pair_solref": self._model.pair_solref.copy()}))
 
     def _scale(self, contacts: list[ActingContact]) -> dict[int, float]:
         """Scale ``solref`` of pairs in contact; return the factors of their stiffness."""

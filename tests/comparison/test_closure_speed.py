@@ -9,13 +9,16 @@ from softgrasp.comparison.closure_speed import closure_speed
 from tests.support.scenes import pinch
 
 
-@pytest.mark.parametrize("timestep", [1e-3, 5e-4])
-def test_all_modes_end_in_the_same_state_bit_for_bit(timestep: float) -> None:
+@pytest.mark.parametrize("timestep", [1e-3, 5e-4, None])
+def test_all_modes_end_in_the_same_state_bit_for_bit(timestep: float | None) -> None:
     scene = pinch(timestep=timestep)
     speed = closure_speed(scene, rounds=1)
     closed = sg.simulate(scene)
     assert speed.bit_equal
-    assert speed.steps == round(closed.simulated_time / timestep)
+    if timestep is None:  # some steps are short
+        assert speed.steps > 1.2 * closed.simulated_time / 1e-3
+    else:
+        assert speed.steps == round(closed.simulated_time / timestep)
     assert speed.events == len(closed.events)
     assert speed.contacts_at_end == 4
     assert speed.plain_ratio == pytest.approx(speed.plain_steps_s / speed.raw_steps_s)

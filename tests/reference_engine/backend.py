@@ -83,7 +83,7 @@ class ReferenceRun(ClosureRun):
         rows = min(max_rows(self.scene), MAX_ROWS)
         recording = Recording.empty(self.model, len(self.built.bodies), width, rows)
         steps = StepRefinement(self.layout, self.stiffness, self.model)
-        self.model.actuator_biasprm[:] = self.built.actuator_bias  # its steps add no lag
+        self.model.actuator_biasprm[:] = self.built.start.actuator_biasprm  # its steps add no lag
         touches = TouchReader(self._dynamics)
         return ReferenceStepper(self._dynamics, self.layout, self.state, recording, steps, touches)
 

@@ -77,6 +77,9 @@ def test_blocks_are_their_samples_one_by_one(name: str, monkeypatch: pytest.Monk
         one, other = getattr(together.data, field), getattr(alone.data, field)
         np.testing.assert_array_equal(one, other, err_msg=field)
     assert together.contact_points() == alone.contact_points()
+    for field in ("force", "row", "timestep"):
+        one, other = getattr(together.peaks, field), getattr(alone.peaks, field)
+        np.testing.assert_array_equal(one, other, err_msg=field)
 
 
 def test_what_runs_sample_by_sample() -> None:
@@ -158,6 +161,24 @@ def test_a_runner_simulates_as_single_runs() -> None:
         assert result.warnings == alone.warnings
         assert result.status is alone.status
     assert any(isinstance(result, sg.BuildError) for result in results)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"duration": 0.322},  # it ends with short steps
+        {"success": sg.SuccessCriterion(hold_time=0.05)},
+        {"contact": sg.Contact(static_friction=0.3, dynamic_friction=0.1), "gravity": True},
+    ],
+)
+def test_a_compiled_scene_runs_again_as_the_first_time(changes: dict[str, Any]) -> None:
+    built = compile_scene(pinch(hand=sg.load_hand("four_finger"), **changes))
+    runs = []
+    for _ in range(2):
+        run = ClosureRun(built)
+        run.run()
+        runs.append(run.recording.force[: run.recording.rows].copy())
+    np.testing.assert_array_equal(*runs)
 
 
 def test_a_workspace_carries_nothing_from_one_run_to_the_next() -> None:

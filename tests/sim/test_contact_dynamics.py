@@ -132,7 +132,7 @@ def test_soft_fingers_keep_the_stiffness_of_their_contacts() -> None:
 
 def test_feedback_mends_a_wrong_conversion() -> None:
     built = compile_scene(pinch())
-    built.pair_solref[:] *= 1.9
+    built.start.pair_solref[:] *= 1.9
     result = ClosureRun(built)
     result.run()
     acting = result.stiffness.pairs(result.data)
@@ -175,7 +175,7 @@ def test_feedback_corrects_when_it_is_due_and_starts_as_built() -> None:
     assert touching
     assert built.model.pair_solref[touching] == pytest.approx(right[touching], rel=TOLERANCE)
     StiffnessFeedback(built)
-    assert np.array_equal(built.model.pair_solref, built.pair_solref)
+    assert np.array_equal(built.model.pair_solref, built.start.pair_solref)
 
 
 @pytest.mark.parametrize("wrong", [3.0, 1.2, 0.9, 0.4])
