@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from softgrasp.description.finger import Phalanx
 from softgrasp.description.geometry import Mesh
 from softgrasp.description.hand import Hand, Palm
-from softgrasp.errors import SoftgraspWarning
+from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.grasp_presets import corners
 from softgrasp.io.mesh import load_mesh
 from softgrasp.io.mesh_repair import hull_of, signed_volume
@@ -156,7 +156,10 @@ def hull_note(surfaces: Iterable[Surface]) -> list[str]:
         edges = np.sort(faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
         if not len(faces) or (np.unique(edges, axis=0, return_counts=True)[1] != 2).any():
             continue
-        filled = abs(signed_volume(vertices, faces)) / hull_of(vertices).volume
+        try:
+            filled = abs(signed_volume(vertices, faces)) / hull_of(vertices).volume
+        except DescriptionError:  # a flat one
+            continue
         if filled < HOLLOW:
             hollow.append(f"{name} ({100 * filled:.0f} %)")
     if not hollow:

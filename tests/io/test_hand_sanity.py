@@ -106,6 +106,15 @@ def test_a_hook_that_its_hull_fills_is_named(reach: float, form: str, tmp_path: 
     assert all(f"({100 * filled:.0f} %)" in note for note in notes)
 
 
+@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
+def test_a_flat_closed_mesh_has_no_recess(tmp_path: Path) -> None:
+    flat = trimesh.creation.box((1e-8, 0.02, 0.04))
+    flat.export(tmp_path / "hook.stl")
+    shell = hooks_mjcf().replace('file="hook.stl"', 'file="hook.stl" inertia="shell"')
+    (tmp_path / "hooks.xml").write_text(shell)
+    assert not [one for one in sg.load_hand(tmp_path / "hooks.xml").notes if "hull" in one]
+
+
 def hooks_urdf() -> str:
     text = '<robot name="h"><link name="base"><collision><geometry><box size=".12 .03 .02"/>'
     text += "</geometry></collision></link>"

@@ -366,11 +366,10 @@ def _read_document(path: Path, directory: Path, documents: dict[Path, Element]) 
         )
     for include in root.iter("include"):
         included = directory / with_slashes(str(include.get("file", "")))
-        known = {document.resolve() for document in documents}
         expected = ""
         if not included.is_file():
             expected = f"expected the file to include, found none at {included}"
-        elif included.resolve() in known:  # MuJoCo's rule, which also excludes loops
+        elif included in documents:  # MuJoCo's rule: by name, so links to one file are allowed
             expected = f"expected each file to be included once, found {included.name} again"
         if expected:
             raise DescriptionError(expected, file=path, line=line_of(include), field="include.file")

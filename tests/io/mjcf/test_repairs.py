@@ -43,6 +43,20 @@ def test_unknown_elements_of_included_files_have_the_lines_of_those_files(tmp_pa
     assert messages_of(written(tmp_path, text))[0].endswith("<option> (more.xml:2)")
 
 
+@QUIET
+def test_a_file_may_be_included_by_several_links_but_not_twice(tmp_path: Path) -> None:
+    site = written(tmp_path, '<mujocoinclude><site pos="0 0 0.01"/></mujocoinclude>', "site.xml")
+    (tmp_path / "same.xml").symlink_to(site)
+    for second in ("same", "site"):
+        includes = f'<include file="site.xml"/><include file="{second}.xml"/>'
+        file = written(tmp_path, SERVOS.replace("<worldbody>", f"<worldbody>{includes}", 1))
+        if second == "same":
+            assert sg.load_hand(file).fingers
+        else:
+            with pytest.raises(sg.DescriptionError, match="once, found site.xml again"):
+                sg.load_hand(file)
+
+
 def test_misspelt_elements_are_refused_with_their_line(tmp_path: Path) -> None:
     file = written(tmp_path, SERVOS.replace('armature=".001"', 'armatur=".001"', 1))
     with pytest.raises(sg.DescriptionError, match="unrecognized attribute: 'armatur'") as refused:
