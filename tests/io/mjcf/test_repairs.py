@@ -53,7 +53,7 @@ def test_a_file_may_be_included_by_several_links_but_not_twice(tmp_path: Path) -
         if second == "same":
             assert sg.load_hand(file).fingers
         else:
-            with pytest.raises(sg.DescriptionError, match="once, found site.xml again"):
+            with pytest.raises(sg.DescriptionError, match=r"once, found site\.xml again"):
                 sg.load_hand(file)
 
 
