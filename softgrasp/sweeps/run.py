@@ -11,7 +11,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from importlib import import_module
 from pathlib import Path
@@ -169,7 +169,8 @@ def sweep(
         if not isinstance(pool, InProcess):  # else it would only delay the rows
             import_in_background(*TABLE_MODULES, *(finish.modules if finish else ()))
         chunks = chunked(remaining, workers, _rows_per_chunk(plan, executor, extra))
-        table = table_of(plan, _collected(done, len(rows), pool.run(chunks), progress, store))
+        collected = _collected(done, len(rows), pool.run(chunks), progress, store)
+        table = table_of(plan, collected)
         if store is not None and remaining:
             require_inputs(store.directory)
         if directory is not None and shard is None:
@@ -187,17 +188,19 @@ def _collected(
     computed: Iterable[list[Row]],
     progress: Progress | None,
     store: SweepStore | None,
-) -> list[Row]:
-    """Store finished rows, and return them with those that were finished before."""
+) -> Iterator[Row]:
+    """Store finished rows, and yield them after those that were finished before."""
+    yield from done.values()
+    finished = len(done)
     if progress is not None and store is not None:
-        progress(len(done), count)
-    for finished in computed:
+        progress(finished, count)
+    for rows in computed:
         if store is not None:
-            store.add(finished)
-        done |= {row["row"]: row for row in finished}
+            store.add(rows)
+        finished += len(rows)
+        yield from rows
         if progress is not None:
-            progress(len(done), count)
-    return list(done.values())
+            progress(finished, count)
 
 
 def import_in_background(*modules: str) -> None:

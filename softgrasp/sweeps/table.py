@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ Row = dict[str, Any]
 """A grasp as plain data: its number, the values of the plan's axes, and ``COLUMNS``."""
 
 CSV, PARQUET = "sweep.csv", "sweep.parquet"
+ROW_GROUP = 10_000
+"""Rows that are plain data at once, and rows of a part of ``sweep.parquet``."""
 FAILED = "FAILED"
 """Status of a row whose grasp could not be simulated; its ``error`` has the reason."""
 COLUMNS: dict[str, str] = {
@@ -200,32 +203,38 @@ def require_pandas() -> None:
 
 
 def table_of(plan: SweepPlan, rows: Iterable[Row]) -> pd.DataFrame:
-    """Put finished rows in the order of the plan, with one type per column."""
-    import pandas as pd
+    """Put finished rows in the order of the plan, with one type per column.
 
-    ordered = sorted(rows, key=lambda row: int(row["row"]))
+    Rows become columns in parts, so that a big sweep needs the memory of its table alone.
+    """
     noisy = plan.noise.position or plan.noise.rotation
-    inputs = ["row", *(axis.path for axis in plan.axes), *(NOISE_COLUMNS if noisy else ())]
-    names = [*inputs, *COLUMNS]
-    columns: dict[str, Any] = {}
-    for name in names:
-        values = [row[name] for row in ordered]
-        if name in COLUMNS:
-            columns[name] = pd.Series(values, dtype=_kind(name))
-        else:
-            columns[name] = [_plain(value) for value in values]
-    return pd.DataFrame(columns, columns=names)
+    names = ["row", *(axis.path for axis in plan.axes), *(NOISE_COLUMNS if noisy else ())]
+    inputs: dict[str, list[Any]] = {name: [] for name in names}
+    parts: list[pd.DataFrame] = []
+    remaining = iter(rows)
+    while (part := list(islice(remaining, ROW_GROUP))) or not parts:
+        import pandas as pd  # after the rows of a small sweep, which it would delay
+
+        for name, values in inputs.items():
+            values += [_plain(row[name]) for row in part]
+        typed = {n: pd.Series([row[n] for row in part], dtype=_kind(n)) for n in COLUMNS}
+        parts.append(pd.DataFrame(typed))
+        part.clear()
+    order = np.argsort(np.array(inputs["row"], dtype=np.int64), kind="stable")
+    measured = pd.concat(parts, ignore_index=True)
+    ordered = pd.DataFrame({name: [values[i] for i in order] for name, values in inputs.items()})
+    return pd.concat([ordered, measured.iloc[order].reset_index(drop=True)], axis=1)
 
 
 def write_tables(table: pd.DataFrame, directory: Path) -> list[Path]:
-    """Write ``sweep.csv`` and ``sweep.parquet``.
+    """Write ``sweep.csv`` and ``sweep.parquet``, whose row groups can be read one by one.
 
     Raises:
         ResultError: The directory cannot be written.
     """
     write_frame(table, directory / CSV)
     with atomic_path(directory / PARQUET) as path:
-        table.to_parquet(path, index=False)
+        table.to_parquet(path, index=False, row_group_size=ROW_GROUP)
     return [directory / CSV, directory / PARQUET]
 
 

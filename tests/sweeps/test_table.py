@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.sweeps import table as tables
 from softgrasp.sweeps.run import sweep
-from softgrasp.sweeps.table import read_tables, write_frame
+from softgrasp.sweeps.table import failed_row, read_tables, table_of, write_frame
 from tests.support.pads import pads
 from tests.support.scenes import pinch
 from tests.sweeps.plans import plan
@@ -58,6 +61,42 @@ def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
     with (tmp_path / "sweep.csv").open(encoding="utf-8", newline="") as file:
         first, *_ = csv.DictReader(file)
     assert first["object"] == "'=evil"
+
+
+class CountedRow(dict[str, Any]):
+    """A row that knows how many of its kind are in memory."""
+
+    alive = largest = 0
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        super().__init__(row)
+        CountedRow.alive += 1
+        CountedRow.largest = max(CountedRow.largest, CountedRow.alive)
+
+    def __del__(self) -> None:
+        CountedRow.alive -= 1
+
+
+def test_a_table_is_the_same_in_parts_and_needs_one_part_of_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pd = pytest.importorskip("pandas")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    axis = sg.description.Axis(path="object.density", low=100.0, high=900.0, steps=41)
+    plan = sg.description.SweepPlan(scene=pinch(), axes=(axis,))
+    order = np.random.default_rng(0).permutation(41).tolist()
+    rows = [
+        failed_row(f"number {row}") | {"row": row, axis.path: 100.0 + 20.0 * row} for row in order
+    ]
+    whole = table_of(plan, rows)
+    assert whole["row"].tolist() == list(range(41))
+    assert whole["error"].tolist() == [f"number {row}" for row in range(41)]
+    monkeypatch.setattr(tables, "ROW_GROUP", 8)
+    pd.testing.assert_frame_equal(table_of(plan, map(CountedRow, rows)), whole)
+    assert CountedRow.largest <= 8
+    tables.write_tables(whole, tmp_path)
+    assert parquet.ParquetFile(tmp_path / "sweep.parquet").num_row_groups == 6
+    pd.testing.assert_frame_equal(read_tables(tmp_path), whole)
 
 
 def test_epsilon_is_a_column_where_requested() -> None:
