@@ -89,7 +89,7 @@ CAPTIONS: dict[Draw, str] = {
 
 OUTCOMES_CAPTION = (
     "Red: not held. Colour: friction margin of the contact at the end that is nearest to slipping, "
-    "1 − friction over its limit; grey: no contact. Framed: differs from both neighbours."
+    "1 − friction over its limit; grey or empty: no contact."
 )
 
 
@@ -146,7 +146,8 @@ def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[F
     shown_figures: list[Figure] = []
     if axes:
         path = draw_outcomes(plan, table, directory / "outcomes.png")
-        shown_figures.append(Figure("Outcomes", path, OUTCOMES_CAPTION))
+        framed = "Framed: erratic." if len(axes) > 1 and erratic_rows(plan, table) else ""
+        shown_figures.append(Figure("Outcomes", path, f"{OUTCOMES_CAPTION} {framed}".rstrip()))
     if axes and drawn_measures(table):
         draw = _figure_of_measures(plan, table)
         path = draw(plan, table, directory / FILES[draw])

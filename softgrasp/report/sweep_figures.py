@@ -113,7 +113,8 @@ def draw_outcomes(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
         names = [f"{label}{_scale_text(axis, step, is_map)}"
                  for label, axis, step in zip(labels, axes, steps, strict=True)]  # fmt: skip
         panel.set_xlabel(names[0])
-        panel.set_ylabel(names[1] if len(names) > 1 else MARGIN_LABEL)
+        letters = int((height - bottom - top) / LETTER)
+        panel.set_ylabel(fill(names[1], letters) if len(names) > 1 else MARGIN_LABEL)
         if np.isfinite(margins).any() and len(axes) > 1:
             box = panel.get_position()
             bar = figure.add_axes((1.0 - (right - 0.15) / style.WIDTH, box.y0, 0.015, box.height))
@@ -223,9 +224,17 @@ def _draw_points(
         ),
         np.nan_to_num(margins),
     )[:2]
+    if len(axes) == 1:
+        panel.set_ylim(-0.05, 1.05)
     if len(axes) == 1 and is_numeric(cells, axes[0].path):
         order = np.argsort(x)
         panel.plot(x[order], margins[order], color=style.RULE, zorder=1)
+    for at, count, grasps in zip(
+        zip(x, y, strict=True), cells["count"], cells["grasps"], strict=True
+    ):
+        if grasps > 1:
+            panel.annotate(f"{count} of {grasps}", at, (6, 0), textcoords="offset points",
+                           fontsize=6.5, va="center")  # fmt: skip
     for outcome in [name for name in MARKERS if (cells["outcome"] == name).any()]:
         rows = (cells["outcome"] == outcome).to_numpy(dtype=bool)
         drawn = panel.scatter(
