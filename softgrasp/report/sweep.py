@@ -40,7 +40,6 @@ from softgrasp.report.sweep_measures import (
     constant_text,
     drawn_measures,
     failures,
-    is_numeric,
     last_name,
     levels,
     lost,
@@ -48,12 +47,18 @@ from softgrasp.report.sweep_measures import (
     numbers,
     short,
     unit_of,
-    varied,
     wilson,
 )
 from softgrasp.report.time_series import overlay_objects
 from softgrasp.sweeps.executors import Submit, simulate_row
-from softgrasp.sweeps.summary import MARGIN, SUCCESSES, erratic_rows, warning_groups
+from softgrasp.sweeps.summary import (
+    MARGIN,
+    SUCCESSES,
+    erratic_rows,
+    is_numeric,
+    varied,
+    warning_groups,
+)
 from softgrasp.sweeps.table import COLUMNS, FAILED
 
 if TYPE_CHECKING:

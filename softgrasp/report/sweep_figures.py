@@ -23,17 +23,15 @@ from softgrasp.report.sweep_measures import (
     compact,
     drawn_measures,
     is_log,
-    is_numeric,
     last_name,
     levels,
     lost,
     numbers,
     short,
     unit_of,
-    varied,
     wilson,
 )
-from softgrasp.sweeps.summary import SUCCESSES, cells_of, erratic_rows
+from softgrasp.sweeps.summary import SUCCESSES, cells_of, erratic_rows, is_numeric, varied
 from softgrasp.sweeps.table import FAILED
 
 if TYPE_CHECKING:
@@ -89,19 +87,15 @@ def draw_outcomes(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     steps = [_steps(cells, axis) for axis in axes]
     labels = [axis_label(plan.scene, axis.path) for axis in axes]
     height = float(np.clip(1.5 + 0.3 * len(steps[-1].shown), 3.0, 8.0)) if is_map else 3.4
-    left, right, bottom, top = (
-        0.95,
-        0.9 if len(axes) > 1 else 0.3,
-        0.75 + 0.4 * _is_crowded(steps[0], is_map),
-        0.35,
-    )
+    right = 0.9 if len(axes) > 1 else 0.3  # with room for a colour bar
+    bottom, top = 0.75 + 0.4 * _is_crowded(steps[0], is_map), 0.35
     with style.figure(path, height, dpi=DPI) as (figure, columns):
         columns.add({
             **{label: cells[axis.path].tolist() for label, axis in zip(labels, axes, strict=True)},
             "outcome": cells["outcome"].tolist(), "grasps": cells["grasps"].tolist(),
             "of this outcome": cells["count"].tolist(), "friction margin [–]": margins,
         })  # fmt: skip
-        grid = style.panels(figure, 1, 1, margins=(left, right, bottom, top))
+        grid = style.panels(figure, 1, 1, margins=(0.95, right, bottom, top))
         panel = figure.add_subplot(grid[0])
         if is_map:
             erratic = table["row"].isin([one.rows[1] for one in erratic_rows(plan, table)])
@@ -194,6 +188,11 @@ def _write_outcomes(
     longest = int(cells["outcome"].str.len().max())
     letters = longest if min(wide / longest, high) >= MIN_WORD else 4
     size = min(wide / letters, high, MAX_WORD)
+    if size < MIN_WORD:
+        not_held = ~cells["outcome"].isin(SUCCESSES).to_numpy(dtype=bool)
+        x, y = (one.of_row[not_held] for one in steps)
+        panel.plot(x, y, "o", ms=2.5, color=style.LOST)
+        return
     frame = {"facecolor": "white", "lw": 0, "pad": 0.1 * size}
     bad: dict[str, Any] = {"color": style.LOST, "fontweight": "bold", "bbox": frame}
     columns = (cells[name] for name in ("outcome", "count", "grasps"))
@@ -202,10 +201,7 @@ def _write_outcomes(
         good = outcome in SUCCESSES
         text = outcome[:letters] + (f"\n{count} of {grasps}" if several else "")
         text_style = {"color": "white" if margin < 0.6 else style.INK} if good else bad
-        if size >= MIN_WORD:
-            panel.text(x, y, text, ha="center", va="center", fontsize=size, **text_style)
-        elif not good:
-            panel.plot(x, y, "o", ms=2.5, color=style.LOST)
+        panel.text(x, y, text, ha="center", va="center", fontsize=size, **text_style)
 
 
 def _draw_points(
@@ -217,23 +213,19 @@ def _draw_points(
     steps: Sequence[_Steps],
 ) -> Any:
     """Draw a point per combination, with its outcome as marker; over the margin for one axis."""
-    x, y = (
-        *(
-            cells[axis.path].to_numpy() if is_numeric(cells, axis.path) else step.of_row
-            for axis, step in zip(axes, steps, strict=True)
-        ),
-        np.nan_to_num(margins),
-    )[:2]
-    if len(axes) == 1:
+    x, *rest = (
+        cells[axis.path].to_numpy() if is_numeric(cells, axis.path) else step.of_row
+        for axis, step in zip(axes, steps, strict=True)
+    )
+    y = rest[0] if rest else np.nan_to_num(margins)
+    if not rest:
         panel.set_ylim(-0.05, 1.05)
-    if len(axes) == 1 and is_numeric(cells, axes[0].path):
+    if not rest and is_numeric(cells, axes[0].path):
         order = np.argsort(x)
         panel.plot(x[order], margins[order], color=style.RULE, zorder=1)
-    for at, count, grasps in zip(
-        zip(x, y, strict=True), cells["count"], cells["grasps"], strict=True
-    ):
+    for px, py, count, grasps in zip(x, y, cells["count"], cells["grasps"], strict=True):
         if grasps > 1:
-            panel.annotate(f"{count} of {grasps}", at, (6, 0), textcoords="offset points",
+            panel.annotate(f"{count} of {grasps}", (px, py), (6, 0), textcoords="offset points",
                            fontsize=6.5, va="center")  # fmt: skip
     for outcome in [name for name in MARKERS if (cells["outcome"] == name).any()]:
         rows = (cells["outcome"] == outcome).to_numpy(dtype=bool)
@@ -246,9 +238,9 @@ def _draw_points(
         fit_ticks(panel, table, axes[0], style.WIDTH * panel.get_position().width)
     else:
         _name_ticks(panel, _tick_names(steps[0]), MAP_LETTERS)
-    if len(axes) > 1 and not is_numeric(cells, axes[1].path):
+    if rest and not is_numeric(cells, axes[1].path):
         panel.set_yticks(range(len(steps[1].shown)), _tick_names(steps[1]))
-    elif len(axes) > 1 and is_log(axes[1], steps[1].shown):
+    elif rest and is_log(axes[1], steps[1].shown):
         panel.set_yscale("log")
     return drawn
 

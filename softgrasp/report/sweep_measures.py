@@ -19,7 +19,7 @@ from softgrasp.description.task import SuccessCriterion
 from softgrasp.evaluation.outcome import Outcome
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sweeps.parameters import SHORT
-from softgrasp.sweeps.summary import MARGIN
+from softgrasp.sweeps.summary import MARGIN, is_numeric, varied
 from softgrasp.sweeps.table import FAILED
 
 if TYPE_CHECKING:
@@ -154,16 +154,6 @@ def levels(table: pd.DataFrame, path: str) -> list[Level]:
     bins = np.clip(np.searchsorted(edges, column_values, side="right") - 1, 0, 5)
     ends = [compact(float(f"{edge:.3g}")) for edge in edges]
     return [Level(f"{ends[k]}…{ends[k + 1]}", np.asarray(bins == k)) for k in range(6)]
-
-
-def varied(plan: SweepPlan, table: pd.DataFrame) -> list[Axis]:
-    """Return the axes of a sweep with at least two values."""
-    return [axis for axis in plan.axes if table[axis.path].nunique() > 1]
-
-
-def is_numeric(table: pd.DataFrame, path: str) -> bool:
-    """Return whether the values of an axis are numbers."""
-    return bool(np.issubdtype(table[path].to_numpy().dtype, np.number))
 
 
 def at_random(plan: SweepPlan) -> bool:

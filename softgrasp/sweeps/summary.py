@@ -16,7 +16,7 @@ from softgrasp.sweeps.table import FAILED, SEPARATOR
 if TYPE_CHECKING:
     import pandas as pd
 
-    from softgrasp.description.sweep import SweepPlan
+    from softgrasp.description.sweep import Axis, SweepPlan
 
 MARGIN = "quality_friction_margin"
 """Column of the margin to slipping."""
@@ -49,10 +49,14 @@ class ErraticRow(NamedTuple):
         return f"row {middle} is between rows {before} and {after} along {self.path}"
 
 
-def numeric_paths(plan: SweepPlan, table: pd.DataFrame) -> list[str]:
-    """Return the paths of the plan's axes with at least two values, all numbers."""
-    paths = [axis.path for axis in plan.axes if table[axis.path].nunique() > 1]
-    return [path for path in paths if np.issubdtype(table[path].to_numpy().dtype, np.number)]
+def varied(plan: SweepPlan, table: pd.DataFrame) -> list[Axis]:
+    """Return the axes of a sweep with at least two values."""
+    return [axis for axis in plan.axes if table[axis.path].nunique() > 1]
+
+
+def is_numeric(table: pd.DataFrame, path: str) -> bool:
+    """Return whether the values of an axis are numbers."""
+    return bool(np.issubdtype(table[path].to_numpy().dtype, np.number))
 
 
 def cells_of(table: pd.DataFrame, paths: Sequence[str]) -> pd.DataFrame:
@@ -81,13 +85,14 @@ def erratic_rows(plan: SweepPlan, table: pd.DataFrame) -> list[ErraticRow]:
     Neighbours differ in one field only, so samples have none; where an outcome changes once along a
     field, no row differs from both.
     """
-    paths = [axis.path for axis in plan.axes]
+    paths = [axis.path for axis in varied(plan, table)]
     if not paths or plan.method in SAMPLING_METHODS:
         return []
     cells = cells_of(table[table["status"] != FAILED], paths)
     return [
         erratic
-        for path in numeric_paths(plan, table)
+        for path in paths
+        if is_numeric(table, path)
         for erratic in _erratic_along(path, cells, [one for one in paths if one != path])
     ]
 
