@@ -19,10 +19,10 @@ from softgrasp.rendering.camera import Camera
 from softgrasp.rendering.video import render_key_frames
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "sweep_lines": (
+    "sweep_outcomes": (
         "sweep four_finger strawberry --grasp precision --density 160,400,700,1200 "
         "--vary contact.static_friction=0.2,0.3,0.5,0.9 --hold",
-        "lines.png",
+        "outcomes.png",
     ),
     "soft_lift": ("grasp demo_soft --no-video", "strip.png"),
     "soft_mug": ("grasp soft_mug --no-video", "strip.png"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
+from softgrasp import assets
 from softgrasp.assets import MESH_SUFFIXES, YAML_SUFFIXES
 from softgrasp.cli import terminal
 from softgrasp.cli.names import plain_value, require_scene
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from softgrasp.sweeps.run import Finish
 
 R = TypeVar("R")
-DENSITY = "object.density"
+MAX_ERRATIC, MAX_WARNINGS = 5, 6
+"""Maximum numbers of erratic rows and of warnings in the printed summary."""
 
 
 @with_scene_options("units", "mass", "grasp", "gravity", "hold", "lift", "settings")
@@ -123,8 +125,13 @@ def sweep(
     The page "Sweeps" of the documentation explains the columns. An interrupted sweep continues with
     --resume.
     """
+    stored = None
     if what is not None:
-        require_scene(what, object_name)
+        stored = None if object_name else _directory_to_resume(what, shard, resume=resume)
+        if stored is None:
+            require_scene(what, object_name)
+        elif out is not None and out.resolve() != stored.resolve():
+            raise DescriptionError(f"--out: expected {stored}, or none, with {what}, found {out}")
     from softgrasp.description.sweep import PoseNoise
     from softgrasp.io.input_limits import recorded_inputs
     from softgrasp.sweeps import run
@@ -136,38 +143,41 @@ def sweep(
     if merge:
         directory = _directory_of("--merge", "the shards", out)
         table = run.merge(directory)
+        plan = plan_in(directory)
         if not no_report:
             with terminal.progress_bar() as update:
                 update("writing the report", None)
-                _report_of(plan_in(directory), directory).work(table, partial)
-        _print_summary(table, directory, json_, report=not no_report)
+                _report_of(plan, directory).work(table, partial)
+        _print_summary(plan, table, directory, json_, report=not no_report)
         return
     if what is None:
         raise DescriptionError("expected HAND OBJECT, a SCENE or a PLAN, found nothing")
+    part = None if shard is None else run.Shard.parse(shard)
+    part_directory = part.directory if part else ""
     with recorded_inputs() as files:
         plan = plan_of(
-            what, object_name, options, density, vary or [],
+            what, object_name, options, density, vary or [], stored and stored / part_directory,
             method=sample or "grid", samples=samples, repeats=repeats, seed=seed, quality=quality,
             noise=PoseNoise(position=noise, rotation=math.radians(noise_deg)),
         )  # fmt: skip
     if strict:
         check_rows(plan)
-    name = f"sweep_{plan.scene.hand.name}_{plan.scene.object.name}"
+    out, name = stored or out, f"sweep_{plan.scene.hand.name}_{plan.scene.object.name}"
     directory = terminal.output_directory(
         name, out, force=force, resume=resume or shard is not None
     )
-    part = None if shard is None else run.Shard.parse(shard)
-    journal = directory / (part.directory if part else "")
+    journal = directory / part_directory
     refuse_finished_rows(journal, resume, force=force)
     table = run_rows(
         lambda progress: run.sweep(
             plan, directory, workers=workers, executor=executor, scheduler=scheduler, shard=part,
-            trajectories=trajectories, dataset=dataset, progress=progress, files=files,
+            trajectories=trajectories, dataset=dataset, progress=progress,
+            files=() if stored else files,  # its plan is no file that was written by hand
             finish=None if no_report or part else _report_of(plan, directory),
         ),
         journal,
     )  # fmt: skip
-    _print_summary(table, directory, json_, report=not no_report and part is None)
+    _print_summary(plan, table, directory, json_, report=not no_report and part is None)
 
 
 def _report_of(plan: SweepPlan, directory: Path) -> Finish:
@@ -179,6 +189,43 @@ def _report_of(plan: SweepPlan, directory: Path) -> Finish:
         report.write_sweep_report(plan, table, directory, submit=submit)
 
     return Finish(write, report.MODULES)
+
+
+def _directory_to_resume(what: str, shard: str | None, *, resume: bool) -> Path | None:
+    """Return the directory of the sweep that an argument names, also by its ``plan.json``.
+
+    Returns:
+        None where the argument names something else, such as a scene.
+
+    Raises:
+        ResultError: It is no directory of a sweep, or stands without ``--resume``.
+    """
+    path = Path(what)
+    if not (path.is_dir() or path.suffix == ".json") or what in assets.names("scenes"):
+        return None
+    from softgrasp.sweeps import planner
+    from softgrasp.sweeps.run import Shard
+    from softgrasp.sweeps.storage import PLAN, require_inputs
+
+    directory = path.parent if path.suffix else path
+    part = directory / ("" if shard is None else Shard.parse(shard).directory)
+    problem = ""
+    if not (part / PLAN).is_file():
+        problem = (
+            f"no {PLAN} there; HAND OBJECT or a plan in YAML with --out {directory} begins one"
+        )
+    elif (part / planner.PLAN).is_file():
+        problem = "that of a grasp search, which softgrasp plan --resume continues"
+    elif directory.match("shard-*-of-*"):
+        problem = f"that of a shard; {directory.parent} --shard I/N continues it"
+    elif not resume:
+        problem = "no --resume, which continues it"
+    if problem:
+        raise ResultError(
+            f"{part}: expected the directory of a sweep and --resume, found {problem}"
+        )
+    require_inputs(part)
+    return directory
 
 
 def _directory_of(option: str, content: str, out: Path | None) -> Path:
@@ -267,8 +314,11 @@ def _make_videos(directory: Path, rows: list[int], as_json: bool) -> None:
             terminal.put(str(file))
 
 
-def _print_summary(table: pd.DataFrame, directory: Path, as_json: bool, *, report: bool) -> None:
-    """Print result and files; exit with 5 where rows failed."""
+def _print_summary(
+    plan: SweepPlan, table: pd.DataFrame, directory: Path, as_json: bool, *, report: bool
+) -> None:
+    """Print result, erratic rows, warnings and files; exit with 5 where rows failed."""
+    from softgrasp.sweeps.summary import erratic_rows, warning_groups
     from softgrasp.sweeps.table import CSV, FAILED, PARQUET
 
     names = [CSV, PARQUET, *(["report.html"] if report else [])]
@@ -276,21 +326,23 @@ def _print_summary(table: pd.DataFrame, directory: Path, as_json: bool, *, repor
     failed = int((table["status"] == FAILED).sum())
     counts = {str(key): int(value) for key, value in table["status"].value_counts().items()}
     outcomes = {str(key): int(value) for key, value in table["outcome"].value_counts().items()}
-    held = table["held"].dropna()
+    held, warnings = table["held"].dropna(), warning_groups(table)
+    erratic = [str(one) for one in erratic_rows(plan, table)]
     if as_json:
         terminal.put_json({
             "rows": len(table), "status": counts, "outcome": outcomes,
             "held": int(held.sum()), "evaluated": len(held),
-            "failed": failed, "files": [str(file) for file in files if file.exists()],
+            "failed": failed, "erratic": erratic,
+            "warnings": [{"text": text, "rows": count} for text, count in warnings],
+            "files": [str(file) for file in files if file.exists()],
         })  # fmt: skip
     else:
-        _put_summary(table, outcomes, held, files)
-    warned = int((table["warnings"] > 0).sum())
-    if warned:
-        terminal.show_message(
-            "warning",
-            f"{warned} of {len(table)} rows have warnings (column 'warnings'); "
-            f"softgrasp sweep --out {directory} --video ROW prints those of a row",
+        _put_summary(table, outcomes, held, files, erratic)
+    for text, count in warnings[:MAX_WARNINGS]:
+        terminal.show_message("warning", f"{count} of {len(table)} rows: {text}")
+    if len(warnings) > MAX_WARNINGS:
+        terminal.note(
+            f"{len(warnings) - MAX_WARNINGS} further warnings are in the column warning_texts"
         )
     if failed:
         first = table.loc[table["status"] == FAILED, "error"].iloc[0]
@@ -301,12 +353,20 @@ def _print_summary(table: pd.DataFrame, directory: Path, as_json: bool, *, repor
 
 
 def _put_summary(
-    table: pd.DataFrame, counts: dict[str, int], held: pd.Series, files: list[Path]
+    table: pd.DataFrame,
+    counts: dict[str, int],
+    held: pd.Series,
+    files: list[Path],
+    erratic: list[str],
 ) -> None:
     outcomes = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     terminal.put(f"sweep     {len(table)} grasps: {outcomes}")
     if len(held):
         terminal.put(f"held      {int(held.sum())} of {len(held)} ({held.mean():.0%})")
+    for text in erratic[:MAX_ERRATIC]:
+        terminal.put(f"erratic   {text}")
+    if len(erratic) > MAX_ERRATIC:
+        terminal.put(f"erratic   {len(erratic) - MAX_ERRATIC} more")
     wall = float(table["wall_time_s"].sum())
     simulated = float(table["simulated_time_s"].sum())
     models = float(table["wall_build_s"].sum())
@@ -323,6 +383,7 @@ def plan_of(
     options: SceneOptions,
     density: str | None,
     vary: list[str],
+    stored: Path | None = None,
     **fields: Any,
 ) -> SweepPlan:
     """Make the sweep plan from the arguments of the command.
@@ -333,6 +394,7 @@ def plan_of(
         options: Options that change the scene.
         density: Densities of the object, separated by commas.
         vary: Texts of ``--vary``.
+        stored: Directory with the plan of a sweep, where ``what`` names one.
         fields: Further fields of the plan.
 
     Raises:
@@ -341,15 +403,17 @@ def plan_of(
     from softgrasp.cli.scene_args import scene_of
     from softgrasp.description.sweep import Axis, SweepPlan
     from softgrasp.io.scene import load_plan
+    from softgrasp.sweeps.storage import plan_in
 
     axes = [axis_of(f"object.density={density}")] if density is not None else []
     axes += [axis_of(text) for text in vary]
-    if object_name is None and Path(what).suffix.lower() in YAML_SUFFIXES and _is_plan(Path(what)):
+    is_yaml = Path(what).suffix.lower() in YAML_SUFFIXES and _is_plan(Path(what))
+    if object_name is None and (stored is not None or is_yaml):
         if axes or options.changed:
             raise DescriptionError(
                 f"{what}: expected all of the plan in its file, found options that change it"
             )
-        return load_plan(what)
+        return load_plan(what) if stored is None else plan_in(stored)
     densities = _densities(axes[0]) if density is not None else []
     if densities and object_name is not None and Path(object_name).suffix.lower() in MESH_SUFFIXES:
         # a mesh file needs one, and the heaviest object decides the grasp

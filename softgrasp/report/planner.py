@@ -22,6 +22,7 @@ from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.pipeline import simulate
 from softgrasp.rendering.video import SIZE as VIDEO_SIZE
+from softgrasp.rendering.viewpoint import Viewpoint
 from softgrasp.report import style
 from softgrasp.report.contact_figures import final_poses
 from softgrasp.report.formatting import signed
@@ -90,6 +91,7 @@ def write_best(
     video: bool = True,
     progress: Progress | None = None,
     video_size: tuple[int, int] = VIDEO_SIZE,
+    viewpoint: Viewpoint | None = None,
 ) -> list[Best]:
     """Simulate the best grasps with the hold test of the plan and write a report of each.
 
@@ -114,7 +116,7 @@ def write_best(
             result = simulate(planned.tested(row))
         write_report(
             result, run_directory, renderer=renderer, video=video, progress=progress_of_run,
-            video_size=video_size,
+            video_size=video_size, viewpoint=viewpoint,
         )  # fmt: skip
         reports.append(Best(row, result, run_directory))
     return reports

@@ -1,4 +1,4 @@
-"""HTML report of a parameter sweep: measures over the axes, success rates, example grasps.
+"""HTML report of a parameter sweep: map of outcomes, measures over the axes, example grasps.
 
 The figures depend on the plan: lines and heat maps for grids, scatter plots for sampled plans,
 success rates with Wilson intervals where rows are drawn at random, and parallel coordinates. The
@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softgrasp.description.sweep import SAMPLING_METHODS
+from softgrasp.evaluation.force_limits import TOLERANCE
 from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.rendering.overlay import Image
@@ -26,6 +28,7 @@ from softgrasp.report.sweep_figures import (
     MAX_SERIES,
     draw_heat_maps,
     draw_lines,
+    draw_outcomes,
     draw_parallel,
     draw_scatter,
     draw_success,
@@ -37,7 +40,6 @@ from softgrasp.report.sweep_measures import (
     constant_text,
     drawn_measures,
     failures,
-    is_numeric,
     last_name,
     levels,
     lost,
@@ -45,11 +47,18 @@ from softgrasp.report.sweep_measures import (
     numbers,
     short,
     unit_of,
-    varied,
     wilson,
 )
 from softgrasp.report.time_series import overlay_objects
 from softgrasp.sweeps.executors import Submit, simulate_row
+from softgrasp.sweeps.summary import (
+    MARGIN,
+    SUCCESSES,
+    erratic_rows,
+    is_numeric,
+    varied,
+    warning_groups,
+)
 from softgrasp.sweeps.table import COLUMNS, FAILED
 
 if TYPE_CHECKING:
@@ -67,8 +76,8 @@ MODULES = ("matplotlib.figure", "matplotlib.backends.backend_agg", "jinja2", "PI
 """Libraries of the report, for ``Finish``."""
 EXTREMES = 5
 """Number of best and worst grasps in the table."""
-RANKING_MEASURES = ("hold_drop_m", "displacement_m")
-"""Measures that rank the grasps, in order of preference."""
+RANKING_MEASURES = (MARGIN, "hold_drop_m", "displacement_m")
+"""Measures that rank the grasps, in order of preference: a large margin, small motions."""
 
 
 Draw = Callable[["SweepPlan", "pd.DataFrame", Path], Path]
@@ -81,6 +90,12 @@ CAPTIONS: dict[Draw, str] = {
     "has the measure; cross with a number: excluded grasps of the cell.",
     draw_scatter: "One dot per grasp.",
 }
+
+
+OUTCOMES_CAPTION = (
+    "Red: not held. Colour: friction margin of the contact at the end that is nearest to slipping, "
+    "1 − friction over its limit; grey or empty: no contact."
+)
 
 
 class ExampleRow(NamedTuple):
@@ -118,6 +133,9 @@ def write_sweep_report(
         axes=[(axis_label(plan.scene, axis.path), _axis_text(axis, table)) for axis in plan.axes],
         statuses=list(table["outcome"].value_counts().items()),
         extremes=extremes(plan, table),
+        ranking=ranking_text(table),
+        erratic=erratic_rows(plan, table),
+        warnings=warning_groups(table),
         failures=failures(table),
         columns=COLUMNS.items(),
         # as entered, so that the printed command works in the same working directory
@@ -131,15 +149,19 @@ def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[F
     """Draw the figures of a sweep's table; return them with captions."""
     axes, left_out = varied(plan, table), _left_out(table)
     shown_figures: list[Figure] = []
+    if axes:
+        path = draw_outcomes(plan, table, directory / "outcomes.png")
+        framed = "Framed: erratic." if len(axes) > 1 and erratic_rows(plan, table) else ""
+        shown_figures.append(Figure("Outcomes", path, f"{OUTCOMES_CAPTION} {framed}".rstrip()))
     if axes and drawn_measures(table):
         draw = _figure_of_measures(plan, table)
         path = draw(plan, table, directory / FILES[draw])
         texts = [CAPTIONS[draw], left_out, constant_text(table)]
         shown_figures.append(Figure("Measures", path, " ".join(filter(None, texts))))
-    if axes and table["held"].nunique() > 1:
+    if axes and at_random(plan) and table["held"].nunique() > 1:
         path = draw_success(plan, table, directory / "success.png")
-        text = "; lines are 95 % intervals" if at_random(plan) else ""
-        shown_figures.append(Figure("Success", path, f"Fraction of held grasps{text}."))
+        text = "Fraction of held grasps; lines are 95 % intervals."
+        shown_figures.append(Figure("Success", path, text))
     if len(axes) > 1 and drawn_measures(table):
         path = draw_parallel(plan, table, directory / "parallel.png")
         text = (
@@ -255,17 +277,16 @@ def example_rows(plan: SweepPlan, table: pd.DataFrame, max_rows: int) -> list[Ex
     """
     good = np.flatnonzero((table["status"] != FAILED).to_numpy())
     reasons: dict[int, str] = {}
-    measure = ranking_measure(table)
-    order = [] if measure is None else ordered(table, measure)[0]
-    held = [position for position in order if table["held"].fillna(value=True).iloc[position]]
-    if measure is not None and held:
-        reasons[held[0]] = f"smallest {measure.name}"
+    measure, order = ranked(table)
+    first, last = _ends(measure)
+    if measure is not None and order:
+        reasons[order[0]] = f"{first} {measure.name}"
     for position in good.tolist():
         ends = {_outcome(table, other) for other in reasons}
         if len(reasons) < max_rows and (not reasons or _outcome(table, position) not in ends):
             reasons[position] = _outcome(table, position)
     if measure is not None and order and len(reasons) < max_rows:
-        reasons.setdefault(order[-1], f"largest {measure.name}")
+        reasons.setdefault(order[-1], f"{last} {measure.name}")
     marks = _features(plan, table)
     while reasons and len(reasons) < min(max_rows, len(good)):
         # farthest point sampling in the space of axes and measures
@@ -302,8 +323,8 @@ def values_of(plan: SweepPlan, table: pd.DataFrame, position: int) -> str:
 
 
 def extremes(plan: SweepPlan, table: pd.DataFrame) -> list[tuple[str, list[list[str]]]]:
-    """Make tables of the grasps with extreme ranking measure, and of lost objects."""
-    measure, tables = ranking_measure(table), list[tuple[str, list[list[str]]]]()
+    """Make tables of the best and worst held grasps, of excessive forces and of lost objects."""
+    (measure, order), tables = ranked(table), list[tuple[str, list[list[str]]]]()
 
     def rows(positions: Sequence[int], texts: Sequence[str]) -> list[list[str]]:
         return [
@@ -313,11 +334,17 @@ def extremes(plan: SweepPlan, table: pd.DataFrame) -> list[tuple[str, list[list[
         ]
 
     if measure is not None:
-        order, values = ordered(table, measure)
-        count = min(EXTREMES, len(order) // 2 or 1)
-        for word, positions in (("Smallest", order[:count]), ("Largest", order[::-1][:count])):
-            texts = [f"{values[position]:.3g}" for position in positions]
-            tables.append((f"{word} {measure.label}", rows(positions, texts)))
+        values, count = numbers(table, measure), min(EXTREMES, len(order) // 2 or 1)
+        for word, positions in zip(_ends(measure), (order, order[::-1]), strict=True):
+            texts = [f"{values[position]:.3g}" for position in positions[:count]]
+            heading = f"{word.capitalize()} {measure.label}"
+            tables.append((heading, rows(positions[:count], texts)))
+    ratios = table["force_over_limit"].to_numpy(dtype=float, na_value=np.nan)
+    above = np.flatnonzero(_exceeds_limit(table) & table["outcome"].isin(SUCCESSES))
+    if above.size:
+        positions = above[np.argsort(-ratios[above], kind="stable")].tolist()[:EXTREMES]
+        texts = [f"{ratios[position]:.3g}" for position in positions]
+        tables.append(("Held, but force over its limit [–]", rows(positions, texts)))
     gone = np.flatnonzero(lost(table)).tolist()[:EXTREMES]
     if gone:
         texts = [_outcome(table, position) for position in gone]
@@ -325,14 +352,41 @@ def extremes(plan: SweepPlan, table: pd.DataFrame) -> list[tuple[str, list[list[
     return tables
 
 
-def ranking_measure(table: pd.DataFrame) -> Measure | None:
-    """Return the measure that ranks the grasps; None without one."""
-    measures = measures_of(table)
-    return next((m for name in RANKING_MEASURES for m in measures if m.column == name), None)
+def ranked(table: pd.DataFrame) -> tuple[Measure | None, list[int]]:
+    """Rank the held grasps whose forces are within their limits.
+
+    Returns:
+        The measure that ranks them, None without one, and positions in the table, the best first;
+        grasps with equal values are ordered by the next measures.
+    """
+    known = {measure.column: measure for measure in measures_of(table)}
+    measures = [known[name] for name in RANKING_MEASURES if name in known]
+    keys = [numbers(table, one) * (-1.0 if one.column == MARGIN else 1.0) for one in measures]
+    if not measures:
+        return None, []
+    good = table["outcome"].isin(SUCCESSES) & ~_exceeds_limit(table) & np.isfinite(keys[0])
+    order = [position for position in np.lexsort(keys[::-1]).tolist() if good.iloc[position]]
+    return (measures[0] if order else None), order
 
 
-def ordered(table: pd.DataFrame, measure: Measure) -> tuple[list[int], Array]:
-    """Return indices of rows with a value in ascending order, and the values of all rows."""
-    values = numbers(table, measure)
-    order = np.argsort(values, kind="stable")
-    return order[np.isfinite(values[order])].tolist(), values
+def ranking_text(table: pd.DataFrame) -> str:
+    """Describe by what the best grasp was chosen; empty where none was."""
+    measure, _ = ranked(table)
+    if measure is None:
+        return ""
+    return (
+        "Ranked: held grasps in which no finger presses with more than its limit, by "
+        f"{measure.name}, {_ends(measure)[0]} first."
+    )
+
+
+def _ends(measure: Measure | None) -> tuple[str, str]:
+    """Return which values of a measure are best and worst."""
+    if measure is not None and measure.column == MARGIN:
+        return "largest", "smallest"
+    return "smallest", "largest"
+
+
+def _exceeds_limit(table: pd.DataFrame) -> NDArray[np.bool_]:
+    """Return whether a finger presses with more than the limit of the closure, per row."""
+    return (table["force_over_limit"] > 1.0 + TOLERANCE).to_numpy(dtype=bool, na_value=False)

@@ -1,4 +1,4 @@
-"""Figures of a parameter sweep: lines, heat maps, scatter plots, rates, parallel coordinates."""
+"""Figures of a parameter sweep: outcomes, lines, heat maps, scatter plots, rates, all columns."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.description.sweep import SAMPLING_METHODS
+from softgrasp.evaluation.outcome import Outcome
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.sweep_measures import (
     MAX_LEVELS,
     Level,
-    at_random,
     averaging,
     axis_label,
     compact,
     drawn_measures,
-    is_numeric,
+    is_log,
     last_name,
     levels,
     lost,
     numbers,
     short,
     unit_of,
-    varied,
     wilson,
 )
+from softgrasp.sweeps.summary import SUCCESSES, cells_of, erratic_rows, is_numeric, varied
+from softgrasp.sweeps.table import FAILED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,16 +54,195 @@ CROSS = "×"
 """Symbol of grasps that end without the object in the hand."""
 HEAD_WIDTH = 15
 """Maximum characters in a line of an axis head."""
+MARGIN_LABEL = "friction margin [–], 0: slips"
+MAP_LETTERS, MAX_TICKS = 90, 30
+"""Total characters and maximum number of tick labels of an axis of the figure of outcomes."""
+EVEN = 1.2
+"""Ratio of the largest to the smallest difference up to which values are equally spaced."""
+MIN_WORD, MAX_WORD, WORD_WIDTH = 5.0, 8.0, 0.75
+"""Sizes of an outcome in a cell [pt], and width of a letter over its size; smaller words are cut to
+four letters, and left out where these do not fit."""
+MARKERS = dict(zip([*Outcome.__members__, FAILED], "oPospXDvd^*ohH", strict=True))
+"""Markers of outcomes."""
 MAX_LINES = 2000
 """Maximum number of lines of a parallel-coordinates plot; larger tables are thinned."""
 COLORS: dict[Any, str] = {True: style.EDGE, False: style.LOST, None: style.POSITION}
 """Colours of grasps that held, did not hold, and had no hold test."""
-DECADES = 30.0
-"""Axes that span more than this factor are logarithmic."""
 KEY_WIDTH, KEY_HEIGHT = 135, 0.17
 """Characters in a row of a legend, and the height of a further row [in]."""
 LETTER = 0.075
 """Width of a character of a tick label [in]."""
+
+
+def draw_outcomes(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
+    """Draw the outcomes over the first two axes with their margins to slipping as colours.
+
+    Grids are a map with a cell per combination; of one axis, and of samples, each combination is a
+    point, over the margin where there is one axis.
+    """
+    axes = varied(plan, table)[:2]
+    cells = cells_of(table, [axis.path for axis in axes])
+    margins = cells["margin"].to_numpy(dtype=float, na_value=np.nan)
+    is_map = plan.method == "grid" and len(axes) > 1
+    steps = [_steps(cells, axis) for axis in axes]
+    labels = [axis_label(plan.scene, axis.path) for axis in axes]
+    height = float(np.clip(1.5 + 0.3 * len(steps[-1].shown), 3.0, 8.0)) if is_map else 3.4
+    right = 0.9 if len(axes) > 1 else 0.3  # with room for a colour bar
+    bottom, top = 0.75 + 0.4 * _is_crowded(steps[0], is_map), 0.35
+    with style.figure(path, height, dpi=DPI) as (figure, columns):
+        columns.add({
+            **{label: cells[axis.path].tolist() for label, axis in zip(labels, axes, strict=True)},
+            "outcome": cells["outcome"].tolist(), "grasps": cells["grasps"].tolist(),
+            "of this outcome": cells["count"].tolist(), "friction margin [–]": margins,
+        })  # fmt: skip
+        grid = style.panels(figure, 1, 1, margins=(0.95, right, bottom, top))
+        panel = figure.add_subplot(grid[0])
+        if is_map:
+            erratic = table["row"].isin([one.rows[1] for one in erratic_rows(plan, table)])
+            framed = [_steps(table, axis).of_row[erratic].tolist() for axis in axes]
+            colored = _draw_cells(panel, cells, margins, steps, set(zip(*framed, strict=True)))
+        else:
+            colored = _draw_points(panel, table, axes, cells, margins, steps)
+            style.legend(figure, columns=8)
+        names = [f"{label}{_scale_text(axis, step, is_map)}"
+                 for label, axis, step in zip(labels, axes, steps, strict=True)]  # fmt: skip
+        panel.set_xlabel(names[0])
+        letters = int((height - bottom - top) / LETTER)
+        panel.set_ylabel(fill(names[1], letters) if len(names) > 1 else MARGIN_LABEL)
+        if np.isfinite(margins).any() and len(axes) > 1:
+            box = panel.get_position()
+            bar = figure.add_axes((1.0 - (right - 0.15) / style.WIDTH, box.y0, 0.015, box.height))
+            figure.colorbar(colored, cax=bar).set_label(MARGIN_LABEL)
+        style.footnote(figure, _pooled(plan, table))
+    return path
+
+
+def _is_crowded(steps: _Steps, is_map: bool) -> bool:
+    """Return whether the names of values are too long to stand side by side."""
+    named = is_map or isinstance(steps.shown[0], str)
+    return named and sum(map(len, _tick_names(steps))) > MAP_LETTERS
+
+
+def _tick_names(steps: _Steps) -> list[str]:
+    """Return the names of values, of some of them empty where there are many."""
+    every = -(-len(steps.shown) // MAX_TICKS)
+    names = [one if isinstance(one, str) else compact(one) for one in steps.shown]
+    return [name if index % every == 0 else "" for index, name in enumerate(names)]
+
+
+def _scale_text(axis: Axis, steps: _Steps, is_map: bool) -> str:
+    """Describe the scale of an axis; empty where it is linear, or has names."""
+    if isinstance(steps.shown[0], str):
+        return ""
+    if is_log(axis, steps.shown):
+        return ", log scale"
+    gaps = np.diff(np.asarray(steps.shown, dtype=float))
+    return ", not to scale" if is_map and gaps.max() > EVEN * gaps.min() else ""
+
+
+def _pooled(plan: SweepPlan, table: pd.DataFrame) -> str:
+    """Describe over which further axes and repeats the figure of outcomes pools."""
+    axes = varied(plan, table)[2:]
+    if plan.method in SAMPLING_METHODS:
+        return _not_shown(axes, shown=0)
+    others = [f"{axis.path} ({table[axis.path].nunique()} values)" for axis in axes]
+    others += [f"{plan.repeats} repeats"] if plan.repeats > 1 else []
+    if not others:
+        return "One grasp per combination."
+    return f"Commonest outcome, how often, and mean margin, over {', '.join(others)}."
+
+
+def _draw_cells(
+    panel: Axes,
+    cells: pd.DataFrame,
+    margins: Array,
+    steps: Sequence[_Steps],
+    framed: set[tuple[int, int]],
+) -> Any:
+    """Draw a cell per combination, with its outcome; return what a colour bar needs."""
+    from matplotlib.patches import Rectangle
+
+    across, along = steps
+    image = np.full((len(along.shown), len(across.shown)), np.nan)
+    image[along.of_row, across.of_row] = margins
+    drawn = panel.imshow(image, origin="lower", aspect="auto", cmap="viridis", vmin=0.0, vmax=1.0)
+    panel.set_facecolor(style.RULE)  # of cells without a margin
+    panel.grid(False)
+    _name_ticks(panel, _tick_names(across), MAP_LETTERS)
+    panel.set_yticks(range(len(along.shown)), _tick_names(along))
+    _write_outcomes(panel, cells, margins, steps)
+    for x, y in framed:
+        panel.add_patch(Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False,
+                                  edgecolor=style.TARGET, linewidth=2.0))  # fmt: skip
+    return drawn
+
+
+def _write_outcomes(
+    panel: Axes, cells: pd.DataFrame, margins: Array, steps: Sequence[_Steps]
+) -> None:
+    """Write the outcome into each cell, red where it is not held; a dot where no word fits."""
+    box = panel.get_window_extent().transformed(panel.figure.dpi_scale_trans.inverted())
+    several = bool((cells["grasps"] > 1).any())
+    wide = 72 * box.width / len(steps[0].shown) / WORD_WIDTH
+    high = 0.8 * 72 * box.height / len(steps[1].shown) / (1 + several)
+    longest = int(cells["outcome"].str.len().max())
+    letters = longest if min(wide / longest, high) >= MIN_WORD else 4
+    size = min(wide / letters, high, MAX_WORD)
+    if size < MIN_WORD:
+        not_held = ~cells["outcome"].isin(SUCCESSES).to_numpy(dtype=bool)
+        x, y = (one.of_row[not_held] for one in steps)
+        panel.plot(x, y, "o", ms=2.5, color=style.LOST)
+        return
+    frame = {"facecolor": "white", "lw": 0, "pad": 0.1 * size}
+    bad: dict[str, Any] = {"color": style.LOST, "fontweight": "bold", "bbox": frame}
+    columns = (cells[name] for name in ("outcome", "count", "grasps"))
+    positions = (one.of_row for one in steps)
+    for x, y, margin, outcome, count, grasps in zip(*positions, margins, *columns, strict=True):
+        good = outcome in SUCCESSES
+        text = outcome[:letters] + (f"\n{count} of {grasps}" if several else "")
+        text_style = {"color": "white" if margin < 0.6 else style.INK} if good else bad
+        panel.text(x, y, text, ha="center", va="center", fontsize=size, **text_style)
+
+
+def _draw_points(
+    panel: Axes,
+    table: pd.DataFrame,
+    axes: Sequence[Axis],
+    cells: pd.DataFrame,
+    margins: Array,
+    steps: Sequence[_Steps],
+) -> Any:
+    """Draw a point per combination, with its outcome as marker; over the margin for one axis."""
+    x, *rest = (
+        cells[axis.path].to_numpy() if is_numeric(cells, axis.path) else step.of_row
+        for axis, step in zip(axes, steps, strict=True)
+    )
+    y = rest[0] if rest else np.nan_to_num(margins)
+    if not rest:
+        panel.set_ylim(-0.05, 1.05)
+    if not rest and is_numeric(cells, axes[0].path):
+        order = np.argsort(x)
+        panel.plot(x[order], margins[order], color=style.RULE, zorder=1)
+    for px, py, count, grasps in zip(x, y, cells["count"], cells["grasps"], strict=True):
+        if grasps > 1:
+            panel.annotate(f"{count} of {grasps}", (px, py), (6, 0), textcoords="offset points",
+                           fontsize=6.5, va="center")  # fmt: skip
+    for outcome in [name for name in MARKERS if (cells["outcome"] == name).any()]:
+        rows = (cells["outcome"] == outcome).to_numpy(dtype=bool)
+        drawn = panel.scatter(
+            x[rows], y[rows], c=margins[rows], vmin=0.0, vmax=1.0, plotnonfinite=True, zorder=2,
+            marker=MARKERS[outcome], s=36, label=f"{rows.sum()} {outcome}",
+            edgecolors=style.INK if outcome in SUCCESSES else style.LOST,
+        )  # fmt: skip
+    if is_numeric(cells, axes[0].path):
+        fit_ticks(panel, table, axes[0], style.WIDTH * panel.get_position().width)
+    else:
+        _name_ticks(panel, _tick_names(steps[0]), MAP_LETTERS)
+    if rest and not is_numeric(cells, axes[1].path):
+        panel.set_yticks(range(len(steps[1].shown)), _tick_names(steps[1]))
+    elif rest and is_log(axes[1], steps[1].shown):
+        panel.set_yscale("log")
+    return drawn
 
 
 def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
@@ -96,7 +277,7 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             panel.set_title(measure.label)
             panel.ticklabel_format(axis="y", useOffset=False)  # it would cover the title
             fit_ticks(panel, table, axes[0], _width(figure, panel))
-        _label_bottom(panels, across)
+        _label_bottom(panels, f"{across}{_scale_text(axes[0], steps, is_map=False)}")
         style.footnote(figure, averaging(plan, table, len(series)))
         handles = _handles(figure, keys)
         if handles or lost(table).any():
@@ -234,7 +415,7 @@ def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             image = panel.imshow(cells, origin="lower", aspect="auto", cmap="viridis")
             if measure.of_motion:
                 _mark_lost(panel, lost(table), across, along)
-            _name_ticks(panel, across)
+            _name_ticks(panel, [level.label for level in across])
             panel.set_yticks(range(len(along)), [level.label for level in along])
             panel.grid(False)
             panel.set_title(measure.label)
@@ -267,9 +448,8 @@ def _mark_lost(
                            bbox={"facecolor": "white", "lw": 0, "pad": 1.5})  # fmt: skip
 
 
-def _name_ticks(panel: Axes, shown: list[Level]) -> None:
-    names = [level.label for level in shown]
-    long = sum(map(len, names)) > MAX_LETTERS
+def _name_ticks(panel: Axes, names: Sequence[str], max_letters: int = MAX_LETTERS) -> None:
+    long = sum(map(len, names)) > max_letters
     tick_style: dict[str, Any] = {"rotation": 30, "ha": "right"} if long else {}
     panel.set_xticks(range(len(names)), names, **tick_style)
 
@@ -299,7 +479,8 @@ def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             if color is not None:
                 bar = figure.colorbar(dots, ax=panel, fraction=0.05, pad=0.03, format=compact)
                 bar.set_label(labels[1], fontsize=7)
-        _label_bottom(panels, labels[0])
+        steps = _steps(table, first)
+        _label_bottom(panels, f"{labels[0]}{_scale_text(first, steps, is_map=False)}")
         style.footnote(figure, _not_shown(axes, shown=1 + (color is not None)))
     return path
 
@@ -310,10 +491,7 @@ def _not_shown(axes: Sequence[Axis], shown: int) -> str:
 
 
 def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
-    """Draw the rate of held grasps for every value of every axis.
-
-    Rows drawn at random get 95 % confidence intervals; a grid without noise has none.
-    """
+    """Draw the rate of held grasps for every value of every axis, with 95 % intervals."""
     axes, tested = varied(plan, table), table[table["held"].notna()]
     with style.figure(path, _height(len(axes), 1.9), dpi=DPI) as (figure, columns):
         for panel, axis in zip(_panels(figure, len(axes), high=0.75), axes, strict=True):
@@ -322,12 +500,11 @@ def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
                 held = tested["held"].to_numpy(dtype=bool)[level.rows]
                 rates.append(100 * float(held.mean()) if held.size else 0.0)
                 panel.bar(index, rates[-1], color=style.ESTABLISHED, edgecolor=style.EDGE)
-                if at_random(plan):
-                    low, high = wilson(int(held.sum()), len(held))
-                    panel.vlines(index, 100 * low, 100 * high, color=style.INK, linewidth=1.0)
+                low, high = wilson(int(held.sum()), len(held))
+                panel.vlines(index, 100 * low, 100 * high, color=style.INK, linewidth=1.0)
                 count_text = f"{int(held.sum())} of {len(held)}"
                 panel.annotate(count_text, (index, 2), ha="center", fontsize=6.5)
-            _name_ticks(panel, shown)
+            _name_ticks(panel, [one.label for one in shown])
             panel.set_xlim(-0.8, len(shown) - 0.2)
             panel.set_ylim(0, 105)
             # as a title, because rotated tick labels need the space below
@@ -400,7 +577,7 @@ def fit_ticks(axes: Axes, table: pd.DataFrame, axis: Axis, width: float) -> None
         axes.margins(x=0.15)
         return
     values = sorted({float(value) for value in table[axis.path]})
-    log = values[0] > 0 and (axis.log or values[-1] / values[0] > DECADES)
+    log = is_log(axis, values)
     if log:
         axes.set_xscale("log")
     axes.xaxis.set_minor_locator(NullLocator())

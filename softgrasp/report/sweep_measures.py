@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,7 @@ from softgrasp.description.task import SuccessCriterion
 from softgrasp.evaluation.outcome import Outcome
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sweeps.parameters import SHORT
+from softgrasp.sweeps.summary import MARGIN, is_numeric, varied
 from softgrasp.sweeps.table import FAILED
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 MAX_LEVELS = 12
 """Axes with more values are grouped into ranges."""
+MAX_SPREAD = 3.0
+"""Ratio of the largest to the smallest step up to which steps are nearly equal."""
 EQUAL = 1e-6
 """Measures that differ by less, relative or in their displayed unit, are equal: a nanometre."""
 NORMAL_95 = 1.959963984540054
@@ -73,7 +77,7 @@ MEASURES = (
     Measure("largest_force_N", "largest force", "N", 1.0),
     Measure("all_established_s", "last contact established", "s", 1.0),
     Measure("hold_drop_m", "drift in the hand", "mm", 1e3, of_motion=True),
-    Measure("quality_friction_margin", "friction margin", "–", 1.0),
+    Measure(MARGIN, "friction margin", "–", 1.0),
     Measure("quality_min_singular", "smallest singular value of G", "–", 1.0),
     Measure("quality_epsilon", "ε", "–", 1.0),
 )
@@ -152,16 +156,6 @@ def levels(table: pd.DataFrame, path: str) -> list[Level]:
     return [Level(f"{ends[k]}…{ends[k + 1]}", np.asarray(bins == k)) for k in range(6)]
 
 
-def varied(plan: SweepPlan, table: pd.DataFrame) -> list[Axis]:
-    """Return the axes of a sweep with at least two values."""
-    return [axis for axis in plan.axes if table[axis.path].nunique() > 1]
-
-
-def is_numeric(table: pd.DataFrame, path: str) -> bool:
-    """Return whether the values of an axis are numbers."""
-    return bool(np.issubdtype(table[path].to_numpy().dtype, np.number))
-
-
 def at_random(plan: SweepPlan) -> bool:
     """Return whether rows are drawn at random, so that rates have confidence intervals."""
     return plan.method in SAMPLING_METHODS or plan.noise.position > 0.0 or plan.noise.rotation > 0.0
@@ -183,6 +177,21 @@ def axis_label(scene: GraspScene, path: str) -> str:
     """Return the label of a sweep's axis with its unit: ``object.density [kg/m³]``."""
     unit = unit_of(scene, path)
     return f"{path} [{unit}]" if unit else path
+
+
+def is_log(axis: Axis, values: Sequence[Any]) -> bool:
+    """Return whether an axis is drawn to a logarithmic scale.
+
+    It is where it is sampled so, and where its values span a decade or more and their steps are
+    nearly equal factors, more equal than their differences are.
+    """
+    shown = np.unique(np.asarray(values))
+    if not np.issubdtype(shown.dtype, np.number) or shown[0] <= 0 or shown.size < 2:
+        return False
+    factors, differences = np.diff(np.log(shown)), np.diff(shown)
+    spread = float(factors.max() / factors.min())
+    even = spread <= MAX_SPREAD and spread < float(differences.max() / differences.min())
+    return axis.log or (shown[-1] >= 10.0 * shown[0] and even)
 
 
 def unit_of(scene: GraspScene, path: str) -> str:

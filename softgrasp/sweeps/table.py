@@ -31,6 +31,8 @@ Row = dict[str, Any]
 CSV, PARQUET = "sweep.csv", "sweep.parquet"
 ROW_GROUP = 10_000
 """Rows that are plain data at once, and rows of a part of ``sweep.parquet``."""
+SEPARATOR = " | "
+"""Text between two warnings of a row."""
 FAILED = "FAILED"
 """Status of a row whose grasp could not be simulated; its ``error`` has the reason."""
 COLUMNS: dict[str, str] = {
@@ -47,6 +49,8 @@ COLUMNS: dict[str, str] = {
     "largest_force_N": "largest normal force of one body in any physics step [N]",
     "peak_resolved": "whether that force is within 15 % of that at a shorter time step",
     "final_force_N": "sum of the normal forces at the end [N]",
+    "force_over_limit": "largest ratio of a finger's force at the end of the closure to its limit; "
+    "empty without a limit",
     "displacement_m": "distance from the object's start position to its final one [m]",
     "displacement_x_m": "its displacement in the world [m]",
     "displacement_y_m": "[m]",
@@ -80,6 +84,7 @@ COLUMNS: dict[str, str] = {
     "stiffness_max_N_m": "highest one [N/m]",
     "timestep_s": "time step of the physics [s]",
     "warnings": "number of warnings",
+    "warning_texts": "their sentences, joined by |",
     "trajectory_sha256": "hash of the whole trajectory",
     "wall_time_s": "wall time of the grasp [s]; differs from run to run",
     "wall_build_s": "part of it for building the model, reading a mesh included [s]; differs, too",
@@ -88,7 +93,7 @@ COLUMNS: dict[str, str] = {
 NOISE_COLUMNS = ("noise_x_m", "noise_y_m", "noise_z_m", "noise_rad")
 """Columns behind the axes of a plan with noise: displacement and angle of the object's start."""
 COUNTS = ("contacts", "contacts_lost", "warnings")
-TEXTS = ("status", "outcome", "error", "contact_order", "trajectory_sha256")
+TEXTS = ("status", "outcome", "error", "contact_order", "warning_texts", "trajectory_sha256")
 """Columns that are no floating-point numbers, besides ``held``."""
 
 
@@ -113,6 +118,9 @@ def row_of(result: GraspResult) -> dict[str, Any]:
         "largest_force_N": result.peak_force,
         "peak_resolved": None if result.peak is None else result.peak.resolved,
         "final_force_N": float(result.normal_force[-1].sum()),
+        "force_over_limit": max(
+            (one.force_N / one.limit_N for one in result.reached_forces), default=None
+        ),
         "displacement_m": float(np.linalg.norm(motion.displacement_m)),
         **_named("displacement", "xyz", motion.displacement_m, "_m"),
         "rotation_rad": float(2.0 * np.arccos(min(abs(float(start @ end)), 1.0))),
@@ -131,6 +139,7 @@ def row_of(result: GraspResult) -> dict[str, Any]:
         "stiffness_max_N_m": max(stiffness, default=None),
         "timestep_s": result.contact_model.timestep_s,
         "warnings": len(result.warnings),
+        "warning_texts": SEPARATOR.join(result.warnings),
         "trajectory_sha256": result.trajectory_sha256,
         "wall_time_s": result.wall_time,
     }

@@ -48,6 +48,74 @@ def test_density_and_another_field_make_a_grid(run: Run, tmp_path: Path) -> None
     assert ran.out.startswith("sweep     6 grasps: ")
 
 
+@pytest.mark.parametrize("name", ["", "plan.json"])
+def test_a_directory_resumes_where_it_is(name: str, run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = ("sweep", "four_finger", "sphere", "--density", "160,700,900", *SMALL)
+    assert run(*words, "--out", out).code == 0
+    whole = pd.read_csv(out / "sweep.csv")
+    journal = out / "rows.jsonl"
+    journal.write_text("".join(journal.read_text("utf-8").splitlines(keepends=True)[:1]), "utf-8")
+    ran = run("sweep", out / name, "--resume", "--workers", "1", "--no-report", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["rows"] == 3
+    again = pd.read_csv(out / "sweep.csv")
+    same = [column for column in whole if "wall" not in column]
+    assert again[same].equals(whole[same])
+    assert {path.parent for path in tmp_path.rglob("sweep.csv")} == {out}
+
+
+def test_a_shard_resumes_in_the_directory_of_its_sweep(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = ("sweep", "four_finger", "sphere", "--density", "160,700", *SMALL)
+    assert run(*words, "--shard", "1/2", "--out", out).code == 0
+    ran = run("sweep", out, "--shard", "1/2", "--resume", "--no-report", "--json")
+    assert (ran.code, ran.json["rows"]) == (0, 1), ran.err
+    ran = run("sweep", out / "shard-1-of-2", "--resume")
+    assert ran.code == 2
+    assert f"found that of a shard; {out} --shard I/N continues it" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("{out}",), "{out}: expected the directory of a sweep and --resume, found no --resume"),
+        (("{out}/plan.json",), "found no --resume, which continues it"),
+        (("{out}/row-1/plan.json", "--resume"), "{out}/row-1: expected the directory of a sweep"),
+        (("{empty}", "--resume"), "{empty}: expected the directory of a sweep and --resume, found "
+         "no plan.json there; HAND OBJECT or a plan in YAML with --out {empty} begins one"),
+        (("{out}", "--resume", "--density", "3"), "expected all of the plan in its file, found "),
+        (("{out}", "--resume", "--out", "{empty}"), "--out: expected {out}, or none, with {out}"),
+        (("{search}", "--resume"), "that of a grasp search, which softgrasp plan --resume"),
+    ],
+)  # fmt: skip
+def test_a_directory_that_cannot_resume_is_refused(
+    words: tuple[str, ...], sentence: str, run: Run, tmp_path: Path
+) -> None:
+    names = {name: tmp_path / name for name in ("out", "empty", "search")}
+    for directory in names.values():
+        directory.mkdir()
+    assert run("sweep", "four_finger", "sphere", "--density", "160,700", *SMALL, "--out",
+               names["out"]).code == 0  # fmt: skip
+    for name in ("plan.json", "grasp_plan.json"):
+        (names["search"] / name).write_bytes((names["out"] / "plan.json").read_bytes())
+    ran = run("sweep", *(word.format(**names) for word in words))
+    assert ran.code in (1, 2), ran.err
+    assert sentence.format(**names) in ran.err
+
+
+def test_the_summary_has_warnings_by_their_sentences(run: Run, tmp_path: Path) -> None:
+    words = ("sweep", "four_finger", "sphere", "--density", "30000,40000", *SMALL)
+    ran = run(*words, "--json", "--out", tmp_path / "out")
+    (warning,) = (one for one in ran.json["warnings"] if "no material" in one["text"])
+    assert warning["rows"] == 2
+    assert "a density of 3e+04…4e+04 kg/m³" in warning["text"]
+    assert ran.json["erratic"] == []
+    assert f"warning: 2 of 2 rows: {warning['text']}" in ran.err
+    table = pd.read_csv(tmp_path / "out" / "sweep.csv")
+    assert table["warning_texts"].str.count(r" \| ").tolist() == (table["warnings"] - 1).tolist()
+
+
 def test_trajectories_and_a_dataset_are_kept_where_requested(run: Run, tmp_path: Path) -> None:
     words = ("sweep", "four_finger", "sphere", "--density", "160,700", *SMALL)
     assert run(*words, "--trajectories", "--dataset", "--out", tmp_path / "all").code == 0

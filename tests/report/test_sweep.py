@@ -19,6 +19,7 @@ from softgrasp.report.sweep_measures import (
     axis_label,
     constant_text,
     drawn_measures,
+    is_log,
     levels,
     lost,
     measures_of,
@@ -66,7 +67,7 @@ def table(**columns: list[Any]) -> Any:
     own |= columns
     own |= {name: [None] * 6 for name in COLUMNS if name not in own}
     kinds = {"held": "boolean", "contacts": "Int64", "error": "string"}
-    kinds |= {"status": "string", "outcome": "string"}
+    kinds |= dict.fromkeys(("status", "outcome", "warning_texts"), "string")
     result = pd.DataFrame(own)
     for name in COLUMNS:
         result[name] = result[name].astype(
@@ -117,7 +118,9 @@ def test_what_was_lost_sets_no_scale(draw: Any, tmp_path: Path) -> None:
 GONE: dict[str, Any] = {"outcome": ["EJECTED"] * 6, "held": [False] * 6, "contacts": [0] * 6}
 
 
-@pytest.mark.parametrize("draw", [*FIGURES, sweep_figures.draw_success, draw_parallel])
+@pytest.mark.parametrize(
+    "draw", [*FIGURES, sweep_figures.draw_outcomes, sweep_figures.draw_success, draw_parallel]
+)
 def test_all_figures_are_drawn_where_everything_was_lost(draw: Any, tmp_path: Path) -> None:
     assert draw(plan(), table(**GONE), tmp_path / "a.png").stat().st_size > 0
 
@@ -129,6 +132,124 @@ def test_where_everything_was_lost_nothing_is_best() -> None:
         "EJECTED",
         "different from those",
     ]
+
+
+def test_the_best_has_the_largest_margin_and_no_force_above_its_limit() -> None:
+    columns: dict[str, list[Any]] = {
+        "quality_friction_margin": [0.2, 0.9, 0.4, 0.4, None, 0.1],
+        "force_over_limit": [1.0, 3.1, 1.04, None, None, None],
+    }
+    measure, order = sweep.ranked(table(**columns))
+    assert measure is not None
+    assert order == [2, 3, 0, 5]  # rows 2 and 3 are equal, and row 2 drifts less
+    first, last, over, gone = extremes(plan(), table(**columns))
+    assert first[0] == "Largest friction margin [–]"
+    assert [row[:2] for row in first[1]] == [["2", "0.4"], ["3", "0.4"]]
+    assert [row[0] for row in last[1]] == ["5", "0"]
+    assert over == ("Held, but force over its limit [–]", [["1", "3.1", "160", "0.5"]])
+    assert gone[0] == "Not in the hand at the end"
+    best = {one.reason: one.position for one in example_rows(plan(), table(**columns), 3)}
+    assert best["largest friction margin"] == 2
+    assert "by friction margin, largest first" in sweep.ranking_text(table(**columns))
+
+
+def test_what_did_not_hold_is_never_best() -> None:
+    outcomes = ["SLIPPING", "SHIFTED", "HELD", "TIMED_OUT", "EJECTED", "SUPPORTED"]
+    margins = [0.9, 0.8, 0.1, 0.7, None, 0.6]
+    assert sweep.ranked(table(outcome=outcomes, quality_friction_margin=margins))[1] == [2]
+
+
+@pytest.mark.parametrize(
+    ("values", "log"),
+    [
+        ((1.0, 10.0, 100.0), True),
+        ((1.0, 2.0, 5.0, 10.0, 20.0), True),
+        ((100.0, 300.0, 1000.0), True),
+        ((1.0, 2.0, 4.0, 8.0), False),  # less than a decade
+        ((1.0, 6.0, 11.0), False),  # equal differences
+        ((0.0, 10.0, 100.0), False),
+        ((-10.0, 1.0, 100.0), False),
+        ((160.0, 700.0, 1000.0, 1500.0, 3000.0), False),
+        (("sphere", "cube"), False),
+        ((5.0,), False),
+    ],
+)
+def test_geometric_progressions_over_a_decade_have_a_log_scale(values: Any, log: bool) -> None:
+    axis = Axis(path="object.density", values=values)
+    assert is_log(axis, values) == log
+    assert is_log(axis, values[::-1]) == log
+
+
+def labels_of(a_plan: SweepPlan, rows: Any, path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """All texts of the figure of outcomes."""
+    texts: list[str] = []
+    kept = style.footnote
+
+    def footnote(figure: Any, text: str) -> None:
+        kept(figure, text)
+        for panel in figure.axes:
+            texts.extend(one.get_text() for one in panel.texts)
+            texts.extend((panel.get_xlabel(), panel.get_ylabel()))
+        texts.append(text)
+
+    monkeypatch.setattr(style, "footnote", footnote)
+    sweep_figures.draw_outcomes(a_plan, rows, path)
+    monkeypatch.setattr(style, "footnote", kept)
+    return "|".join(texts)
+
+
+def test_the_map_has_a_cell_with_the_outcome_of_every_combination(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    margins = [0.2, 0.9, 0.4, 0.4, None, 0.1]
+    rows = table(quality_friction_margin=margins)
+    text = labels_of(plan(), rows, tmp_path / "a.png", monkeypatch)
+    assert text.split("|") == [
+        *["HELD"] * 4, "EJECTED", "HELD", "object.density [kg/m³], log scale",
+        "contact.friction [–]", "", "friction margin [–], 0: slips", "One grasp per combination.",
+    ]  # fmt: skip
+    cells = drawn(tmp_path / "a.png")
+    assert [cell["outcome"] for cell in cells] == rows["outcome"].tolist()
+    assert [cell["friction margin [–]"] for cell in cells] == [
+        "0.2",
+        "0.9",
+        "0.4",
+        "0.4",
+        "",
+        "0.1",
+    ]
+
+
+def test_repeats_and_further_axes_are_the_commonest_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcomes = [["HELD"] * 6, ["HELD"] * 5 + ["DROPPED"], ["SLIPPING"] * 5 + ["DROPPED"]]
+    rows = pd.concat([table(outcome=one) for one in outcomes], ignore_index=True)
+    text = labels_of(plan(repeats=3), rows, tmp_path / "a.png", monkeypatch).split("|")
+    assert text[:6] == ["HELD\n2 of 3"] * 5 + ["DROPPED\n2 of 3"]
+    assert text[-1] == "Commonest outcome, how often, and mean margin, over 3 repeats."
+    rows["object.radius"] = [0.02] * 6 + [0.03] * 6 + [0.04] * 6
+    third = plan(axes=(*plan().axes, THIRD))
+    text = labels_of(third, rows, tmp_path / "b.png", monkeypatch).split("|")
+    assert text[-1].endswith("over object.radius (3 values).")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_samples_and_single_axes_are_points(count: int, tmp_path: Path) -> None:
+    ends = tuple(Axis(path=axis.path, low=0.2, high=0.5) for axis in plan().axes)
+    changes: dict[str, Any] = {"axes": plan().axes[:1]}
+    if count == 2:
+        changes = {"axes": ends, "method": "latin", "samples": 6}
+    path = sweep_figures.draw_outcomes(plan(**changes), table(), tmp_path / "a.png")
+    assert [row["grasps"] for row in drawn(path)] == (["1"] * 6 if count == 2 else ["2"] * 3)
+
+
+def test_words_keep_the_order_of_the_plan(tmp_path: Path) -> None:
+    rows = table(quality_friction_margin=[0.2, 0.9, None, 0.4, None, 0.1])
+    rows["object"] = ["sphere", "cube", "mug"] * 2
+    axes = (Axis(path="object", values=("sphere", "cube", "mug")), plan().axes[1])
+    sweep_figures.draw_outcomes(plan(axes=axes), rows, tmp_path / "a.png")
+    assert [row["object"] for row in drawn(tmp_path / "a.png")][:3] == ["sphere", "cube", "mug"]
 
 
 def test_units_are_those_of_the_fields() -> None:
@@ -165,7 +286,7 @@ def test_rates_have_intervals_only_where_rows_are_drawn_at_random() -> None:
     assert not at_random(plan(repeats=3))  # the same grasp three times over
 
 
-def test_bars_have_no_lines_where_nothing_is_drawn_at_random(
+def test_bars_have_the_intervals_of_their_rates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[tuple[int, int]] = []
@@ -175,8 +296,6 @@ def test_bars_have_no_lines_where_nothing_is_drawn_at_random(
         return wilson(successes, trials)
 
     monkeypatch.setattr(sweep_figures, "wilson", counted)
-    sweep_figures.draw_success(plan(), table(), tmp_path / "a.png")
-    assert calls == []
     noisy = plan(noise=PoseNoise(position=1e-3))
     sweep_figures.draw_success(noisy, table(), tmp_path / "a.png")
     assert calls == [(2, 2), (2, 2), (1, 2), (2, 3), (3, 3)]
@@ -204,7 +323,7 @@ def test_extremes_name_what_was_lost_apart() -> None:
 def test_captions_state_what_is_left_out(tmp_path: Path) -> None:
     shown = {one.title: one.caption for one in sweep._draw_table(plan(), table(), tmp_path)}
     assert "1 of 6 grasps ended without the object" in shown["Measures"]
-    assert "95 %" not in shown["Success"]
+    assert "Success" not in shown
 
 
 THIRD = Axis(path="object.radius", values=(0.02, 0.03))
@@ -258,12 +377,14 @@ def test_a_measure_that_never_differs_is_a_sentence_and_no_panel(tmp_path: Path)
     assert not any("rotation" in row for row in drawn(tmp_path / "lines.png")[0])
 
 
-def test_success_is_drawn_where_outcomes_differ(tmp_path: Path) -> None:
-    titles = [one.title for one in sweep._draw_table(plan(), table(), tmp_path)]
-    assert titles == ["Measures", "Success", "All axes and measures"]
-    all_held = table(status=["CLOSED"] * 6, held=[True] * 6)
-    titles = [one.title for one in sweep._draw_table(plan(), all_held, tmp_path)]
-    assert titles == ["Measures", "All axes and measures"]
+def test_rates_are_drawn_where_outcomes_are_random_and_differ(tmp_path: Path) -> None:
+    def titles(a_plan: SweepPlan, **columns: list[Any]) -> list[str]:
+        return [one.title for one in sweep._draw_table(a_plan, table(**columns), tmp_path)]
+
+    noisy = plan(noise=PoseNoise(position=1e-3))
+    assert titles(plan()) == ["Outcomes", "Measures", "All axes and measures"]
+    assert titles(noisy) == ["Outcomes", "Measures", "Success", "All axes and measures"]
+    assert titles(noisy, held=[True] * 6) == titles(plan())
 
 
 def test_many_values_of_the_second_axis_are_a_map(tmp_path: Path) -> None:
@@ -274,7 +395,7 @@ def test_many_values_of_the_second_axis_are_a_map(tmp_path: Path) -> None:
     wide["object.density"] = [160.0] * 9 + [700.0] * 9
     wide["contact.friction"] = many * 2
     shown = sweep._draw_table(plan(axes=axes), wide, tmp_path)
-    assert shown[0].path.name == "heat.png"
+    assert shown[1].path.name == "heat.png"
 
 
 def test_levels_of_an_axis_keep_all_rows() -> None:

@@ -12,7 +12,14 @@ import pytest
 import softgrasp as sg
 from softgrasp.sweeps import table as tables
 from softgrasp.sweeps.run import sweep
-from softgrasp.sweeps.table import failed_row, read_tables, table_of, write_frame
+from softgrasp.sweeps.table import (
+    SEPARATOR,
+    failed_row,
+    read_tables,
+    row_of,
+    table_of,
+    write_frame,
+)
 from tests.support.pads import pads
 from tests.support.scenes import pinch
 from tests.sweeps.plans import plan
@@ -109,6 +116,17 @@ def test_epsilon_is_a_column_where_requested() -> None:
     assert alone.quality is not None
     assert requested["quality_epsilon"][0] == pytest.approx(alone.quality["epsilon"], abs=1e-9)
     assert (requested["quality_epsilon"] > 0.1).all()
+
+
+def test_warnings_and_the_largest_force_over_its_limit_are_columns() -> None:
+    closure = sg.description.ForceLimitedClosure(force=2.0)
+    result = sg.simulate(pinch(closure=closure))
+    row = row_of(result)
+    assert result.reached_forces
+    assert row["force_over_limit"] == max(one.force_N / 2.0 for one in result.reached_forces)
+    assert tuple(filter(None, row["warning_texts"].split(SEPARATOR))) == result.warnings
+    assert row["warnings"] == len(result.warnings)
+    assert row_of(sg.simulate(pinch()))["force_over_limit"] is None
 
 
 def test_a_pull_is_a_column() -> None:

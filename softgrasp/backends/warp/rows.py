@@ -236,6 +236,7 @@ class _WorldRow:
             **({} if success is None else hold),
             "timestep_s": float(self._built.model.opt.timestep),
             "warnings": 0,
+            "warning_texts": "",
             "trajectory_sha256": "",
         }
 
