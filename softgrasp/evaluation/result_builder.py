@@ -262,7 +262,8 @@ def peak_forces(run: FinishedRun, force: Array) -> tuple[PeakForce, ...]:
         sampled = force[..., 0].sum(-1)
         steps = np.full(sampled.shape[1], run.engine.timestep)
         peaks = Peaks(sampled.max(axis=0), sampled.argmax(axis=0), steps)
-    last = recording.rows - 1
+    last, model = recording.rows - 1, run.model
+    objects = [body for body in range(model.nbody) if names.is_object(model.body(body).name)]
     return tuple(
         PeakForce(
             body=run.built.bodies[column],
@@ -270,7 +271,7 @@ def peak_forces(run: FinishedRun, force: Array) -> tuple[PeakForce, ...]:
             time_s=float(recording.time[min(int(peaks.row[column]), last)]),
             every_step=run.peaks is not None,
             timestep_s=float(peaks.timestep[column]),
-            resolving_timestep_s=_impact_timestep(run, run.built.bodies[column]),
+            resolving_timestep_s=_impact_timestep(run, run.built.bodies[column], objects),
         )
         for column in np.flatnonzero(peaks.force > 0.0).tolist()
     )
@@ -284,12 +285,17 @@ def _peak_warnings(peaks: tuple[PeakForce, ...]) -> tuple[str, ...]:
     return (f"peak force of {peak.force_N:.3g} N on {peak.body}: {peak.doubt}",)
 
 
-def _impact_timestep(run: FinishedRun, body: str) -> float | None:
-    """Return the step that resolves a touch of a body and an object [s]; None if it has none."""
+def _impact_timestep(run: FinishedRun, body: str, objects: list[int]) -> float | None:
+    """Return the step that resolves a touch of a body and an object [s]; None if it has none.
+
+    Args:
+        run: The run.
+        body: The body of the hand.
+        objects: Indices of the bodies of objects.
+    """
     model, built = run.model, run.built
     touching = model.geom_bodyid[model.pair_geom1] == model.body(body).id
-    second = model.geom_bodyid[model.pair_geom2].tolist()
-    touching &= np.array([names.is_object(model.body(b).name) for b in second], dtype=bool)
+    touching &= np.isin(model.geom_bodyid[model.pair_geom2], objects)
     converted = np.flatnonzero(touching & (built.start.pair_solref[:, 0] < 0.0)).tolist()
     if not converted:
         return None
