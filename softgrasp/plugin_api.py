@@ -40,7 +40,7 @@ NAMES = {
     "sim.stiffness_feedback": ("=stiffness_feedback", "StiffnessFeedback"),
     # Sweeping: rows of a sweep plan
     "sweeps.dataset": ("ExtraOutputs",),
-    "sweeps.executors": ("Chunk", "Rows"),
+    "sweeps.executors": ("Chunk", "Rows", "local_executor"),
     "sweeps.families": ("PlanFamilies",),
     # Command line: options, output, errors
     "cli.names": ("require_shipped",),

@@ -77,6 +77,7 @@ from softgrasp.sim.stiffness_feedback import StiffnessFeedback as StiffnessFeedb
 from softgrasp.sweeps.dataset import ExtraOutputs as ExtraOutputs
 from softgrasp.sweeps.executors import Chunk as Chunk
 from softgrasp.sweeps.executors import Rows as Rows
+from softgrasp.sweeps.executors import local_executor as local_executor
 from softgrasp.sweeps.families import PlanFamilies as PlanFamilies
 
 NAMES: dict[str, tuple[str, ...]]

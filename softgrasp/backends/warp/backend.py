@@ -20,6 +20,7 @@ from softgrasp.backends.warp.scenes import (
     require_supported,
     require_supported_model,
     test_loads,
+    world,
 )
 from softgrasp.description import ClosePhase
 from softgrasp.mechanics import Array
@@ -76,7 +77,7 @@ class WarpRun(ClosureRun):
         if closing_obstacle(self.built):  # the start is the whole run
             super().run()
             return
-        batch = WorldBatch([self.built], device=self._device, recorded=True)
+        batch = WorldBatch(world(self.built), device=self._device, recorded=True)
         try:
             batch.run(progress=self._progress)
             self.finished = True
