@@ -10,13 +10,14 @@ need no model of their own, and those of MuJoCo are computed in all processes.
 from __future__ import annotations
 
 import math
+import os
 import time
 import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import repeat
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from softgrasp.backends.warp.scenes import (
     Worlds,
     engine_version,
     groups,
+    has_mesh,
     joined,
     object_address,
     of_family,
@@ -33,7 +35,7 @@ from softgrasp.backends.warp.scenes import (
     world,
 )
 from softgrasp.description import GraspScene, SweepPlan
-from softgrasp.errors import DescriptionError, SoftgraspError
+from softgrasp.errors import DescriptionError, SoftgraspError, SoftgraspWarning
 from softgrasp.evaluation import (
     CREEP_FRACTION,
     OPPOSING_TOLERANCE,
@@ -57,11 +59,20 @@ from softgrasp.quality import can_balance, smallest_singular_value
 from softgrasp.sim import NO_LOAD
 from softgrasp.sweeps import COLUMNS, Row
 
+if TYPE_CHECKING:
+    from softgrasp.backends.warp.worlds import Outcome as BatchOutcome
+
 R = TypeVar("R")
 BATCH_ROWS = 8192
 """Largest number of rows of a batch."""
 CHECKED_ROWS = 2
 """Rows of every batch that are repeated in MuJoCo."""
+MESHES = "SOFTGRASP_WARP_MESHES"
+"""Environment variable, 1 for rows with meshes in Warp, too."""
+WITHOUT_MESHES = (
+    "MuJoCo computes the rows whose object is a mesh: in Warp a step of meshes takes 60 to 200 "
+    f"times as long as one of spheres and boxes; {MESHES}=1 computes them there"
+)
 COMPARED = ("displacement_m", "rotation_rad", "final_force_N", "largest_force_N", "hold_drop_m")
 """Columns of which the differences are recorded."""
 
@@ -105,6 +116,7 @@ class WarpRows:
             )
         self._plan, self._workers = plan, workers
         self._rows, self._families = Rows(plan), PlanFamilies(plan, exact=False)
+        self._reported = False
         self.checks: list[RowCheck] = []
         """Rows that were repeated in MuJoCo."""
         self.repeated: list[int] = []
@@ -155,16 +167,15 @@ class WarpRows:
         }
 
     def _batch(self, rows: Sequence[int], others: list[int]) -> Iterator[list[Row]]:
-        """Yield rows that were simulated together.
+        """Yield rows that were simulated together; for the arguments see ``worlds``."""
+        from softgrasp.backends.warp.worlds import WorldBatch
 
-        Args:
-            rows: Numbers of the rows.
-            others: Filled with those that MuJoCo has to compute.
-        """
         begin = time.perf_counter()
-        for worlds, numbers in self._worlds(rows, others):
+        for worlds, numbers in self.worlds(rows, others):
             build = time.perf_counter() - begin
-            computed = summarised_rows(worlds)
+            batch = WorldBatch(worlds)
+            batch.run()
+            computed = rows_of(worlds, batch.outcome())
             times = {
                 "wall_time_s": (time.perf_counter() - begin) / worlds.size,
                 "wall_build_s": build / worlds.size,
@@ -178,8 +189,13 @@ class WarpRows:
             ]
             begin = time.perf_counter()
 
-    def _worlds(self, rows: Sequence[int], others: list[int]) -> Iterator[tuple[Worlds, list[int]]]:
-        """Yield worlds of one structure with the numbers of their rows; else as ``_batch``."""
+    def worlds(self, rows: Sequence[int], others: list[int]) -> Iterator[tuple[Worlds, list[int]]]:
+        """Yield worlds of one structure with the numbers of their rows.
+
+        Args:
+            rows: Numbers of the rows.
+            others: Filled with those that MuJoCo has to compute.
+        """
         parts: list[tuple[Worlds, list[int]]] = []
         families, alone = self._families.divided(rows)
         for family, members, numbers in families:
@@ -224,7 +240,15 @@ class WarpRows:
             require_supported_model(built)
         except (SoftgraspError, Warning):  # the row that MuJoCo computes has the reason
             return None
+        if has_mesh(built.model) and os.environ.get(MESHES, "0") == "0":
+            self._report_meshes()
+            return None
         return None if built.resolved.warnings or closing_obstacle(built) else built
+
+    def _report_meshes(self) -> None:
+        if not self._reported:
+            warnings.warn(WITHOUT_MESHES, SoftgraspWarning, stacklevel=2)
+        self._reported = True
 
     def _in_mujoco(self, rows: Sequence[int]) -> Iterator[Row]:
         """Yield rows that MuJoCo computes, in all processes."""
@@ -242,43 +266,33 @@ class WarpRows:
         self.checks.append(RowCheck(int(ours["row"]), *outcomes, differences))
 
 
-def summarised_rows(worlds: Worlds, device: str | None = None) -> list[Row | None]:
-    """Simulate scenes of one structure and return the columns of each, without inputs and times.
+def rows_of(worlds: Worlds, outcome: BatchOutcome) -> list[Row | None]:
+    """Return the columns of worlds that were simulated, without inputs and times.
 
     Args:
         worlds: The scenes.
-        device: Device of Warp; see ``worlds.default_device``.
+        outcome: What the device recorded of them.
 
     Returns:
         Rows in the order of the scenes; None where MuJoCo has to compute one.
     """
-    from softgrasp.backends.warp.worlds import WorldBatch
-
-    batch = WorldBatch(worlds, device=device)
-    batch.run()
-    outcome = batch.outcome()
-    return _WorldRows(worlds, outcome.loop, outcome.summary, outcome.is_valid).rows()
+    return _WorldRows(worlds, outcome).rows()
 
 
 class _WorldRows:
     """Columns of nw worlds; a row needs an object that is in the hand at the end."""
 
-    def __init__(
-        self,
-        worlds: Worlds,
-        loop: dict[str, Array],
-        summary: dict[str, Array],
-        valid: NDArray[np.bool_],
-    ) -> None:
+    def __init__(self, worlds: Worlds, outcome: BatchOutcome) -> None:
         self._worlds, self._scene = worlds, worlds.base.scene
-        self._loop, self._summary, self._valid = loop, summary, valid
+        self._loop, self._summary = outcome.loop, outcome.summary
+        self._valid = outcome.is_valid
         self._period = self._scene.control_period
-        first = object_address(worlds.base.model)
+        summary, first = outcome.summary, object_address(worlds.base.model)
         pose = slice(first, first + 7)
         self._start = worlds.numbers["start"][:, pose]
         self._closed = summary["closed_qpos"][:, pose].astype(float)
         self._end = summary["final_qpos"][:, pose].astype(float)
-        self._touching = loop["active"] > 0
+        self._touching = outcome.loop["active"] > 0
 
     def rows(self) -> list[Row | None]:
         """Return the columns; None where the outcome is neither HELD nor CLOSED."""

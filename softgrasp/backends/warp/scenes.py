@@ -136,6 +136,13 @@ def require_supported_model(built: CompiledScene) -> None:
             raise BuildError(f"hand: the backend warp has no {feature}; use the backend mujoco")
 
 
+def has_mesh(model: mujoco.MjModel) -> bool:
+    """Return whether the surface of the object is of meshes."""
+    geoms = np.union1d(model.pair_geom1, model.pair_geom2)
+    of_object = model.geom_bodyid[geoms] == model.body(names.OBJECT).id
+    return bool((of_object & (model.geom_type[geoms] == mujoco.mjtGeom.mjGEOM_MESH)).any())
+
+
 @cache
 def _compared() -> tuple[str, ...]:
     """Return the names of the arrays that have to be equal in all worlds."""

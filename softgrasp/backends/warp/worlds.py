@@ -31,7 +31,12 @@ from softgrasp.errors import BackendUnavailable, BuildError, DescriptionError, S
 from softgrasp.evaluation import CREEP_FRACTION
 from softgrasp.mechanics import Array
 from softgrasp.model import names
-from softgrasp.plugin_api import ClosureLayout, closure_layout, stiffness_feedback
+from softgrasp.plugin_api import (
+    ClosureLayout,
+    closure_layout,
+    report_progress,
+    stiffness_feedback,
+)
 
 DEVICE = "SOFTGRASP_WARP_DEVICE"
 """Environment variable with the device: ``cpu``, ``cuda`` or ``cuda:1``; the first GPU by default,
@@ -43,6 +48,7 @@ CONTACTS, SPARE_ROWS = 96, 64
 BLOCK_SAMPLES, CPU_BLOCK_SAMPLES = 64, 4
 """Control samples of a graph, between two checks whether all worlds have ended. On the CPU the
 capture of a sample takes as long as 80 replays, and a check nothing."""
+COMPILING = "loading the kernels of MuJoCo Warp, compiled for a minute or two on first use"
 OVERFLOWS = (
     (mujoco_warp.OverflowType.NEFC, "constraint rows"),
     (mujoco_warp.OverflowType.NJMAX_NNZ, "entries of the constraint Jacobian"),
@@ -268,6 +274,7 @@ class WorldBatch:
             self._evaluate()
         elif self.row == 1:  # compiles kernels and allocates memory
             samples = 1
+            report_progress(COMPILING)
             self._step_samples(1)
         elif limit < self._block or not _can_capture(self.device):
             samples = min(limit, self._block)

@@ -18,6 +18,7 @@ from softgrasp.evaluation.outcome import Outcome
 from softgrasp.model.scene import CompiledScene
 from softgrasp.pipeline import compile_scene
 from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sweeps.parameters import scene_of_row
 from softgrasp.sweeps.planner import plan_grasps
 
 if find_spec("mujoco_warp") is None:
@@ -26,6 +27,7 @@ if find_spec("mujoco_warp") is None:
 import warp
 
 from softgrasp.backends.warp import kernels
+from softgrasp.backends.warp.rows import WarpRows
 from softgrasp.backends.warp.scenes import joined, object_address, world
 from softgrasp.backends.warp.worlds import WorldBatch
 
@@ -249,6 +251,35 @@ def test_a_row_that_is_not_held_is_computed_in_mujoco():
     ours, theirs = (sg.sweep(plan, executor=one, workers=1) for one in ("warp", "local"))
     assert ours["outcome"].tolist() == theirs["outcome"].tolist() != ["HELD"]
     assert ours["trajectory_sha256"].tolist() == theirs["trajectory_sha256"].tolist()
+
+
+def test_rows_with_meshes_are_computed_in_mujoco_with_a_warning(monkeypatch):
+    scene = quick_scene("four_finger", "strawberry", success=held_scene().success)
+    density = sg.description.Axis(path="object.density", values=(500.0, 600.0))
+    plan = sg.description.SweepPlan(scene=scene, axes=(density,))
+    with pytest.warns(sg.errors.SoftgraspWarning, match=r"rows whose object is a mesh.*_MESHES=1"):
+        ours = sg.sweep(plan, executor="warp")
+    theirs = sg.sweep(plan, workers=1)
+    assert ours["trajectory_sha256"].tolist() == theirs["trajectory_sha256"].tolist()
+    monkeypatch.setenv("SOFTGRASP_WARP_MESHES", "1")
+    others: list[int] = []
+    assert [rows for _, rows in WarpRows(plan).worlds([0, 1], others)] == [[0, 1]]
+    assert others == []
+
+
+def test_many_families_of_one_structure_are_one_batch():
+    axes = (
+        sg.description.Axis(path="object.shape.radius", values=(0.03, 0.031)),
+        sg.description.Axis(path="object.density", values=(500.0, 900.0)),
+    )
+    plan = sg.description.SweepPlan(scene=held_scene(), axes=axes)
+    ((worlds, rows),) = WarpRows(plan).worlds(range(4), [])
+    assert rows == [0, 1, 2, 3]
+    assert worlds.size == 4
+    built = [compile_scene(scene_of_row(plan, row)).model for row in rows]
+    for name, values in worlds.arrays.items():
+        expected = np.stack([getattr(model, name) for model in built])
+        assert np.allclose(values, expected, rtol=1e-9, atol=0.0), name
 
 
 def test_a_planner_ranks_candidates_that_warp_simulated():
