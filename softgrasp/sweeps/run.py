@@ -105,7 +105,7 @@ def sweep(
         plan: The plan.
         out: Directory for plan, rows and tables; nothing is written without it.
         workers: Number of processes; by default one per core, fewer for few rows. 1 computes in
-            this process.
+            this process. With ``warp`` they compute the rows that MuJoCo has to compute.
         executor: ``local`` processes, ``dask``, or ``warp``, which simulates all rows at once in
             MuJoCo Warp, repeats some of them in MuJoCo, and writes the differences to ``out``.
         scheduler: Address of a dask scheduler, such as ``tcp://host:8786``; by default a cluster

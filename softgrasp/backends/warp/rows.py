@@ -13,7 +13,6 @@ import math
 import os
 import time
 import warnings
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import repeat
@@ -44,7 +43,6 @@ from softgrasp.evaluation import (
     is_within,
 )
 from softgrasp.mechanics import Array, relative_quaternions, rotation_angles
-from softgrasp.model import Family
 from softgrasp.plugin_api import (
     Chunk,
     CompiledScene,
@@ -199,34 +197,26 @@ class WarpRows:
         parts: list[tuple[Worlds, list[int]]] = []
         families, alone = self._families.divided(rows)
         for family, members, numbers in families:
-            accepted = self._accepted_rows(family, members)
-            others += [numbers[index] for index in np.flatnonzero(~accepted)]
-            if accepted.any():
-                kept = np.flatnonzero(accepted).tolist()
-                worlds = of_family(family, [members[index] for index in kept])
-                parts.append((worlds, [numbers[index] for index in kept]))
+            # a hand that closes with some friction closes with more
+            friction = family.contact["static_friction"][members]
+            lowest, largest = (members[int(pick(friction))] for pick in (np.argmin, np.argmax))
+            if self._accepted(family.compiled(lowest)):
+                parts.append((of_family(family, members), numbers))
+            elif self._accepted(family.compiled(largest)):
+                alone += numbers
+            else:
+                others += numbers
         for row in alone:
             built = self._accepted(self._rows.scene(row))
             if built is None:
                 others.append(row)
             else:
                 parts.append((world(built), [row]))
-        for indices in groups([worlds.base for worlds, _ in parts]):
-            worlds, numbers = zip(*[parts[index] for index in indices], strict=True)
-            yield joined(worlds), [row for several in numbers for row in several]
-
-    def _accepted_rows(self, family: Family, members: Sequence[int]) -> NDArray[np.bool_]:
-        """Return which rows of a family Warp computes: those of the larger frictions, (n,)."""
-        order = np.argsort(family.contact["static_friction"][members], kind="stable")
-
-        def is_accepted(index: int) -> bool:
-            return self._accepted(family.compiled(members[index])) is not None
-
-        # what closes with some friction closes with more
-        first = 0 if is_accepted(order[0]) else bisect_left(order, True, key=is_accepted)
-        accepted = np.ones(len(members), dtype=bool)
-        accepted[order[:first]] = False
-        return accepted
+        for indices in groups([one.base for one, _ in parts]):
+            yield (
+                joined([parts[index][0] for index in indices]),
+                [row for index in indices for row in parts[index][1]],
+            )
 
     def _accepted(self, scene: GraspScene | CompiledScene | Exception) -> CompiledScene | None:
         """Compile a scene; None where MuJoCo has to compute its row, or say what is wrong."""

@@ -17,6 +17,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
+from functools import cache
 from typing import Any, NamedTuple
 
 import mujoco
@@ -48,7 +49,6 @@ CONTACTS, SPARE_ROWS = 96, 64
 BLOCK_SAMPLES, CPU_BLOCK_SAMPLES = 64, 4
 """Control samples of a graph, between two checks whether all worlds have ended. On the CPU the
 capture of a sample takes as long as 80 replays, and a check nothing."""
-COMPILING = "loading the kernels of MuJoCo Warp, compiled for a minute or two on first use"
 OVERFLOWS = (
     (mujoco_warp.OverflowType.NEFC, "constraint rows"),
     (mujoco_warp.OverflowType.NJMAX_NNZ, "entries of the constraint Jacobian"),
@@ -95,6 +95,14 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         warp.config.log_level = before
+
+
+@cache
+def _report_compilation(device: str) -> None:
+    """Report once a device that kernels are loaded, and compiled where none are in the cache."""
+    report_progress(
+        f"loading the kernels of MuJoCo Warp for {device}; the first time compiles them for minutes"
+    )
 
 
 def overflow_sentence(text: str) -> str:
@@ -274,7 +282,7 @@ class WorldBatch:
             self._evaluate()
         elif self.row == 1:  # compiles kernels and allocates memory
             samples = 1
-            report_progress(COMPILING)
+            _report_compilation(self.device)
             self._step_samples(1)
         elif limit < self._block or not _can_capture(self.device):
             samples = min(limit, self._block)
