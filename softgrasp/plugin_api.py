@@ -40,7 +40,7 @@ NAMES = {
     "sim.stiffness_feedback": ("=stiffness_feedback", "StiffnessFeedback"),
     # Sweeping: rows of a sweep plan
     "sweeps.dataset": ("ExtraOutputs",),
-    "sweeps.executors": ("Chunk", "Rows"),
+    "sweeps.executors": ("Chunk", "Rows", "local_executor"),
     "sweeps.families": ("PlanFamilies",),
     # Command line: options, output, errors
     "cli.names": ("require_shipped",),
@@ -48,7 +48,7 @@ NAMES = {
     "cli.terminal": ("=terminal",),
     # Files: reading with limits and positions of errors, writing, reports
     "calibration.files": ("as_tuples",),
-    "io.files": ("atomic_path", "note_written", "remove_written", "write_text"),
+    "io.files": ("atomic_path", "note_written", "remove_written", "report_progress", "write_text"),
     "io.input_limits": ("check_size", "json_from", "loader", "read_json", "result_loader"),
     "io.result": ("write_result",),
     "io.urdf.reader": ("made_of_robot",),

@@ -22,6 +22,7 @@ from softgrasp.extensions import CarrierExtension as CarrierExtension
 from softgrasp.io.files import atomic_path as atomic_path
 from softgrasp.io.files import note_written as note_written
 from softgrasp.io.files import remove_written as remove_written
+from softgrasp.io.files import report_progress as report_progress
 from softgrasp.io.files import write_text as write_text
 from softgrasp.io.input_limits import check_size as check_size
 from softgrasp.io.input_limits import json_from as json_from
@@ -77,6 +78,7 @@ from softgrasp.sim.stiffness_feedback import StiffnessFeedback as StiffnessFeedb
 from softgrasp.sweeps.dataset import ExtraOutputs as ExtraOutputs
 from softgrasp.sweeps.executors import Chunk as Chunk
 from softgrasp.sweeps.executors import Rows as Rows
+from softgrasp.sweeps.executors import local_executor as local_executor
 from softgrasp.sweeps.families import PlanFamilies as PlanFamilies
 
 NAMES: dict[str, tuple[str, ...]]

@@ -30,7 +30,7 @@ from softgrasp.cli.options import (
 )
 from softgrasp.cli.terminal import Pace
 from softgrasp.errors import DescriptionError, ResultError
-from softgrasp.io.files import remove_written
+from softgrasp.io.files import listening, remove_written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -276,7 +276,7 @@ def run_rows(
     from softgrasp.sweeps.storage import count_finished
 
     pace = Pace()
-    with terminal.progress_bar() as update:
+    with terminal.progress_bar() as update, listening(update):
         if first is not None:
             update(first, None)
         try:

@@ -127,7 +127,8 @@ class Family:
         arrays = np.broadcast_arrays(*(np.asarray(one, dtype=float) for one in fields.values()))
         self.fields: dict[str, Array] = dict(zip(fields, arrays, strict=True))
         self.size = len(arrays[0]) if arrays else 1
-        self._contact = self._contacts()
+        self.contact = self._contacts()
+        """Fields of the contact of hand and object in every row, (n,) each."""
         self.mass = self._masses()
         """Mass of the object in every row, (n,) [kg]."""
         self.timestep = self._timesteps()
@@ -179,7 +180,7 @@ class Family:
     @cached_property
     def alone(self) -> NDArray[np.bool_]:
         """Rows that have to be built alone, as there is a warning or an error about them, (n,)."""
-        contact, volume = self._contact, mass_properties(self._resolved.scene.object.shape).volume
+        contact, volume = self.contact, mass_properties(self._resolved.scene.object.shape).volume
         low, high = USUAL_DENSITY
         with np.errstate(invalid="ignore", divide="ignore"):
             density = self.mass / volume
@@ -251,7 +252,7 @@ class Family:
         scene, mass = self._resolved.scene, self.mass[row : row + 1]
         step, constants = float(self.timestep[row]), members.constants(mass)
         mobility = members.hand_mobility + float(constants["body_invweight0"][0, members.body, 0])
-        resolving = resolving_step(mobility, float(self._contact["damping"][row]))
+        resolving = resolving_step(mobility, float(self.contact["damping"][row]))
         steps = fine_steps_of(scene, step, resolving)
         if not steps:
             return ()
@@ -296,7 +297,7 @@ class Family:
         if scene.timestep is not None:
             return np.full(self.size, self._resolved.timestep)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return fitting_steps(scene, _longest(self._contact))
+            return fitting_steps(scene, _longest(self.contact))
 
     def _solref(self, rows: NDArray[np.int_], step: float, mobility: Array) -> tuple[Array, Array]:
         """Return ``solref`` (n, np, 2) and ``solreffriction`` (n, 1, 2) at a time step.
@@ -306,7 +307,7 @@ class Family:
             step: The time step [s].
             mobility: Inverse masses of all pairs, (n, np) [1/kg].
         """
-        scene, contact = self._resolved.scene, self._contact
+        scene, contact = self._resolved.scene, self.contact
         stiffness, damping = (contact[name][rows] for name in ("stiffness", "damping"))
         acting = damping
         if scene.integrator == "discrete":
@@ -321,8 +322,8 @@ class Family:
     def _friction(self, rows: NDArray[np.int_]) -> Array:
         """Return the five coefficients of the rows, (n, 5)."""
         contact = self._resolved.scene.requested_contact
-        sliding, rolling = (self._contact[name][rows] for name in CONTACT_FIELDS[2::3])
-        torsion = self._contact["torsional_friction"][rows]
+        sliding, rolling = (self.contact[name][rows] for name in CONTACT_FIELDS[2::3])
+        torsion = self.contact["torsional_friction"][rows]
         if contact.model == "soft-finger":
             patch = contact.patch
             torsion = torsional_coefficient(sliding, patch.radius, patch.pressure)

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.quality.contact_models import grasp_matrix
 from softgrasp.quality.inputs import known, numbers
 from softgrasp.quality.null_spaces import RANK_TOLERANCE, paired
 
@@ -57,25 +56,36 @@ def min_singular_value(G: ArrayLike) -> float:
     return float(_values(G)[-1])
 
 
-def smallest_singular_value(points: ArrayLike, center: ArrayLike) -> float:
-    """Compute σmin of the grasp matrix of hard fingers in a form independent of units [–].
+def smallest_singular_value(
+    points: ArrayLike, center: ArrayLike, present: ArrayLike | None = None
+) -> Array:
+    """Compute σmin of the grasp matrix of hard fingers in a form independent of units, (...) [–].
 
     Moments are divided by the root mean square distance of the contacts from the centre (Li and
     Sastry, Task-oriented optimal grasping, IEEE J. Robotics and Automation 4(1), 1988). It does not
     depend on the normals; 0 where the contacts do not resist some motion.
 
     Args:
-        points: Contact points in any frame, (n, 3) [m].
-        center: Centre of mass in the same frame, (3,) [m].
+        points: Contact points in any frame, (..., n, 3) [m].
+        center: Centre of mass in the same frame, (..., 3) [m].
+        present: Which points there are, (..., n); all by default.
     """
-    positions, about = np.reshape(points, (-1, 3)), np.asarray(center, dtype=float)
-    arms = positions - about
-    length = float(np.sqrt(np.square(arms).sum(axis=1).mean())) if len(arms) else 0.0
-    if len(arms) < 2 or length == 0.0:
-        return 0.0
-    normals = np.tile([1.0, 0.0, 0.0], (len(arms), 1))  # contact frames along the axes
-    matrix = grasp_matrix(positions, normals, center=about, torque_scale=length)
-    return float(np.linalg.svd(matrix, compute_uv=False)[-1])
+    positions, about = np.asarray(points, dtype=float), np.asarray(center, dtype=float)
+    shape = positions.shape[:-1]
+    counted = np.ones(shape, dtype=bool) if present is None else np.asarray(present, dtype=bool)
+    arms = np.where(counted[..., None], positions - about[..., None, :], 0.0)
+    count = counted.sum(axis=-1)
+    length = np.sqrt(np.square(arms).sum(axis=-1).sum(axis=-1) / np.maximum(count, 1))
+    resisted = (count >= 2) & (length > 0.0)
+    x, y, z = np.moveaxis(arms / np.where(resisted, length, 1.0)[..., None, None], -1, 0)
+    blocks = np.zeros((*shape, 6, 3))  # contact frames along the axes
+    blocks[..., range(3), range(3)] = counted[..., None]
+    blocks[..., 3, 1], blocks[..., 3, 2], blocks[..., 4, 0] = -z, y, z
+    blocks[..., 4, 2], blocks[..., 5, 0], blocks[..., 5, 1] = -x, -y, x
+    matrix = np.moveaxis(blocks, -3, -2).reshape(*shape[:-1], 6, 3 * shape[-1])
+    if shape[-1] < 2:
+        return np.zeros(shape[:-1])
+    return np.where(resisted, np.linalg.svd(matrix, compute_uv=False)[..., -1], 0.0)
 
 
 def ellipsoid_volume(G: ArrayLike) -> float:

@@ -57,6 +57,8 @@ Submit = Callable[..., Callable[[], Any]]
 """Function (function, *arguments) that starts work on an idle worker, and returns a function that
 waits for its result. Where the worker dies, or there is none, the waiting process does the work."""
 
+ROWS_PER_WORKER = 8
+"""Rows for which a further process is worth its start, which takes as long as a dozen grasps."""
 CHUNKS_AHEAD = 2
 """Chunks per local worker that are submitted at once: one in work, one waiting."""
 ROW_RETRIES = 2
@@ -266,6 +268,12 @@ class LocalPool:
         for process in processes:
             process.join(EXIT_TIMEOUT)
         self._pool = None
+
+
+def local_executor(plan: SweepPlan, workers: int, rows: int) -> InProcess | LocalPool:
+    """Return an executor for some rows: at most ``workers`` processes, or this one for few."""
+    workers = min(workers, max(rows // ROWS_PER_WORKER, 1))
+    return InProcess(plan) if workers == 1 else LocalPool(plan, workers, None)
 
 
 class DaskCluster:

@@ -7,7 +7,7 @@ first row is computed (``model.family``).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +27,16 @@ class _Member(NamedTuple):
     group: str
     row: int
     """Row of the family."""
+
+
+class FamilyRows(NamedTuple):
+    """Rows of a plan that differ in weight and contact only, with one time step."""
+
+    family: Family
+    members: list[int]
+    """Their numbers in the family, (n,)."""
+    rows: list[int]
+    """Their numbers in the plan."""
 
 
 class PlanFamilies:
@@ -54,15 +64,33 @@ class PlanFamilies:
 
     def compiled(self, row: int) -> CompiledScene | None:
         """Return the compiled scene of a row; None for one that has to be built by itself."""
+        family, member = self._member(row)
+        return None if family is None else family.compiled(member)
+
+    def divided(self, rows: Iterable[int]) -> tuple[list[FamilyRows], list[int]]:
+        """Divide rows into those of families, by time step, and those built by themselves."""
+        parts: dict[tuple[int, float], FamilyRows] = {}
+        alone = []
+        for row in rows:
+            family, member = self._member(row)
+            if family is None:
+                alone.append(row)
+                continue
+            key = (id(family), float(family.timestep[member]))
+            part = parts.setdefault(key, FamilyRows(family, [], []))
+            part.members.append(member)
+            part.rows.append(row)
+        return list(parts.values()), alone
+
+    def _member(self, row: int) -> tuple[Family | None, int]:
+        """Return the family of a row, None without one, and its number there."""
         if not self._members:
-            return None
+            return None, 0
         member = self._members[row // self._plan.repeats]
         if member.group not in self._families:
             self._families[member.group] = self._family(self._groups[member.group])
         family = self._families[member.group]
-        if family is None or family.alone[member.row]:
-            return None
-        return family.compiled(member.row)
+        return None if family is None or family.alone[member.row] else family, member.row
 
     def _group(self) -> None:
         for index, values in enumerate(self.combinations):

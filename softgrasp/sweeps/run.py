@@ -26,6 +26,7 @@ from softgrasp.io.files import write_text
 from softgrasp.io.input_limits import result_loader
 from softgrasp.sweeps.dataset import ExtraOutputs
 from softgrasp.sweeps.executors import (
+    ROWS_PER_WORKER,
     Chunk,
     DaskCluster,
     InProcess,
@@ -61,8 +62,6 @@ CHUNK_ROWS, CHUNKS_PER_WORKER = 64, 8
 CHUNK_STEPS = 200_000
 """Maximum physics steps of a chunk, some seconds of work: a kill loses no more. Only dask, where a
 task costs a message with the plan, and rows with extra files are computed in chunks."""
-ROWS_PER_WORKER = 8
-"""Rows for which a further process is worth its start, which takes as long as a dozen grasps."""
 
 TABLE_MODULES = ("pandas", "pyarrow.parquet")
 """What a table needs; importing it takes as long as some grasps."""
@@ -106,7 +105,7 @@ def sweep(
         plan: The plan.
         out: Directory for plan, rows and tables; nothing is written without it.
         workers: Number of processes; by default one per core, fewer for few rows. 1 computes in
-            this process.
+            this process. With ``warp`` they compute the rows that MuJoCo has to compute.
         executor: ``local`` processes, ``dask``, or ``warp``, which simulates all rows at once in
             MuJoCo Warp, repeats some of them in MuJoCo, and writes the differences to ``out``.
         scheduler: Address of a dask scheduler, such as ``tcp://host:8786``; by default a cluster
@@ -150,7 +149,7 @@ def sweep(
     extra = None
     if directory is not None and (trajectories or dataset):
         extra = ExtraOutputs(directory, trajectories=trajectories, dataset=dataset)
-    other = None if executor in EXECUTORS else ROW_EXECUTORS.load(executor)(plan, extra)
+    other = None if executor in EXECUTORS else ROW_EXECUTORS.load(executor)(plan, extra, workers)
     with ExitStack() as stack:
         store = None
         if directory is not None:

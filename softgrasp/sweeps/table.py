@@ -160,11 +160,11 @@ def _quality(result: GraspResult) -> dict[str, float | None]:
         for contact in touching
         if contact.normal_force_N > 0.0 and friction > 0.0
     ]
-    points = np.array([contact.point_m for contact in touching])
+    points = np.array([contact.point_m for contact in touching]).reshape(-1, 3)
     centre, log = result.objects[0].final_position_m, result.quality_log
     return {
         "quality_friction_margin": 1.0 - max(used) if used else None,
-        "quality_min_singular": smallest_singular_value(points, centre),
+        "quality_min_singular": float(smallest_singular_value(points, centre)),
         "quality_epsilon": None if log is None else float(log.epsilon[-1]),
     }
 

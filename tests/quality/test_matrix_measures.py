@@ -107,6 +107,18 @@ def test_normalized_singular_value_is_invariant_to_frame_and_size(seed: int, siz
     assert after == pytest.approx(before, rel=1e-7, abs=1e-9)
 
 
+def test_points_of_many_grasps_that_are_not_present_do_not_count() -> None:
+    random = np.random.default_rng(0)
+    points, centers = random.normal(size=(40, 5, 3)), random.normal(size=(40, 3))
+    present = random.random((40, 5)) < 0.6
+    each = [
+        smallest_singular_value(one[on], center)
+        for one, center, on in zip(points, centers, present, strict=True)
+    ]
+    together = smallest_singular_value(points, centers, present)
+    assert together == pytest.approx(np.array(each), abs=1e-14)
+
+
 def test_two_contacts_do_not_resist_rotation_about_their_line() -> None:
     pair = [(0.03, 0.0, 0.0), (-0.03, 0.0, 0.0)]
     assert smallest_singular_value(pair, (0.0, 0.0, 0.0)) == pytest.approx(0.0, abs=1e-12)

@@ -20,6 +20,7 @@ from softgrasp.backends.warp.scenes import (
     require_supported,
     require_supported_model,
     test_loads,
+    world,
 )
 from softgrasp.description import ClosePhase
 from softgrasp.mechanics import Array
@@ -76,7 +77,9 @@ class WarpRun(ClosureRun):
         if closing_obstacle(self.built):  # the start is the whole run
             super().run()
             return
-        batch = WorldBatch([self.built], device=self._device, recorded=True)
+        worlds = world(self.built)
+        self.model.actuator_biasprm[:] = worlds.numbers["actuator_bias"][0]
+        batch = WorldBatch(worlds, device=self._device, recorded=True)
         try:
             batch.run(progress=self._progress)
             self.finished = True

@@ -16,12 +16,18 @@ from softgrasp.plugin_api import LARGEST_SPEED, laws, stiffness_feedback
 
 CLOSING, HOLDING, ENDED, DIVERGED = 0, 1, 2, 3
 """Phases of a world."""
+RETRIES, SOFTENING = 3, 10.0
+"""How often a sample is stepped again in which the solver failed, and the factor each time on
+``impratio_invsqrt``. Friction a million times as stiff as the normal direction leaves a Hessian
+that has no Cholesky factor in single precision; with a hundredth of that, for a sample, an object
+creeps by nanometres."""
 vec5 = wp.types.vector(length=5, dtype=wp.float32)
 WP_CLOSING, WP_HOLDING = wp.constant(CLOSING), wp.constant(HOLDING)
 WP_ENDED, WP_DIVERGED = wp.constant(ENDED), wp.constant(DIVERGED)
 WP_TOUCHING, WP_LOST = wp.constant(laws.TOUCHING), wp.constant(laws.LOST)
 WP_ESTABLISHED = wp.constant(laws.ESTABLISHED)
 WP_GRIP_INTERVAL = wp.constant(laws.GRIP_INTERVAL)
+WP_RETRIES, WP_SOFTENING = wp.constant(RETRIES), wp.constant(SOFTENING)
 WP_LARGEST_SPEED = wp.constant(LARGEST_SPEED)
 WP_LEAVING = wp.constant(EJECTION_SAMPLES)
 WP_INTERVAL = wp.constant(stiffness_feedback.INTERVAL)
@@ -35,6 +41,8 @@ WP_DEPTH = wp.constant(wp.float64(stiffness_feedback.SMALLEST_DEPTH))
 class Law:
     """Constants of the closed loop of a batch."""
 
+    impratio_invsqrt: wp.float32
+    """Inverse root of the stiffness of friction over that of the normal direction [–]."""
     threshold: wp.float32
     samples: wp.int32
     first_force: wp.int32
@@ -91,9 +99,9 @@ class Loop:
     qvel: wp.array2d(dtype=wp.float32)
     """State at the last evaluated sample, (nw, nq) and (nw, nv)."""
     restarted: wp.array(dtype=wp.int32)
-    """1 where the sample is stepped again from that state, (nw,)."""
+    """How often the sample was stepped again from that state, (nw,)."""
     restarts: wp.array(dtype=wp.int32)
-    """Samples so far that were stepped again, (nw,)."""
+    """How often samples so far were stepped again, (nw,)."""
     event: wp.array(dtype=wp.int32)
     """1 in the sample in which the closure ends, 2 in the last one, 3 in both, (nw,)."""
 
@@ -384,7 +392,7 @@ def control(
     qpos: wp.array2d(dtype=wp.float32), qvel: wp.array2d(dtype=wp.float32),
     warm_start: wp.array2d(dtype=wp.float32), sensors: wp.array2d(dtype=wp.float32),
     overflow: wp.array(dtype=wp.int32), ctrl: wp.array2d(dtype=wp.float32),
-    gravity: wp.array(dtype=wp.vec3),
+    gravity: wp.array(dtype=wp.vec3), impratio_invsqrt: wp.array(dtype=wp.float32),
 ):  # fmt: skip
     """Evaluate one control sample of every world: contacts, targets, record, phase."""
     w = wp.tid()
@@ -395,18 +403,20 @@ def control(
     loop.overflow[w] = loop.overflow[w] | overflow[w]
     row = loop.row[w]
     if has_failed(qvel, w):
-        # in single precision the solver fails at times from the forces of the step before
+        # in single precision the solver fails at times
         put_back(loop.qpos, loop.qvel, qpos, qvel, warm_start, w)
-        if loop.restarted[w] == 1:
+        if loop.restarted[w] == WP_RETRIES:
             loop.phase[w] = WP_DIVERGED
             loop.end_row[w] = wp.max(row - 1, 0)
             for i in range(qpos.shape[1]):
                 summary.final_qpos[w, i] = qpos[w, i]
-        loop.restarted[w] = 1
+        loop.restarted[w] = loop.restarted[w] + 1
         loop.restarts[w] = loop.restarts[w] + 1
+        impratio_invsqrt[w] = WP_SOFTENING * impratio_invsqrt[w]
         return
     keep(loop, qpos, qvel, w)
     loop.restarted[w] = 0
+    impratio_invsqrt[w] = law.impratio_invsqrt
     loop.row[w] = row + 1
     touches = wp.int32(0)
     for b in range(law.bodies):

@@ -3,30 +3,45 @@
 The device reduces each world to its summary; a row that is held, or that closed without a hold
 test, is made of it. All other rows are computed again in MuJoCo: those whose outcome needs the
 history of contacts, that diverged, or that had more contacts than there was memory for. The first
-rows of every batch are repeated in MuJoCo as well, and compared (``RowCheck``).
+rows of every batch are repeated in MuJoCo as well, and compared (``RowCheck``). Rows of a family
+need no model of their own, and those of MuJoCo are computed in all processes.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Self, TypeVar
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softgrasp.backends.warp.scenes import (
+    Worlds,
     engine_version,
     groups,
+    has_mesh,
+    joined,
     object_address,
+    of_family,
     require_supported,
     require_supported_model,
+    world,
 )
-from softgrasp.description import SweepPlan
-from softgrasp.errors import DescriptionError, SoftgraspError
-from softgrasp.evaluation import OPPOSING_TOLERANCE, GraspStatus, Outcome, is_within
+from softgrasp.description import GraspScene, SweepPlan
+from softgrasp.errors import DescriptionError, SoftgraspError, SoftgraspWarning
+from softgrasp.evaluation import (
+    CREEP_FRACTION,
+    OPPOSING_TOLERANCE,
+    GraspStatus,
+    Outcome,
+    is_within,
+)
 from softgrasp.mechanics import Array, relative_quaternions, rotation_angles
 from softgrasp.plugin_api import (
     Chunk,
@@ -36,16 +51,26 @@ from softgrasp.plugin_api import (
     Rows,
     closing_obstacle,
     compile_scene,
+    local_executor,
 )
 from softgrasp.quality import can_balance, smallest_singular_value
 from softgrasp.sim import NO_LOAD
 from softgrasp.sweeps import COLUMNS, Row
 
+if TYPE_CHECKING:
+    from softgrasp.backends.warp.worlds import Outcome as BatchOutcome
+
 R = TypeVar("R")
-BATCH_ROWS = 2048
-"""Largest number of worlds of a batch."""
+BATCH_ROWS = 8192
+"""Largest number of rows of a batch."""
 CHECKED_ROWS = 2
 """Rows of every batch that are repeated in MuJoCo."""
+MESHES = "SOFTGRASP_WARP_MESHES"
+"""Environment variable, 1 for rows with meshes in Warp, too."""
+WITHOUT_MESHES = (
+    "MuJoCo computes the rows whose object is a mesh: in Warp a step of meshes takes 60 to 200 "
+    f"times as long as one of spheres and boxes; {MESHES}=1 computes them there"
+)
 COMPARED = ("displacement_m", "rotation_rad", "final_force_N", "largest_force_N", "hold_drop_m")
 """Columns of which the differences are recorded."""
 
@@ -63,8 +88,15 @@ class RowCheck(NamedTuple):
 class WarpRows:
     """Executor of a sweep in MuJoCo Warp."""
 
-    def __init__(self, plan: SweepPlan, extra: ExtraOutputs | None = None) -> None:
+    def __init__(
+        self, plan: SweepPlan, extra: ExtraOutputs | None = None, workers: int = 1
+    ) -> None:
         """Store the plan.
+
+        Args:
+            plan: The plan.
+            extra: What to write besides rows, which has to be nothing.
+            workers: Number of processes for rows that MuJoCo computes.
 
         Raises:
             BackendUnavailable: MuJoCo Warp is not installed.
@@ -80,7 +112,9 @@ class WarpRows:
             raise DescriptionError(
                 "the executor warp writes no trajectories and datasets; use local", field="executor"
             )
+        self._plan, self._workers = plan, workers
         self._rows, self._families = Rows(plan), PlanFamilies(plan, exact=False)
+        self._reported = False
         self.checks: list[RowCheck] = []
         """Rows that were repeated in MuJoCo."""
         self.repeated: list[int] = []
@@ -94,10 +128,20 @@ class WarpRows:
         """Do nothing."""
 
     def run(self, chunks: Sequence[Chunk]) -> Iterator[list[Row]]:
-        """Simulate batch by batch and yield the finished rows."""
+        """Simulate batch by batch and yield the finished rows, then those of MuJoCo."""
         rows = [row for chunk in chunks for row in chunk]
+        others: list[int] = []
+        checked: dict[int, Row] = {}
         for start in range(0, len(rows), BATCH_ROWS):
-            yield from self._batch(rows[start : start + BATCH_ROWS])
+            for finished in self._batch(rows[start : start + BATCH_ROWS], others):
+                checked |= {row["row"]: row for row in finished[:CHECKED_ROWS]}
+                yield finished
+        self.repeated += others
+        for row in self._in_mujoco([*checked, *others]):
+            if row["row"] in checked:
+                self._check(checked[row["row"]], row)
+            else:
+                yield [row]
 
     def submit(self, function: Callable[..., R], *arguments: Any) -> Callable[[], R]:
         """Return a function that runs another one; see ``executors.Submit``."""
@@ -120,192 +164,246 @@ class WarpRows:
             "computed_in_mujoco": sorted(self.repeated),
         }
 
-    def _batch(self, rows: Sequence[int]) -> Iterator[list[Row]]:
-        built: list[CompiledScene] = []
-        numbers: list[int] = []
-        others: list[int] = []
-        for row in rows:
-            one = self._built(row)
-            if one is None:
+    def _batch(self, rows: Sequence[int], others: list[int]) -> Iterator[list[Row]]:
+        """Yield rows that were simulated together; for the arguments see ``worlds``."""
+        from softgrasp.backends.warp.worlds import WorldBatch
+
+        begin = time.perf_counter()
+        for worlds, numbers in self.worlds(rows, others):
+            build = time.perf_counter() - begin
+            batch = WorldBatch(worlds)
+            batch.run()
+            computed = rows_of(worlds, batch.outcome())
+            times = {
+                "wall_time_s": (time.perf_counter() - begin) / worlds.size,
+                "wall_build_s": build / worlds.size,
+            }
+            pairs = list(zip(numbers, computed, strict=True))
+            others += [number for number, columns in pairs if columns is None]
+            yield [
+                self._rows.inputs(number) | columns | times
+                for number, columns in pairs
+                if columns is not None
+            ]
+            begin = time.perf_counter()
+
+    def worlds(self, rows: Sequence[int], others: list[int]) -> Iterator[tuple[Worlds, list[int]]]:
+        """Yield worlds of one structure with the numbers of their rows.
+
+        Args:
+            rows: Numbers of the rows.
+            others: Filled with those that MuJoCo has to compute.
+        """
+        parts: list[tuple[Worlds, list[int]]] = []
+        families, alone = self._families.divided(rows)
+        for family, members, numbers in families:
+            # a hand that closes with some friction closes with more
+            friction = family.contact["static_friction"][members]
+            lowest, largest = (members[int(pick(friction))] for pick in (np.argmin, np.argmax))
+            if self._accepted(family.compiled(lowest)):
+                parts.append((of_family(family, members), numbers))
+            elif self._accepted(family.compiled(largest)):
+                alone += numbers
+            else:
+                others += numbers
+        for row in alone:
+            built = self._accepted(self._rows.scene(row))
+            if built is None:
                 others.append(row)
             else:
-                built.append(one)
-                numbers.append(row)
-        for members in groups(built):
-            begin = time.perf_counter()
-            computed = summarised_rows([built[index] for index in members])
-            taken = (time.perf_counter() - begin) / len(members)
-            finished = []
-            for index, columns in zip(members, computed, strict=True):
-                if columns is None:
-                    others.append(numbers[index])
-                    continue
-                timed = {"wall_time_s": taken, "wall_build_s": 0.0}
-                finished.append(self._rows.inputs(numbers[index]) | columns | timed)
-            self._check(finished[:CHECKED_ROWS])
-            yield finished
-        self.repeated += others
-        for number in others:
-            yield self._rows.compute([number])
+                parts.append((world(built), [row]))
+        for indices in groups([one.base for one, _ in parts]):
+            yield (
+                joined([parts[index][0] for index in indices]),
+                [row for index in indices for row in parts[index][1]],
+            )
 
-    def _built(self, row: int) -> CompiledScene | None:
-        """Build the scene of a row; None where MuJoCo has to compute it, or say what is wrong."""
-        built = self._families.compiled(row)
-        scene = self._rows.scene(row) if built is None else built.scene
-        if isinstance(scene, Exception) or (built and built.resolved.warnings):
+    def _accepted(self, scene: GraspScene | CompiledScene | Exception) -> CompiledScene | None:
+        """Compile a scene; None where MuJoCo has to compute its row, or say what is wrong."""
+        if isinstance(scene, Exception):
             return None
         try:
-            require_supported(scene)
+            require_supported(scene if isinstance(scene, GraspScene) else scene.scene)
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # a warning has to be counted in its row
-                built = compile_scene(scene if built is None else built)
+                built = compile_scene(scene)
             require_supported_model(built)
         except (SoftgraspError, Warning):  # the row that MuJoCo computes has the reason
             return None
-        return None if closing_obstacle(built) else built
+        if has_mesh(built.model) and os.environ.get(MESHES, "0") == "0":
+            self._report_meshes()
+            return None
+        return None if built.resolved.warnings or closing_obstacle(built) else built
 
-    def _check(self, rows: Sequence[Row]) -> None:
-        for ours in rows:
-            theirs = self._rows.compute([ours["row"]])[0]
-            differences = {
-                name: float(ours[name] - theirs[name])
-                for name in COMPARED
-                if ours[name] is not None and theirs[name] is not None
-            }
-            outcomes = (str(ours["outcome"]), str(theirs["outcome"]))
-            self.checks.append(RowCheck(int(ours["row"]), *outcomes, differences))
+    def _report_meshes(self) -> None:
+        if not self._reported:
+            warnings.warn(WITHOUT_MESHES, SoftgraspWarning, stacklevel=2)
+        self._reported = True
+
+    def _in_mujoco(self, rows: Sequence[int]) -> Iterator[Row]:
+        """Yield rows that MuJoCo computes, in all processes."""
+        with local_executor(self._plan, self._workers, len(rows)) as pool:
+            for computed in pool.run([(row,) for row in rows]):
+                yield from computed
+
+    def _check(self, ours: Row, theirs: Row) -> None:
+        differences = {
+            name: float(ours[name] - theirs[name])
+            for name in COMPARED
+            if ours[name] is not None and theirs[name] is not None
+        }
+        outcomes = (str(ours["outcome"]), str(theirs["outcome"]))
+        self.checks.append(RowCheck(int(ours["row"]), *outcomes, differences))
 
 
-def summarised_rows(built: Sequence[CompiledScene], device: str | None = None) -> list[Row | None]:
-    """Simulate scenes of one structure and return the columns of each, without inputs and times.
+def rows_of(worlds: Worlds, outcome: BatchOutcome) -> list[Row | None]:
+    """Return the columns of worlds that were simulated, without inputs and times.
 
     Args:
-        built: The scenes.
-        device: Device of Warp; see ``worlds.default_device``.
+        worlds: The scenes.
+        outcome: What the device recorded of them.
 
     Returns:
         Rows in the order of the scenes; None where MuJoCo has to compute one.
     """
-    from softgrasp.backends.warp.worlds import WorldBatch
-
-    batch = WorldBatch(built, device=device)
-    batch.run()
-    outcome = batch.outcome()
-    return [
-        None
-        if outcome.overflow(world) or outcome.diverged(world)
-        else _WorldRow(one, outcome.loop, outcome.summary, world).row()
-        for world, one in enumerate(built)
-    ]
+    return _WorldRows(worlds, outcome).rows()
 
 
-class _WorldRow:
-    """Columns of a world whose object is in the hand at the end."""
+class _WorldRows:
+    """Columns of nw worlds; a row needs an object that is in the hand at the end."""
 
-    def __init__(
-        self, built: CompiledScene, loop: dict[str, Array], summary: dict[str, Array], world: int
-    ) -> None:
-        self._built, self._period = built, built.scene.control_period
-        self._loop = {name: values[world] for name, values in loop.items()}
-        self._summary = {name: values[world] for name, values in summary.items()}
-        first = object_address(built.model)
-        self._start = built.model.key_qpos[0][first : first + 7]
-        self._closed = self._summary["closed_qpos"][first : first + 7].astype(float)
-        self._end = self._summary["final_qpos"][first : first + 7].astype(float)
-        self._touching = self._loop["active"] > 0
+    def __init__(self, worlds: Worlds, outcome: BatchOutcome) -> None:
+        self._worlds, self._scene = worlds, worlds.base.scene
+        self._loop, self._summary = outcome.loop, outcome.summary
+        self._valid = outcome.is_valid
+        self._period = self._scene.control_period
+        summary, first = outcome.summary, object_address(worlds.base.model)
+        pose = slice(first, first + 7)
+        self._start = worlds.numbers["start"][:, pose]
+        self._closed = summary["closed_qpos"][:, pose].astype(float)
+        self._end = summary["final_qpos"][:, pose].astype(float)
+        self._touching = outcome.loop["active"] > 0
 
-    def row(self) -> Row | None:
+    def rows(self) -> list[Row | None]:
         """Return the columns; None where the outcome is neither HELD nor CLOSED."""
-        success, hold = self._built.scene.success, self._hold()
-        if not self._touching.any() or self._loop["idle"] == 0:
-            return None
-        if success is None:
-            if not self._is_gripped():
-                return None
-        elif math.hypot(*(success.gravity or (0.0,))) < NO_LOAD or not self._is_held(hold):
-            return None
+        success, hold, size = self._scene.success, self._hold(), self._worlds.size
+        in_hand = self._is_gripped() if success is None else self._is_held(hold)
+        decided = in_hand & self._touching.any(axis=1) & (self._loop["idle"] != 0) & self._valid
         closed = Outcome.CLOSED if success is None else Outcome.HELD
-        return dict.fromkeys(COLUMNS) | {
+        columns = dict.fromkeys(COLUMNS) | {
             "status": GraspStatus.CLOSED.name,
             "outcome": closed.name,
             "held": None if success is None else True,
             "error": "",
-            "simulated_time_s": float(self._loop["end_row"] * self._period),
+            "simulated_time_s": self._loop["end_row"] * self._period,
             **self._contacts(),
             **self._motion(),
             **({} if success is None else hold),
-            "timestep_s": float(self._built.model.opt.timestep),
+            "timestep_s": float(self._worlds.base.model.opt.timestep),
             "warnings": 0,
             "warning_texts": "",
             "trajectory_sha256": "",
         }
+        listed = [_listed(values, size) for values in columns.values()]
+        return [
+            dict(zip(columns, values, strict=True)) if is_decided else None
+            for is_decided, *values in zip(decided.tolist(), *listed, strict=True)
+        ]
 
-    def _hold(self) -> Row:
-        summary, success = self._summary, self._built.scene.success
-        late = 0.0 if success is None else 0.25 * success.hold_time
-        moved = np.linalg.norm(self._end[:3] - summary["late_position"])
+    def _hold(self) -> dict[str, Any]:
+        summary, success = self._summary, self._scene.success
+        late = 0.0 if success is None else CREEP_FRACTION * success.hold_time
+        moved = np.linalg.norm(self._end[:, :3] - summary["late_position"], axis=1)
         return {
-            "hold_drop_m": float(summary["drop"]),
+            "hold_drop_m": summary["drop"],
             "hold_hand_fraction": 1.0,  # the backend has neither surroundings nor mounts
             "hold_sag_m": 0.0,
-            "hold_rotation_rad": float(summary["rotation"]),
-            "hold_creep_m_s": float(moved) / late if late else 0.0,
+            "hold_rotation_rad": summary["rotation"],
+            "hold_creep_m_s": moved / late if late else np.zeros(len(moved)),
         }
 
-    def _is_held(self, hold: Row) -> bool:
-        success = self._built.scene.success
+    def _is_held(self, hold: dict[str, Any]) -> NDArray[np.bool_]:
+        success = self._scene.success
         assert success is not None
-        return is_within(
-            success, drop=hold["hold_drop_m"], rotation=hold["hold_rotation_rad"],
-            creep=hold["hold_creep_m_s"], lifted=float(self._end[2] - self._closed[2]),
-            contacts=int(self._touching.sum()),
-        )  # fmt: skip
+        if math.hypot(*(success.gravity or (0.0,))) < NO_LOAD:
+            return np.zeros(self._worlds.size, dtype=bool)
+        names = ("hold_drop_m", "hold_rotation_rad", "hold_creep_m_s")
+        lifted, contacts = self._end[:, 2] - self._closed[:, 2], self._touching.sum(axis=1)
+        numbers = (*(hold[name] for name in names), lifted, contacts)
+        return np.array([
+            is_within(
+                success, drop=drop, rotation=rotation, creep=creep, lifted=rise, contacts=count
+            )
+            for drop, rotation, creep, rise, count in zip(*map(np.ndarray.tolist, numbers),
+                                                          strict=True)
+        ])  # fmt: skip
 
-    def _is_gripped(self) -> bool:
-        if self._built.scene.object_mount == "fixed":
-            return True
-        normals = self._summary["closed_normal"][self._touching]
-        lengths = np.linalg.norm(normals, axis=1, keepdims=True)
-        friction = self._built.contact.static_friction
-        directions = (normals / np.maximum(lengths, 1e-12))[lengths[:, 0] > 0.0]
-        return bool(can_balance(directions, friction, OPPOSING_TOLERANCE))
+    def _is_gripped(self) -> NDArray[np.bool_]:
+        normals = self._summary["closed_normal"]
+        lengths = np.linalg.norm(normals, axis=-1, keepdims=True)
+        directions = normals / np.maximum(lengths, 1e-12)
+        pressed = self._touching & (lengths[..., 0] > 0.0)
+        frictions = self._worlds.numbers["friction"].tolist()
+        return np.array([
+            can_balance(one[chosen], friction, OPPOSING_TOLERANCE)
+            for one, chosen, friction in zip(directions, pressed, frictions, strict=True)
+        ])  # fmt: skip
 
-    def _contacts(self) -> Row:
-        summary, bodies = self._summary, self._built.bodies
-        first = {body: int(row) for body, row in zip(bodies, summary["first_contact"], strict=True)}
-        established = {body: row for body, row in first.items() if row >= 0}
-        touches = summary["first_touch"][summary["first_touch"] >= 0]
-        force, point = summary["body_force"], summary["body_point"]
-        loaded = force > 0.0
-        limits = self._built.contact.static_friction * force[loaded]
-        used = summary["body_friction"][loaded] / limits if limits.all() else np.zeros(0)
-        points = point[loaded] / force[loaded, None]
-        depths = summary["pair_depth"]
-        stiffness = summary["pair_force"][depths > 0.0] / depths[depths > 0.0]
-        last = max(established.values(), default=None)
+    def _contacts(self) -> dict[str, Any]:
+        summary, friction = self._summary, self._worlds.numbers["friction"][:, None]
+        first, touch = summary["first_contact"], summary["first_touch"]
+        earliest = np.where(touch < 0, np.iinfo(np.int32).max, touch).min(axis=1)
+        force, depth = summary["body_force"], summary["pair_depth"]
+        loaded, deep = force > 0.0, depth > 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            used = summary["body_friction"] / (friction * force)
+            points = summary["body_point"] / force[..., None]
+            stiffness = summary["pair_force"] / depth
+        margin = 1.0 - np.where(loaded, used, -np.inf).max(axis=1)
+        softest = np.where(deep, stiffness, np.inf).min(axis=1)
+        stiffest = np.where(deep, stiffness, -np.inf).max(axis=1)
         return {
-            "first_touch_s": float(touches.min() * self._period) if touches.size else None,
-            "all_established_s": None if last is None else last * self._period,
-            "contacts": int(self._touching.sum()),
-            "contacts_lost": int(summary["losses"].sum()),
-            "contact_order": ">".join(
-                sorted(established, key=lambda body: (established[body], body))
+            "first_touch_s": _optional(earliest * self._period, (touch >= 0).any(axis=1)),
+            "all_established_s": _optional(
+                first.max(axis=1) * self._period, (first >= 0).any(axis=1)
             ),
-            "largest_force_N": float(summary["peak"]),
-            "final_force_N": float(summary["force"].sum()),
-            "quality_friction_margin": float(1.0 - used.max()) if used.size else None,
-            "quality_min_singular": smallest_singular_value(points, self._end[:3]),
-            "stiffness_min_N_m": float(stiffness.min()) if stiffness.size else None,
-            "stiffness_max_N_m": float(stiffness.max()) if stiffness.size else None,
+            "contacts": self._touching.sum(axis=1),
+            "contacts_lost": summary["losses"].sum(axis=1),
+            "contact_order": [self._order(rows) for rows in first.tolist()],
+            "largest_force_N": summary["peak"],
+            "final_force_N": summary["force"].sum(axis=1),
+            "quality_friction_margin": _optional(
+                margin, loaded.any(axis=1) & (friction[:, 0] > 0.0)
+            ),
+            "quality_min_singular": smallest_singular_value(points, self._end[:, :3], loaded),
+            "stiffness_min_N_m": _optional(softest, deep.any(axis=1)),
+            "stiffness_max_N_m": _optional(stiffest, deep.any(axis=1)),
         }
 
-    def _motion(self) -> Row:
-        moved = (self._end[:3] - self._start[:3]).tolist()
-        relative = relative_quaternions(self._end[3:], self._start[3:])
+    def _order(self, rows: Sequence[int]) -> str:
+        """Return the bodies in the order of their first contact, −1 without one."""
+        pairs = sorted(zip(rows, self._worlds.base.bodies, strict=True))
+        return ">".join(body for row, body in pairs if row >= 0)
+
+    def _motion(self) -> dict[str, Any]:
+        moved = self._end[:, :3] - self._start[:, :3]
+        relative = relative_quaternions(self._end[:, 3:], self._start[:, 3:])
         return {
-            "displacement_m": float(np.linalg.norm(moved)),
-            **{f"displacement_{a}_m": v for a, v in zip("xyz", moved, strict=True)},
-            "rotation_rad": float(rotation_angles(relative, np.array([1.0, 0.0, 0.0, 0.0]))),
-            **{f"final_{a}_m": float(v) for a, v in zip("xyz", self._end[:3], strict=True)},
-            **{f"final_q{a}": float(v) for a, v in zip("wxyz", self._end[3:], strict=True)},
+            "displacement_m": np.linalg.norm(moved, axis=1),
+            **{f"displacement_{a}_m": v for a, v in zip("xyz", moved.T, strict=True)},
+            "rotation_rad": rotation_angles(relative),
+            **{f"final_{a}_m": v for a, v in zip("xyz", self._end[:, :3].T, strict=True)},
+            **{f"final_q{a}": v for a, v in zip("wxyz", self._end[:, 3:].T, strict=True)},
         }
+
+
+def _optional(values: Array, known: Any) -> list[Any]:
+    """Return values as a list, with None where there is none."""
+    return [one if there else None for one, there in zip(values.tolist(), known, strict=True)]
+
+
+def _listed(values: Any, size: int) -> Iterable[Any]:
+    """Return the values of a column as plain data, one a row."""
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    return values if isinstance(values, list) else repeat(values, size)

@@ -2,7 +2,8 @@
 
 Worlds of a batch share the structure of one compiled model; arrays in which MuJoCo Warp keeps one
 value per world may differ. ``structure_of`` is the rest of a model: scenes with equal structures
-belong together.
+belong together. ``Worlds`` are such scenes as one model and arrays, made of compiled scenes
+(``world``) or of rows of a family, for which no model is compiled (``of_family``).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import hashlib
 from collections.abc import Hashable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -19,8 +20,16 @@ import numpy as np
 from softgrasp.description import GraspScene
 from softgrasp.errors import BackendUnavailable, BuildError
 from softgrasp.mechanics import Array
-from softgrasp.model import names
-from softgrasp.plugin_api import CompiledScene, closure_layout, gravity_steps, palm_body
+from softgrasp.model import Family, names
+from softgrasp.plugin_api import (
+    CompiledScene,
+    closure_layout,
+    gravity_steps,
+    lagging_as_described,
+    palm_body,
+    planned_samples,
+    start_targets,
+)
 
 NAME = "warp"
 PER_WORLD = (
@@ -127,6 +136,13 @@ def require_supported_model(built: CompiledScene) -> None:
             raise BuildError(f"hand: the backend warp has no {feature}; use the backend mujoco")
 
 
+def has_mesh(model: mujoco.MjModel) -> bool:
+    """Return whether the surface of the object is of meshes."""
+    geoms = np.union1d(model.pair_geom1, model.pair_geom2)
+    of_object = model.geom_bodyid[geoms] == model.body(names.OBJECT).id
+    return bool((of_object & (model.geom_type[geoms] == mujoco.mjtGeom.mjGEOM_MESH)).any())
+
+
 @cache
 def _compared() -> tuple[str, ...]:
     """Return the names of the arrays that have to be equal in all worlds."""
@@ -157,6 +173,106 @@ def groups(built: Sequence[CompiledScene]) -> list[list[int]]:
     for index, one in enumerate(built):
         members.setdefault(structure_of(one), []).append(index)
     return list(members.values())
+
+
+class Worlds(NamedTuple):
+    """Scenes of one structure, nw of them."""
+
+    base: CompiledScene
+    """One of them."""
+    arrays: dict[str, Array]
+    """What differs between their models, by the names in ``mjModel``, (nw, …)."""
+    numbers: dict[str, Array]
+    """What may differ besides; see ``_numbers``, (nw, …)."""
+
+    @property
+    def size(self) -> int:
+        """Number of worlds."""
+        return len(self.numbers["start"])
+
+
+def world(built: CompiledScene) -> Worlds:
+    """Return a compiled scene as a world."""
+    return Worlds(built, {}, {name: value[None] for name, value in _numbers(built).items()})
+
+
+def joined(parts: Sequence[Worlds]) -> Worlds:
+    """Return worlds of one structure together, in their order."""
+    arrays = {}
+    for name in PER_WORLD:
+        values = [part.arrays.get(name, getattr(part.base.model, name)[None]) for part in parts]
+        if any(not np.array_equal(one, values[0][:1]) for one in values):
+            rows = zip(values, parts, strict=True)
+            arrays[name] = np.concatenate(
+                [np.broadcast_to(one, (part.size, *one.shape[1:])) for one, part in rows]
+            )
+    numbers = {
+        name: np.concatenate([part.numbers[name] for part in parts]) for name in parts[0].numbers
+    }
+    return Worlds(parts[0].base, arrays, numbers)
+
+
+def of_family(family: Family, members: Sequence[int]) -> Worlds:
+    """Return rows of a family as worlds.
+
+    Args:
+        family: The family.
+        members: Numbers of rows, as for ``Family.arrays``.
+    """
+    rows = np.array(members)
+    contact = {name: values[rows] for name, values in family.contact.items()}
+    static, kinetic = contact["static_friction"], contact["dynamic_friction"]
+    switches = (static != kinetic)[:, None]
+    base = family.compiled(int(rows[switches.argmax()]))
+    numbers = {
+        name: np.broadcast_to(value, (len(rows), *value.shape))
+        for name, value in _numbers(base).items()
+    }
+    described = numbers["stiffness"] > 0.0
+    numbers |= {
+        "stiffness": np.where(described, contact["stiffness"][:, None], 0.0),
+        "critical": np.where(switches, numbers["critical"], -1.0),
+        "coefficients": np.broadcast_to(
+            np.stack([static, kinetic], axis=-1)[:, None], numbers["coefficients"].shape
+        ),
+        "friction": static,
+    }
+    arrays = {name: one for name, one in family.arrays(rows).items() if name in PER_WORLD}
+    return Worlds(base, arrays, numbers)
+
+
+def _numbers(built: CompiledScene) -> dict[str, Array]:
+    """Return what may differ between scenes of one structure besides arrays of their models.
+
+    nd actuators, nb bodies, np pairs: increments and limits of targets and their start, (nd,);
+    their largest lead at contact of a body, negative without a grip force, (nd, nb); samples of the
+    longest closure, and without motion at which it ends; the start state, gravity and
+    ``actuator_biasprm`` with what the time step adds, (nd, 10); described
+    stiffness of pairs, 0 for those that keep theirs, and their slip speed, negative where friction
+    is constant, (np,); static and kinetic friction of pairs that switch, (np, 2); static friction
+    of hand and object.
+    """
+    scene, model, layout = built.scene, built.model, closure_layout(built)
+    leads = -np.ones((model.nu, len(layout.bodies)))
+    for row, bodies, values in zip(leads, layout.stops, layout.leads, strict=True):
+        row[list(bodies[: len(values)])] = values
+    pairs = [model.pair(index).name for index in range(model.npair)]
+    contacts = [built.switching.get(name) for name in pairs]
+    still = max(round(scene.settling_time / scene.control_period), 1)
+    samples = planned_samples(scene)
+    return {
+        "increments": layout.increments, "lower": layout.lower, "upper": layout.upper,
+        "targets": np.array(start_targets(scene)), "leads": leads, "samples": np.array(samples),
+        "idle_limit": np.array(still if scene.duration is None else samples + 1),
+        "start": model.key_qpos[0], "gravity": model.opt.gravity.copy(),
+        "actuator_bias": lagging_as_described(model, layout.actuator_bias, model.opt.timestep),
+        "stiffness": np.array([built.stiffness.get(name, 0.0) for name in pairs]),
+        "critical": np.array([one.critical_velocity if one else -1.0 for one in contacts]),
+        "coefficients": np.array(
+            [(one.static_friction, one.kinetic_friction) if one else (0.0, 0.0) for one in contacts]
+        ).reshape(-1, 2),
+        "friction": np.array(built.contact.static_friction),
+    }  # fmt: skip
 
 
 def object_address(model: mujoco.MjModel) -> int:

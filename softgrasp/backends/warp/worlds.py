@@ -1,37 +1,41 @@
 """Many worlds on a device: one compiled model with per-world arrays, stepped with its kernels.
 
-``WorldBatch`` takes scenes of one structure (``scenes.groups``), runs all of them to the end of
+``WorldBatch`` takes scenes of one structure (``scenes.Worlds``), runs all of them to the end of
 their hold tests and returns what the device recorded (``Outcome``). The model is the one that runs
 in MuJoCo, without the flag that switches off automatic resets. Where the solver of a world fails,
 which happens in single precision, its sample is stepped again without the solver's earlier
-solution; a world that fails again has diverged and is reported.
+solution and with softer friction; a world that fails again and again has diverged and is reported.
+
+A step is about a hundred launches, which take longer in Python than on a device. Blocks of control
+samples are therefore captured once as a graph, and replayed until all worlds have ended. Nothing in
+a block depends on the host: what changes from sample to sample is on the device.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
+from functools import cache
 from typing import Any, NamedTuple
 
 import mujoco
 import mujoco_warp
 import numpy as np
 import warp
+from numpy.typing import NDArray
 
 from softgrasp.backends.warp import kernels
-from softgrasp.backends.warp.scenes import PER_WORLD, object_address, test_loads
+from softgrasp.backends.warp.scenes import Worlds, object_address, test_loads
 from softgrasp.errors import BackendUnavailable, BuildError, DescriptionError, SimulationError
 from softgrasp.evaluation import CREEP_FRACTION
 from softgrasp.mechanics import Array
 from softgrasp.model import names
 from softgrasp.plugin_api import (
     ClosureLayout,
-    CompiledScene,
     closure_layout,
-    planned_samples,
-    start_targets,
+    report_progress,
     stiffness_feedback,
 )
 
@@ -42,8 +46,9 @@ CAPACITY = "SOFTGRASP_WARP_CONTACTS"
 """Environment variable with the number of contacts a world for which there is memory."""
 CONTACTS, SPARE_ROWS = 96, 64
 """Default number of contacts a world, and constraint rows beyond theirs and those of limits."""
-CHECK_SAMPLES = 64
-"""Control samples between two checks whether all worlds have ended."""
+BLOCK_SAMPLES, CPU_BLOCK_SAMPLES = 64, 4
+"""Control samples of a graph, between two checks whether all worlds have ended. On the CPU the
+capture of a sample takes as long as 80 replays, and a check nothing."""
 OVERFLOWS = (
     (mujoco_warp.OverflowType.NEFC, "constraint rows"),
     (mujoco_warp.OverflowType.NJMAX_NNZ, "entries of the constraint Jacobian"),
@@ -92,6 +97,14 @@ def _quiet() -> Iterator[None]:
         warp.config.log_level = before
 
 
+@cache
+def _report_compilation(device: str) -> None:
+    """Report once a device that kernels are loaded, and compiled where none are in the cache."""
+    report_progress(
+        f"loading the kernels of MuJoCo Warp for {device}; the first time compiles them for minutes"
+    )
+
+
 def overflow_sentence(text: str) -> str:
     """Return the message about a world with too many contacts.
 
@@ -122,6 +135,13 @@ class Outcome(NamedTuple):
         bits = int(self.loop["overflow"][world])
         return " and ".join(text for bit, text in OVERFLOWS if bits & int(bit))
 
+    @property
+    def is_valid(self) -> NDArray[np.bool_]:
+        """Which worlds neither overflowed nor diverged, (nw,)."""
+        bits = sum(int(bit) for bit, _ in OVERFLOWS)
+        fits = (self.loop["overflow"].astype(int) & bits) == 0
+        return np.asarray(fits & (self.loop["phase"] != kernels.DIVERGED))
+
     def require_no_overflow(self) -> None:
         """Check that no world had more contacts or constraint rows than there was memory for.
 
@@ -142,20 +162,22 @@ class WorldBatch:
 
     def __init__(
         self,
-        built: Sequence[CompiledScene],
+        worlds: Worlds,
         *,
         device: str | None = None,
         contacts: int | None = None,
         recorded: bool = False,
+        block: int | None = None,
     ) -> None:
         """Put the worlds on the device, in their start states.
 
         Args:
-            built: The scenes.
+            worlds: The scenes.
             device: Device of Warp; see ``default_device``.
             contacts: Contacts for which there is memory, a world in the mean; by default
                 ``SOFTGRASP_WARP_CONTACTS``, or ``CONTACTS``.
             recorded: Whether to record time series.
+            block: Control samples of a graph; by default ``BLOCK_SAMPLES``, fewer on the CPU.
 
         Raises:
             BackendUnavailable: There is no such device.
@@ -165,11 +187,14 @@ class WorldBatch:
         contacts = _capacity() if contacts is None else contacts
         if contacts < 1:
             raise DescriptionError(f"expected at least 1, found {contacts}", field="contacts")
-        self._built, self.size = built, len(built)
+        self._worlds, self._base, self.size = worlds, worlds.base, worlds.size
         self.device = device or default_device()
-        self._layouts = [closure_layout(one) for one in built]
-        self._longest = max(planned_samples(one.scene) for one in built)
-        self._loads = test_loads(built[0])
+        self._layout = closure_layout(self._base)
+        self._loads = test_loads(self._base)
+        self._switches = bool((worlds.numbers["critical"] >= 0.0).any())
+        on_cpu = warp.get_device(self.device).is_cpu
+        self._block = block or (CPU_BLOCK_SAMPLES if on_cpu else BLOCK_SAMPLES)
+        self._graph: Any = None
         with _quiet(), warp.ScopedDevice(self.device):
             self._put(contacts)
             self._make_structs(recorded)
@@ -177,7 +202,7 @@ class WorldBatch:
     @property
     def max_rows(self) -> int:
         """Largest number of control samples of a world."""
-        return self._longest + len(self._loads)
+        return int(self._worlds.numbers["samples"].max()) + len(self._loads)
 
     def run(
         self, samples: int | None = None, progress: Callable[[float], None] | None = None
@@ -188,14 +213,12 @@ class WorldBatch:
             samples: Control samples; all by default.
             progress: Called with the simulated time [s] from time to time.
         """
-        period = self._built[0].scene.control_period
+        period = self._base.scene.control_period
+        longest = (1 + kernels.RETRIES) * self.max_rows + self._block
+        remaining = longest if samples is None else samples
         with _quiet(), warp.ScopedDevice(self.device):
-            # a sample that is stepped again takes two
-            remaining = 2 * self.max_rows - self.row if samples is None else samples
             while remaining > 0:
-                chunk = min(CHECK_SAMPLES, remaining)
-                self._advance(chunk)
-                remaining -= chunk
+                remaining -= self._advance(remaining)
                 if progress is not None:
                     progress(self.row * period)
                 if (self._loop.phase.numpy() >= kernels.ENDED).all():
@@ -212,15 +235,10 @@ class WorldBatch:
     # State on the device
 
     def _put(self, contacts: int) -> None:
-        first = self._built[0].model
-        model = copy(first)
+        model, numbers = copy(self._base.model), self._worlds.numbers
+        arrays = self._worlds.arrays | {"actuator_biasprm": numbers["actuator_bias"]}
         model.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
-        differing = [
-            name
-            for name in PER_WORLD
-            if any(not _equal(first, one.model, name) for one in self._built[1:])
-        ]
-        sizes = dict.fromkeys({*differing, "pair_solref", "pair_friction"}, self.size)
+        sizes = dict.fromkeys({*arrays, "pair_solref", "pair_friction"}, self.size)
         try:
             self._model = mujoco_warp.put_model(model, batch_sizes=sizes)
             self._data = mujoco_warp.make_data(
@@ -229,43 +247,64 @@ class WorldBatch:
         except (NotImplementedError, ValueError) as error:
             raise BuildError(f"hand: MuJoCo Warp refuses the model: {error}") from error
         self._model.opt.warn_overflow = 0
-        for name in sizes:
+        for name, values in arrays.items():
             target = getattr(self._model, name)
-            values = np.stack([getattr(one.model, name) for one in self._built])
-            target.assign(values.reshape(target.numpy().shape).astype(np.float32))
-        gravity = np.stack([one.model.opt.gravity for one in self._built])
-        self._model.opt.gravity = warp.array(gravity, dtype=warp.vec3)
-        start = np.stack([one.model.key_qpos[0] for one in self._built])
-        self._data.qpos.assign(start.astype(np.float32))
+            shape = (*target.shape, *np.shape(target.dtype()))
+            target.assign(values.reshape(shape).astype(np.float32))
+        self._model.opt.gravity = warp.array(numbers["gravity"], dtype=warp.vec3)
+        self._model.opt.impratio_invsqrt = warp.full(
+            self.size, value=model.opt.impratio**-0.5, dtype=float
+        )
+        self._data.qpos.assign(numbers["start"].astype(np.float32))
         self.row = 0
         """Control samples so far."""
 
     def _make_structs(self, recorded: bool) -> None:
-        layout, model = self._layouts[0], self._built[0].model
+        layout, model = self._layout, self._base.model
         sizes = {
             "nw": self.size, "nb": len(layout.bodies), "nd": model.nu, "nq": model.nq,
             "nv": model.nv, "np": model.npair, "ng": model.ngeom,
             "rows": self.max_rows if recorded else 0,
             "nf": layout.force_sum.shape[1],
         }  # fmt: skip
-        self._law = _law(self._built, self._layouts, self._loads)
-        self._loop = _loop(self._built, sizes)
+        self._law = _law(self._worlds, layout, self._loads)
+        self._loop = _loop(self._worlds.numbers, sizes)
         self._summary = _summary(sizes)
         self._log = _log(sizes)
-        self._stiffness = _stiffness(self._built, sizes)
-        self._switches = any(one.switching for one in self._built)
+        self._stiffness = _stiffness(self._worlds, sizes)
 
     # Steps
 
-    def _advance(self, samples: int) -> None:
-        for _ in range(samples):
-            if self.row:
-                for _ in range(self._layouts[0].substeps):
-                    mujoco_warp.step(self._model, self._data)
-                    if self._switches:
-                        self._switch_friction()
+    def _advance(self, limit: int) -> int:
+        """Simulate a block of control samples, at most some; return their number."""
+        if self.row == 0:  # there is no step before the first sample
+            samples = 1
             self._evaluate()
-            self.row += 1
+        elif self.row == 1:  # compiles kernels and allocates memory
+            samples = 1
+            _report_compilation(self.device)
+            self._step_samples(1)
+        elif limit < self._block or not _can_capture(self.device):
+            samples = min(limit, self._block)
+            self._step_samples(samples)
+        else:
+            samples = self._block
+            if self._graph is None:
+                with warp.ScopedCapture() as capture:
+                    self._step_samples(samples)
+                self._graph = capture.graph
+            warp.capture_launch(self._graph)
+        self.row += samples
+        return samples
+
+    def _step_samples(self, samples: int) -> None:
+        """Launch what computes some control samples; nothing here depends on their numbers."""
+        for _ in range(samples):
+            for _ in range(self._layout.substeps):
+                mujoco_warp.step(self._model, self._data)
+                if self._switches:
+                    self._switch_friction()
+            self._evaluate()
 
     def _evaluate(self) -> None:
         """Evaluate a control sample: control law, contacts, stiffness."""
@@ -273,10 +312,8 @@ class WorldBatch:
         warp.launch(kernels.control, size, [
             self._law, self._loop, self._summary, self._log, data.qpos, data.qvel,
             data.qacc_warmstart, data.sensordata, data.overflow, data.ctrl,
-            self._model.opt.gravity,
+            self._model.opt.gravity, self._model.opt.impratio_invsqrt,
         ])  # fmt: skip
-        if not self.row:
-            return
         warp.launch(kernels.read_contacts, data.naconmax, [
             self._loop, self._summary, self._stiffness, data.nacon, contact.worldid,
             contact.geom, contact.efc_address, contact.dist, contact.pos, contact.frame,
@@ -293,12 +330,15 @@ class WorldBatch:
             self._stiffness, data.nacon, contact.worldid, contact.geom, contact.efc_address,
             data.efc.vel,
         ])  # fmt: skip
-        pairs = (self.size, self._built[0].model.npair)
+        pairs = (self.size, self._base.model.npair)
         warp.launch(kernels.switch_friction, pairs, [self._stiffness, self._model.pair_friction])
 
 
-def _equal(one: mujoco.MjModel, other: mujoco.MjModel, name: str) -> bool:
-    return np.array_equal(getattr(one, name), getattr(other, name))
+def _can_capture(device: str) -> bool:
+    """Return whether a device captures graphs with loops and allocations, as steps have them."""
+    if warp.get_device(device).is_cpu:
+        return True
+    return bool(warp.is_mempool_enabled(device) and warp.is_conditional_graph_supported())
 
 
 def _constraint_rows(model: mujoco.MjModel, contacts: int) -> int:
@@ -318,59 +358,39 @@ def _variables(kind: Any) -> dict[str, Any]:
     return variables
 
 
-def _filled(value: float, shape: tuple[int, ...], dtype: Any) -> Any:
-    return warp.full(shape, value=value, dtype=dtype)
-
-
-def _law(built: Sequence[CompiledScene], layouts: Sequence[ClosureLayout], loads: Array) -> Any:
+def _law(worlds: Worlds, layout: ClosureLayout, loads: Array) -> Any:
     """Make the constants of the closed loops."""
-    law, first, scene = kernels.Law(), layouts[0], built[0].scene
-    bodies, actuators = len(first.bodies), built[0].model.nu
-    law.threshold, law.samples = first.threshold, first.samples
-    law.first_force, law.slots = first.first_force, sum(first.object_slots)
+    law, scene, numbers = kernels.Law(), worlds.base.scene, worlds.numbers
+    bodies, actuators = len(layout.bodies), worlds.base.model.nu
+    law.impratio_invsqrt = worlds.base.model.opt.impratio**-0.5
+    law.threshold, law.samples = layout.threshold, layout.samples
+    law.first_force, law.slots = layout.first_force, sum(layout.object_slots)
     law.bodies, law.actuators = bodies, actuators
-    law.object_qpos = object_address(built[0].model)
+    law.object_qpos = object_address(worlds.base.model)
     law.loads = warp.array(loads.astype(np.float32), dtype=warp.vec3)
     held = 0.0 if scene.success is None else scene.success.hold_time
     law.stays_on = int(scene.closure.stays_on)
     law.late = min(max(round(CREEP_FRACTION * held / scene.control_period), 1), len(loads))
-    law.joint = warp.array(first.joint_of_actuator.astype(np.int32), dtype=int)
+    law.joint = warp.array(layout.joint_of_actuator.astype(np.int32), dtype=int)
     stops = np.zeros((actuators, bodies), dtype=np.int32)
-    leads = -np.ones((len(built), actuators, bodies))
-    for d, stopping in enumerate(first.stops):
-        stops[d, list(stopping)] = 1
-        for world, layout in enumerate(layouts):
-            for body, lead in zip(stopping, layout.leads[d], strict=False):
-                leads[world, d, body] = lead
+    for row, stopping in zip(stops, layout.stops, strict=True):
+        row[list(stopping)] = 1
     law.stops = warp.array(stops, dtype=int)
-    law.leads = warp.array(leads, dtype=warp.float64)
-    for name in ("increments", "lower", "upper"):
-        values = np.stack([getattr(layout, name) for layout in layouts])
-        setattr(law, name, warp.array(values, dtype=warp.float64))
-    longest = [planned_samples(one.scene) for one in built]
-    law.max_samples = warp.array(np.array(longest, dtype=np.int32), dtype=int)
-    law.idle_limit = warp.array(np.array([_idle_limit(one) for one in built], np.int32), dtype=int)
+    for name in ("increments", "lower", "upper", "leads"):
+        setattr(law, name, warp.array(numbers[name], dtype=warp.float64))
+    law.max_samples = warp.array(numbers["samples"], dtype=int)
+    law.idle_limit = warp.array(numbers["idle_limit"], dtype=int)
     return law
 
 
-def _idle_limit(built: CompiledScene) -> int:
-    """Return the samples without motion after which a closure ends."""
-    scene = built.scene
-    if scene.duration is not None:
-        return planned_samples(scene) + 1
-    return max(round(scene.settling_time / scene.control_period), 1)
-
-
-def _loop(built: Sequence[CompiledScene], sizes: dict[str, int]) -> Any:
+def _loop(numbers: Mapping[str, Array], sizes: dict[str, int]) -> Any:
     """Make the variables of the closed loops at their start."""
     loop = kernels.Loop()
     _fill(loop, kernels.Loop, sizes, {
         "touched": "nb", "counts": "nb", "active": "nb", "changes": "nb", "free": "nd",
         "targets": "nd", "qpos": "nq", "qvel": "nv",
     })  # fmt: skip
-    loop.targets = warp.array(
-        np.stack([start_targets(one.scene) for one in built]), dtype=warp.float64
-    )
+    loop.targets = warp.array(numbers["targets"], dtype=warp.float64)
     loop.free.fill_(1)
     loop.closed_row.fill_(-1)
     loop.end_row.fill_(-1)
@@ -413,35 +433,27 @@ def _fill(struct: Any, kind: Any, sizes: dict[str, int], widths: dict[str, str])
         setattr(struct, name, warp.zeros(shape, dtype=variable.type.dtype))
 
 
-def _stiffness(built: Sequence[CompiledScene], sizes: dict[str, int]) -> Any:
+def _stiffness(worlds: Worlds, sizes: dict[str, int]) -> Any:
     """Make the variables of stiffness feedback and switching friction."""
-    state, model, worlds = kernels.Stiffness(), built[0].model, len(built)
+    state, base, numbers = kernels.Stiffness(), worlds.base, worlds.numbers
+    model, shape = base.model, (sizes["nw"], sizes["np"])
     discrete = model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE
     state.step = float(model.opt.timestep) if discrete else 0.0
     pair = -np.ones((sizes["ng"], sizes["ng"]), dtype=np.int32)
     geoms = (model.pair_geom1, model.pair_geom2)
     pair[geoms] = pair[geoms[::-1]] = np.arange(sizes["np"])
-    described, critical = np.zeros((worlds, sizes["np"])), -np.ones((worlds, sizes["np"]))
-    coefficients = np.zeros((worlds, sizes["np"], 2))
-    for index in range(sizes["np"]):
-        name = model.pair(index).name
-        for world, one in enumerate(built):
-            described[world, index] = one.stiffness.get(name, 0.0)
-            if name in one.switching:
-                contact = one.switching[name]
-                critical[world, index] = contact.critical_velocity
-                coefficients[world, index] = contact.static_friction, contact.kinetic_friction
     owner = [model.body(int(body)).name for body in model.geom_bodyid]
-    bodies = {body: index for index, body in enumerate(built[0].bodies)}
+    bodies = {body: index for index, body in enumerate(base.bodies)}
     hand = np.array([bodies.get(body, -1) for body in owner], dtype=np.int32)
     is_object = np.array([body == names.OBJECT for body in owner], dtype=np.int32)
     state.pair, state.hand = warp.array(pair, dtype=int), warp.array(hand, dtype=int)
     state.is_object = warp.array(is_object, dtype=int)
-    state.described = warp.array(described, dtype=warp.float64)
-    state.forces = warp.zeros(described.shape, dtype=warp.float64)
-    state.depths = warp.zeros(described.shape, dtype=warp.float64)
-    state.touching = warp.zeros(described.shape, dtype=int)
-    state.critical = warp.array(critical, dtype=float)
+    state.described = warp.array(numbers["stiffness"], dtype=warp.float64)
+    state.forces = warp.zeros(shape, dtype=warp.float64)
+    state.depths = warp.zeros(shape, dtype=warp.float64)
+    state.touching = warp.zeros(shape, dtype=int)
+    state.critical = warp.array(numbers["critical"], dtype=float)
+    coefficients = np.broadcast_to(numbers["coefficients"], (*shape, 2))
     state.coefficients = warp.array(coefficients, dtype=float)
-    state.sliding = _filled(-1, described.shape, int)
+    state.sliding = warp.full(shape, value=-1, dtype=int)
     return state

@@ -5,12 +5,14 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError
 
 import mujoco
+import numpy as np
 import pytest
 
 import softgrasp as sg
 from softgrasp.backends.warp import scenes
 from softgrasp.description.scene import with_field
 from softgrasp.errors import BackendUnavailable, BuildError
+from softgrasp.model import Family
 from softgrasp.pipeline import compile_scene
 
 
@@ -73,3 +75,24 @@ def test_a_number_without_a_value_per_world_separates_scenes():
     built = [compile_scene(scene()), compile_scene(scene())]
     built[1].model.geom_margin[:] = 1e-3
     assert scenes.groups(built) == [[0], [1]]
+
+
+def test_rows_of_a_family_are_the_worlds_of_their_compiled_scenes():
+    """No model is compiled for a row, and each has the numbers that its own model would have."""
+    contact = {"critical_velocity": 1e-3, "dynamic_friction": 0.3}
+    resolved = sg.resolve(scene(contact=contact, success=sg.SuccessCriterion()))
+    family = Family(resolved, {
+        "object.density": [300.0, 700.0, 2000.0],
+        "contact.static_friction": [0.3, 0.9, 0.6],
+    }, exact=False)  # fmt: skip
+    ours = scenes.of_family(family, [0, 1, 2])
+    theirs = scenes.joined([scenes.world(family.compiled(row)) for row in range(3)])
+    assert set(theirs.arrays) <= set(ours.arrays)
+    for name, values in ours.arrays.items():
+        expected = [getattr(family.compiled(row).model, name) for row in range(3)]
+        assert np.allclose(values, expected, rtol=1e-12, atol=0.0), name
+    switching = theirs.numbers["critical"] >= 0.0
+    assert switching.any(axis=1).tolist() == [False, True, True]
+    for name, values in theirs.numbers.items():
+        same = np.broadcast_to(ours.numbers[name], values.shape) == values
+        assert (same | ~switching[..., None] if name == "coefficients" else same).all(), name

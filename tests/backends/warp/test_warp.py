@@ -18,13 +18,17 @@ from softgrasp.evaluation.outcome import Outcome
 from softgrasp.model.scene import CompiledScene
 from softgrasp.pipeline import compile_scene
 from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.sweeps.parameters import scene_of_row
 from softgrasp.sweeps.planner import plan_grasps
 
 if find_spec("mujoco_warp") is None:
     pytest.skip("needs mujoco-warp: pip install 'softgrasp[gpu]'", allow_module_level=True)
 
+import warp
+
 from softgrasp.backends.warp import kernels
-from softgrasp.backends.warp.scenes import object_address
+from softgrasp.backends.warp.rows import WarpRows
+from softgrasp.backends.warp.scenes import joined, object_address, world
 from softgrasp.backends.warp.worlds import WorldBatch
 
 pytestmark = pytest.mark.slow
@@ -40,8 +44,13 @@ SPEED = {"four_finger": 3.7, "allegro_right": 3.2}
 
 
 def quick_scene(hand: str, obj: str, **fields: object) -> sg.GraspScene:
-    """Return a closure that is so fast that it touches the object after about 200 steps."""
-    scene = sg.GraspScene(hand=sg.load_hand(hand), object=sg.load_object(obj))
+    """Return a closure that is so fast that it touches the object after about 200 steps.
+
+    MuJoCo takes the time steps that Warp takes, which has no shorter ones where contacts begin.
+    """
+    scene = sg.GraspScene(
+        hand=sg.load_hand(hand), object=sg.load_object(obj), solver={"refinement": 1}
+    )
     rates = tuple(SPEED[hand] * rate for rate in scene.rates)
     return scene.replace(closure=scene.closure.replace(rates=rates), **fields)
 
@@ -62,7 +71,7 @@ def finished(built: CompiledScene) -> ClosureRun:
 @pytest.mark.parametrize("hand", ["four_finger", "allegro_right"])
 def test_300_steps_agree_with_mujoco(hand, obj):
     scene = quick_scene(hand, obj, duration=STEPS * 1e-3)
-    batch = WorldBatch([compile_scene(scene)], device="cpu", recorded=True)
+    batch = WorldBatch(world(compile_scene(scene)), device="cpu", recorded=True)
     batch.run()
     log, expected = batch.outcome().log, finished(compile_scene(scene)).recording
     rows = slice(0, STEPS)
@@ -71,7 +80,7 @@ def test_300_steps_agree_with_mujoco(hand, obj):
     differences = np.abs(log["qpos"][rows, 0] - expected.qpos[rows])
     assert differences[: pressed.argmax()].max() < FREE_BOUND
     difference = differences.max(axis=0)
-    first = object_address(batch._built[0].model) + 3
+    first = object_address(batch._base.model) + 3
     orientation = slice(first, first + 4)
     is_mesh = obj == "strawberry"
     assert difference[orientation].max() < (MESH_BOUND if is_mesh else ORIENTATION_BOUND)
@@ -86,19 +95,21 @@ def test_closure_latching_hold_test_and_forces_at_rest_agree_in_worlds_of_other_
         contact=held_scene().requested_contact.replace(static_friction=0.05)
     )
     scenes = [held_scene(), dense, slippery]
-    batch = WorldBatch([compile_scene(one) for one in scenes], device="cpu", recorded=True)
+    batch = WorldBatch(
+        joined([world(compile_scene(one)) for one in scenes]), device="cpu", recorded=True
+    )
     batch.run()
     outcome = batch.outcome()
-    for world, scene in enumerate(scenes):
+    for index, scene in enumerate(scenes):
         run = finished(compile_scene(scene))
         rows = run.recording.rows
-        assert outcome.loop["closed_row"][world] == run.hold_from
-        assert outcome.loop["end_row"][world] == rows - 1
-        active = outcome.log["active"][:rows, world]
+        assert outcome.loop["closed_row"][index] == run.hold_from
+        assert outcome.loop["end_row"][index] == rows - 1
+        active = outcome.log["active"][:rows, index]
         assert (active == run.recording.in_contact[:rows]).all()
-        force = outcome.log["force"][rows - 1, world].sum()
+        force = outcome.log["force"][rows - 1, index].sum()
         assert force == pytest.approx(run.recording.force[rows - 1].sum(), rel=2e-3)
-        assert outcome.pair_solref[world] == pytest.approx(run.model.pair_solref, rel=1e-3)
+        assert outcome.pair_solref[index] == pytest.approx(run.model.pair_solref, rel=1e-3)
 
 
 def test_a_result_has_the_verdict_contacts_and_events_of_mujoco():
@@ -119,7 +130,7 @@ def test_friction_that_switches_with_slip_is_that_of_mujoco():
         static_friction=0.4, dynamic_friction=0.2, critical_velocity=1e-3
     )
     scene = held_scene().replace(contact=contact, success=None, duration=STEPS * 1e-3)
-    batch = WorldBatch([compile_scene(scene)], device="cpu", recorded=True)
+    batch = WorldBatch(world(compile_scene(scene)), device="cpu", recorded=True)
     batch.run()
     run = finished(compile_scene(scene))
     difference = batch.outcome().log["qpos"][:STEPS, 0] - run.recording.qpos[:STEPS]
@@ -128,8 +139,59 @@ def test_friction_that_switches_with_slip_is_that_of_mujoco():
     assert friction == pytest.approx(run.model.pair_friction, rel=1e-6)
 
 
+def test_results_do_not_depend_on_the_samples_that_a_graph_has():
+    rows = []
+    for block in (1, 7, 64):
+        worlds = joined([world(compile_scene(held_scene()))] * 2)
+        batch = WorldBatch(worlds, device="cpu", block=block)
+        batch.run()
+        loop, summary, _, solref = batch.outcome()
+        ended = {name: loop[name] for name in ("phase", "row", "idle", "end_row", "closed_row")}
+        rows.append(ended | summary | {"pair_solref": solref})
+    for other in rows[1:]:
+        assert all(np.array_equal(rows[0][name], other[name]) for name in rows[0])
+
+
+def test_what_a_graph_repeats_depends_on_the_state_of_the_device_alone():
+    """Launched twice from one state, and replayed from it, a block ends in the same state."""
+    batch = WorldBatch(world(compile_scene(held_scene())), device="cpu", block=3)
+    batch.run(250)  # in contact
+    state = {name: array.numpy().copy() for name, array in _arrays(batch).items()}
+    ends = []
+    for launch in (batch._step_samples, batch._step_samples, lambda _: batch.run(3)):
+        for name, array in _arrays(batch).items():
+            array.assign(state[name])
+        with warp.ScopedDevice("cpu"):
+            launch(3)
+        ends.append({name: array.numpy().copy() for name, array in _arrays(batch).items()})
+    assert any(not np.array_equal(state[name], ends[0][name]) for name in state)
+    assert ends[0]["_loop.row"] == state["_loop.row"] + 3
+    for other in ends[1:]:
+        changed = [name for name in state if not np.array_equal(ends[0][name], other[name])]
+        assert changed == []
+
+
+def _arrays(batch: WorldBatch) -> dict[str, warp.array]:
+    """Return what the state of a batch consists of."""
+    parts = {name: getattr(batch, name) for name in ("_loop", "_summary", "_stiffness")}
+    arrays = {
+        f"{part}.{name}": getattr(struct, name)
+        for part, struct in parts.items()
+        for name in struct._cls.vars
+        if isinstance(getattr(struct, name), warp.array)
+    }
+    for part, names in {
+        "_data": ("qpos", "qvel", "ctrl", "qacc_warmstart", "sensordata", "time"),
+        "_model": ("pair_solref", "pair_friction"),
+    }.items():
+        arrays |= {f"{part}.{name}": getattr(getattr(batch, part), name) for name in names}
+    return arrays | {"gravity": batch._model.opt.gravity}
+
+
 def test_a_diverged_world_is_reported_and_leaves_the_others_alone():
-    batch = WorldBatch([compile_scene(held_scene())] * 2, device="cpu", recorded=True)
+    batch = WorldBatch(
+        joined([world(compile_scene(held_scene()))] * 2), device="cpu", recorded=True
+    )
     batch.run(10)
     speeds = batch._data.qvel.numpy()
     speeds[1] = 1e6
@@ -137,13 +199,13 @@ def test_a_diverged_world_is_reported_and_leaves_the_others_alone():
     batch._loop.qvel.assign(speeds)  # the state from which a failed sample is stepped again
     batch.run(10)
     outcome = batch.outcome()
-    assert [outcome.diverged(world) for world in (0, 1)] == [False, True]
+    assert [outcome.diverged(number) for number in (0, 1)] == [False, True]
     assert outcome.loop["end_row"][1] == 9
     assert np.isfinite(batch._data.qpos.numpy()[0]).all()
 
 
 def test_a_failed_sample_is_stepped_again():
-    batch = WorldBatch([compile_scene(held_scene())], device="cpu", recorded=True)
+    batch = WorldBatch(world(compile_scene(held_scene())), device="cpu", recorded=True)
     batch.run(10)
     batch._data.qvel.fill_(float("nan"))
     batch.run(11)
@@ -189,6 +251,35 @@ def test_a_row_that_is_not_held_is_computed_in_mujoco():
     ours, theirs = (sg.sweep(plan, executor=one, workers=1) for one in ("warp", "local"))
     assert ours["outcome"].tolist() == theirs["outcome"].tolist() != ["HELD"]
     assert ours["trajectory_sha256"].tolist() == theirs["trajectory_sha256"].tolist()
+
+
+def test_rows_with_meshes_are_computed_in_mujoco_with_a_warning(monkeypatch):
+    scene = quick_scene("four_finger", "strawberry", success=held_scene().success)
+    density = sg.description.Axis(path="object.density", values=(500.0, 600.0))
+    plan = sg.description.SweepPlan(scene=scene, axes=(density,))
+    with pytest.warns(sg.errors.SoftgraspWarning, match=r"rows whose object is a mesh.*_MESHES=1"):
+        ours = sg.sweep(plan, executor="warp")
+    theirs = sg.sweep(plan, workers=1)
+    assert ours["trajectory_sha256"].tolist() == theirs["trajectory_sha256"].tolist()
+    monkeypatch.setenv("SOFTGRASP_WARP_MESHES", "1")
+    others: list[int] = []
+    assert [rows for _, rows in WarpRows(plan).worlds([0, 1], others)] == [[0, 1]]
+    assert others == []
+
+
+def test_many_families_of_one_structure_are_one_batch():
+    axes = (
+        sg.description.Axis(path="object.shape.radius", values=(0.03, 0.031)),
+        sg.description.Axis(path="object.density", values=(500.0, 900.0)),
+    )
+    plan = sg.description.SweepPlan(scene=held_scene(), axes=axes)
+    ((worlds, rows),) = WarpRows(plan).worlds(range(4), [])
+    assert rows == [0, 1, 2, 3]
+    assert worlds.size == 4
+    built = [compile_scene(scene_of_row(plan, row)).model for row in rows]
+    for name, values in worlds.arrays.items():
+        expected = np.stack([getattr(model, name) for model in built])
+        assert np.allclose(values, expected, rtol=1e-9, atol=0.0), name
 
 
 def test_a_planner_ranks_candidates_that_warp_simulated():
