@@ -204,7 +204,7 @@ def raw_seconds(env: GraspEnv, samples: list[Sample]) -> float:
         gravity[:] = load
         control[:] = targets
         if solref is not None:
-            contacts[:] = solref
+            contacts[:] = solref["pair_solref"]
         step(model, data)
     return time.perf_counter() - begin
 
