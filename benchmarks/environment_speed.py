@@ -182,7 +182,7 @@ def recorded(env: GraspEnv, actions: np.ndarray) -> list[Sample]:
     stepper.step_sample = noted
     for action in actions:
         env.step(action)
-    corrected = dict(feedback.history)
+    corrected = {row: changed["pair_solref"] for row, changed in feedback.history}
     return [
         Sample(*one, corrected.get(row))
         for row, one in enumerate(zip(controls, loads, strict=True))
@@ -204,7 +204,7 @@ def raw_seconds(env: GraspEnv, samples: list[Sample]) -> float:
         gravity[:] = load
         control[:] = targets
         if solref is not None:
-            contacts[:] = solref["pair_solref"]
+            contacts[:] = solref
         step(model, data)
     return time.perf_counter() - begin
 
