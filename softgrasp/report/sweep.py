@@ -1,8 +1,8 @@
 """HTML report of a parameter sweep: map of outcomes, measures over the axes, example grasps.
 
 The figures depend on the plan: lines and heat maps for grids, scatter plots for sampled plans,
-success rates with Wilson intervals where rows are drawn at random, and parallel coordinates. The
-most informative grasps (best, worst, one per outcome) are simulated again for overlays and images.
+and success rates with Wilson intervals where rows are drawn at random. The most informative grasps
+(best, worst, one per outcome) are simulated again for overlays and images.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from softgrasp.report.sweep_figures import (
     draw_heat_maps,
     draw_lines,
     draw_outcomes,
-    draw_parallel,
     draw_scatter,
     draw_success,
 )
@@ -162,13 +161,6 @@ def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[F
         path = draw_success(plan, table, directory / "success.png")
         text = "Fraction of held grasps; lines are 95 % intervals."
         shown_figures.append(Figure("Success", path, text))
-    if len(axes) > 1 and drawn_measures(table):
-        path = draw_parallel(plan, table, directory / "parallel.png")
-        text = (
-            "One line per grasp: green held, red not held, blue without hold test (sweep.csv). "
-            "Lines are interrupted at missing measures."
-        )
-        shown_figures.append(Figure("All axes and measures", path, text))
     return shown_figures
 
 

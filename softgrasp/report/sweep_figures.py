@@ -1,4 +1,4 @@
-"""Figures of a parameter sweep: outcomes, lines, heat maps, scatter plots, rates, all columns."""
+"""Figures of a parameter sweep: outcomes, lines, heat maps, scatter plots, rates."""
 
 from __future__ import annotations
 
@@ -52,8 +52,6 @@ BELOW = 0.06
 """Vertical distance between the crosses of two lines, over the height of the panel."""
 CROSS = "×"
 """Symbol of grasps that end without the object in the hand."""
-HEAD_WIDTH = 15
-"""Maximum characters in a line of an axis head."""
 MARGIN_LABEL = "friction margin [–], 0: slips"
 MAP_LETTERS, MAX_TICKS = 90, 30
 """Total characters and maximum number of tick labels of an axis of the figure of outcomes."""
@@ -64,10 +62,6 @@ MIN_WORD, MAX_WORD, WORD_WIDTH = 5.0, 8.0, 0.75
 four letters, and left out where these do not fit."""
 MARKERS = dict(zip([*Outcome.__members__, FAILED], "oPospXDvd^*ohH", strict=True))
 """Markers of outcomes."""
-MAX_LINES = 2000
-"""Maximum number of lines of a parallel-coordinates plot; larger tables are thinned."""
-COLORS: dict[Any, str] = {True: style.EDGE, False: style.LOST, None: style.POSITION}
-"""Colours of grasps that held, did not hold, and had no hold test."""
 KEY_WIDTH, KEY_HEIGHT = 135, 0.17
 """Characters in a row of a legend, and the height of a further row [in]."""
 LETTER = 0.075
@@ -513,59 +507,6 @@ def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             columns.add({label: [one.label for one in shown], f"held [%] by {label}": rates})
             panel.grid(axis="x", visible=False)
     return path
-
-
-def draw_parallel(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
-    """Draw all axes and measures as parallel coordinates, interrupted at missing values."""
-    from matplotlib.collections import LineCollection
-
-    axes, measures = varied(plan, table), drawn_measures(table)
-    shown = table.iloc[:: max(len(table) // MAX_LINES, 1)]
-    columns = [_axis_numbers(shown, axis.path) for axis in axes]
-    columns += [numbers(shown, measure) for measure in measures]
-    labels = [axis_label(plan.scene, axis.path) for axis in axes]
-    heads = [label.replace(".", ".\n", 1).replace(" [", "\n[") for label in labels]
-    heads += [f"{fill(measure.name, HEAD_WIDTH)}\n[{measure.unit}]" for measure in measures]
-    ends = [(float(np.nanmin(column)), float(np.nanmax(column))) for column in columns]
-    scaled = [
-        (column - low) / (high - low or 1.0)
-        for column, (low, high) in zip(columns, ends, strict=True)
-    ]
-    states = zip(shown["held"], shown["held"].notna(), strict=True)
-    tints = [COLORS[bool(held) if known else None] for held, known in states]
-    with style.figure(path, 3.6, dpi=DPI) as (figure, _):
-        panel = figure.add_axes((0.05, 0.12, 0.9, 0.68))
-        lines = np.stack([np.tile(np.arange(len(columns)), (len(shown), 1)), np.array(scaled).T],
-                         axis=-1)  # fmt: skip
-        alpha = float(np.clip(60 / len(shown), 0.08, 0.7))
-        panel.add_collection(LineCollection(list(lines), colors=tints, alpha=alpha, linewidths=0.8))
-        _draw_scales(panel, heads, ends)
-    return path
-
-
-def _axis_numbers(table: pd.DataFrame, path: str) -> Array:
-    """Values of an axis as numbers; names by their index."""
-    if is_numeric(table, path):
-        return table[path].to_numpy(dtype=float)
-    names = list(dict.fromkeys(table[path]))
-    return np.array([float(names.index(value)) for value in table[path]])
-
-
-def _draw_scales(panel: Axes, heads: list[str], ends: list[tuple[float, float]]) -> None:
-    panel.set_xlim(0, len(heads) - 1)
-    panel.set_ylim(-0.03, 1.03)
-    panel.set_xticks(range(len(heads)), [""] * len(heads))
-    panel.set_yticks([])
-    panel.spines["left"].set_visible(False)
-    panel.spines["bottom"].set_visible(False)
-    for index, (head, (low, high)) in enumerate(zip(heads, ends, strict=True)):
-        panel.axvline(index, color=style.MUTED, linewidth=0.7)
-        panel.annotate(head, (index, 1.12), ha="center", va="bottom", fontsize=7,
-                       annotation_clip=False)  # fmt: skip
-        for value, y in ((low, -0.09), (high, 1.06)):
-            text = compact(float(f"{value:.3g}"))
-            panel.annotate(text, (index, y), ha="center", va="center", fontsize=6.5,
-                           color=style.MUTED, annotation_clip=False)  # fmt: skip
 
 
 def fit_ticks(axes: Axes, table: pd.DataFrame, axis: Axis, width: float) -> None:

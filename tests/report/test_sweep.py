@@ -12,7 +12,7 @@ import pytest
 from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.report import style, sweep, sweep_figures
 from softgrasp.report.sweep import example_rows, extremes, values_of
-from softgrasp.report.sweep_figures import draw_parallel, spaced_ticks
+from softgrasp.report.sweep_figures import spaced_ticks
 from softgrasp.report.sweep_measures import (
     at_random,
     averaging,
@@ -119,7 +119,7 @@ GONE: dict[str, Any] = {"outcome": ["EJECTED"] * 6, "held": [False] * 6, "contac
 
 
 @pytest.mark.parametrize(
-    "draw", [*FIGURES, sweep_figures.draw_outcomes, sweep_figures.draw_success, draw_parallel]
+    "draw", [*FIGURES, sweep_figures.draw_outcomes, sweep_figures.draw_success]
 )
 def test_all_figures_are_drawn_where_everything_was_lost(draw: Any, tmp_path: Path) -> None:
     assert draw(plan(), table(**GONE), tmp_path / "a.png").stat().st_size > 0
@@ -382,8 +382,8 @@ def test_rates_are_drawn_where_outcomes_are_random_and_differ(tmp_path: Path) ->
         return [one.title for one in sweep._draw_table(a_plan, table(**columns), tmp_path)]
 
     noisy = plan(noise=PoseNoise(position=1e-3))
-    assert titles(plan()) == ["Outcomes", "Measures", "All axes and measures"]
-    assert titles(noisy) == ["Outcomes", "Measures", "Success", "All axes and measures"]
+    assert titles(plan()) == ["Outcomes", "Measures"]
+    assert titles(noisy) == ["Outcomes", "Measures", "Success"]
     assert titles(noisy, held=[True] * 6) == titles(plan())
 
 
