@@ -248,10 +248,11 @@ def test_ctrl_c_ends_workers_and_reports_how_to_go_on(tmp_path: Path) -> None:
     _, message = process.communicate(timeout=60)
     rows = journal.read_bytes().count(b"\n")
     assert process.returncode == 130
-    assert message == (
+    assert message.endswith(  # after lines of progress on a slow machine
         f"softgrasp: interrupted; {rows} finished grasps are safe in {out}, --resume goes on from "
         "them\n"
     )
+    assert "Traceback" not in message
     assert 0 < rows < 400
     assert children
     assert are_gone(children)
