@@ -30,9 +30,7 @@ NAMES = {
     # Running: controller, time steps and phases of a closure
     "sim.control_state": ("ClosureLayout", "ClosureState", "closure_layout"),
     "sim.laws": ("=laws",),
-    "sim.grasp_run": (
-        *("ClosureRun", "LARGEST_SPEED", "MAX_ROWS", "Progress", "max_rows", "planned_samples"),
-    ),
+    "sim.grasp_run": (*("ClosureRun", "LARGEST_SPEED", "Progress", "max_rows", "planned_samples"),),
     "sim.hold_test": ("gravity_steps", "palm_body"),
     "sim.motion_plan": ("lift_path",),
     "sim.step_refinement": ("StepRefinement", "lagging_as_described"),
@@ -40,7 +38,7 @@ NAMES = {
     "sim.stiffness_feedback": ("=stiffness_feedback", "StiffnessFeedback"),
     # Sweeping: rows of a sweep plan
     "sweeps.dataset": ("ExtraOutputs",),
-    "sweeps.executors": ("Chunk", "Rows", "local_executor"),
+    "sweeps.executors": ("Rows", "local_executor"),
     "sweeps.families": ("PlanFamilies",),
     # Command line: options, output, errors
     "cli.names": ("require_shipped",),

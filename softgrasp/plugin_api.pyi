@@ -62,7 +62,6 @@ from softgrasp.sim.control_state import ClosureState as ClosureState
 from softgrasp.sim.control_state import closure_layout as closure_layout
 from softgrasp.sim.grasp_run import ClosureRun as ClosureRun
 from softgrasp.sim.grasp_run import LARGEST_SPEED as LARGEST_SPEED
-from softgrasp.sim.grasp_run import MAX_ROWS as MAX_ROWS
 from softgrasp.sim.grasp_run import Progress as Progress
 from softgrasp.sim.grasp_run import max_rows as max_rows
 from softgrasp.sim.grasp_run import planned_samples as planned_samples
@@ -76,7 +75,6 @@ from softgrasp.sim.stepper import Stepper as Stepper
 from softgrasp.sim.stepper import TargetBacktracking as TargetBacktracking
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback as StiffnessFeedback
 from softgrasp.sweeps.dataset import ExtraOutputs as ExtraOutputs
-from softgrasp.sweeps.executors import Chunk as Chunk
 from softgrasp.sweeps.executors import Rows as Rows
 from softgrasp.sweeps.executors import local_executor as local_executor
 from softgrasp.sweeps.families import PlanFamilies as PlanFamilies

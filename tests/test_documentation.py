@@ -17,6 +17,7 @@ import softgrasp as sg
 from softgrasp.cli import main
 from softgrasp.cli.options import INTERRUPTED
 from softgrasp.io.scene import load_plan
+from softgrasp.sweeps.storage import SweepStore
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -136,6 +137,9 @@ def test_every_command_line_is_understood(
     elif words[0] == "sweep":
         # the plan is made, and nothing is simulated
         (tmp_path / "plan.yaml").write_text(documented_plan(), encoding="utf-8")
+        if "--resume" in words and not words[1].endswith(".yaml"):  # it has begun before
+            with SweepStore(tmp_path / words[1], load_plan(tmp_path / "plan.yaml")):
+                pass
         monkeypatch.setattr("softgrasp.sweeps.run.sweep", interrupted)
         assert main(words) == INTERRUPTED
     else:

@@ -13,7 +13,6 @@ from softgrasp.description import HandCarrier
 from softgrasp.errors import BuildError
 from softgrasp.model import names
 from softgrasp.plugin_api import (
-    MAX_ROWS,
     ClosureRun,
     CompiledScene,
     Progress,
@@ -80,8 +79,8 @@ class ReferenceRun(ClosureRun):
 
     def _new_stepper(self) -> Stepper:
         width = self.layout.force_sum.shape[1]
-        rows = min(max_rows(self.scene), MAX_ROWS)
-        recording = Recording.empty(self.model, len(self.built.bodies), width, rows)
+        bodies, rows = len(self.built.bodies), max_rows(self.scene)
+        recording = Recording.empty(self.model, bodies, width, rows)
         steps = StepRefinement(self.layout, self.stiffness, self.model)
         self.model.actuator_biasprm[:] = self.built.start.actuator_biasprm  # its steps add no lag
         touches = TouchReader(self._dynamics)

@@ -295,21 +295,27 @@ def by_kernels(trial: Trial, worlds: Any) -> Track:
     warp, layout = worlds.warp, trial.layout
     closure = SimpleNamespace(stays_on=False)
     scene = SimpleNamespace(success=None, control_period=1e-3, closure=closure)
-    built = [SimpleNamespace(scene=scene, model=SimpleNamespace(nu=ACTUATORS))]
+    model = SimpleNamespace(nu=ACTUATORS, opt=SimpleNamespace(impratio=1.0))
+    leads = -np.ones((ACTUATORS, BODIES))
+    for row, bodies, values in zip(leads, layout.stops, layout.leads, strict=True):
+        row[list(bodies)[: len(values)]] = values
+    numbers = {
+        "increments": layout.increments[None], "lower": layout.lower[None],
+        "upper": layout.upper[None], "leads": leads[None],
+        "samples": np.array([ROWS + 1]), "idle_limit": np.array([ROWS + 1]),
+        "targets": np.array([trial.start]),
+    }  # fmt: skip
+    batch = SimpleNamespace(base=SimpleNamespace(scene=scene, model=model), numbers=numbers)
     sizes = {"nw": 1, "nb": BODIES, "nd": ACTUATORS, "nq": ACTUATORS, "nv": 1, "np": 0}
     sizes |= {"nf": 3 * BODIES, "rows": ROWS}
-    stand_ins = {
-        "object_address": lambda _: 0, "planned_samples": lambda _: ROWS + 1,
-        "_idle_limit": lambda _: ROWS + 1, "start_targets": lambda _: trial.start,
-    }  # fmt: skip
     with warp.ScopedDevice("cpu"):
-        with patch.multiple(worlds, **stand_ins):
-            law = worlds._law(built, [layout], np.zeros((0, 3)))
-            loop = worlds._loop(built, sizes)
+        with patch.object(worlds, "object_address", lambda _: 0):
+            law = worlds._law(batch, layout, np.zeros((0, 3)))
+        loop = worlds._loop(numbers, sizes)
         summary, log = worlds._summary(sizes), worlds._log(sizes)
         unused = [warp.zeros((1, 1), dtype=float) for _ in range(2)]
         further = [warp.zeros((1,), dtype=int), warp.zeros((1, ACTUATORS), dtype=float)]
-        further.append(warp.zeros((1,), dtype=warp.vec3))
+        further += [warp.zeros((1,), dtype=kind) for kind in (warp.vec3, float)]
         for positions, forces in zip(trial.positions, trial.forces, strict=True):
             qpos = warp.array(positions[None].astype(np.float32), dtype=float)
             sensors = np.zeros((1, 3 * BODIES), dtype=np.float32)

@@ -44,7 +44,6 @@ from softgrasp.evaluation import (
 )
 from softgrasp.mechanics import Array, relative_quaternions, rotation_angles
 from softgrasp.plugin_api import (
-    Chunk,
     CompiledScene,
     ExtraOutputs,
     PlanFamilies,
@@ -127,7 +126,7 @@ class WarpRows:
     def __exit__(self, *error: object) -> None:
         """Do nothing."""
 
-    def run(self, chunks: Sequence[Chunk]) -> Iterator[list[Row]]:
+    def run(self, chunks: Sequence[tuple[int, ...]]) -> Iterator[list[Row]]:
         """Simulate batch by batch and yield the finished rows, then those of MuJoCo."""
         rows = [row for chunk in chunks for row in chunk]
         others: list[int] = []
