@@ -28,8 +28,8 @@ from softgrasp.sim.laws import DebouncedFlags, debounce
 from softgrasp.sim.step_refinement import StepRefinement
 
 SHORT_BLOCK, FREE_BLOCK, LONG_BLOCK = 8, 32, 64
-"""Samples of a block: the fewest while targets move, where debouncing takes fewer; the fewest
-before the first touch; and the most. A block is as long as nothing has changed before it."""
+"""Samples of a block: the fewest while targets move, where debouncing takes fewer; before the first
+touch; and while nothing moves or is counted."""
 LONGEST_BLOCK = 640
 """Largest number of physics steps of a block of more than one sample."""
 MAX_SUBSTEPS = 20
@@ -79,8 +79,6 @@ class BlockRollout:
         self._qpos = slice(first, first + model.nq)
         width = layout.force_sum.shape[1]
         self._forces = slice(layout.first_force, layout.first_force + width)
-        self._unchanged = 0
-        """Samples since contact or the time step has changed."""
 
     def size(self, contact: DebouncedFlags, moving: bool) -> int:
         """Return the samples of the next block, at whose end contact may have been established.
@@ -98,10 +96,9 @@ class BlockRollout:
             pairs = zip(contact.counts, contact.active, strict=True)
             if counted := max((count for count, active in pairs if not active), default=0):
                 return min(samples - counted, LONG_BLOCK)
-        if not moving:
-            return LONG_BLOCK
-        fewest = max(samples, SHORT_BLOCK) if any(contact.touched) else FREE_BLOCK
-        return min(max(fewest, self._unchanged), LONG_BLOCK)
+        if moving and not any(contact.touched):
+            return FREE_BLOCK
+        return min(max(samples, SHORT_BLOCK), LONG_BLOCK) if moving else LONG_BLOCK
 
     def run(
         self, plan: Array, state: ClosureState, recording: Recording, row: int
@@ -153,9 +150,6 @@ class BlockRollout:
         if steps.any():
             self._peaks.update(steps, float(self._model.opt.timestep), row, substeps)
         self._refinement.follow(ahead[:stepped], self._data)
-        self._unchanged += finished
-        if changed is not None or onset is not None:
-            self._unchanged = 0
         if onset is not None and changed is None:
             self._refinement.refine()
         return finished, changed is not None

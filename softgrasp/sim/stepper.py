@@ -241,7 +241,7 @@ class Stepper(ABC):
         """Return the forces of the bodies that move, at the last samples, (n, nb) [N]."""
         layout, last = self._layout, self.recording.rows
         forces = layout.body_forces(self.recording.force[max(last - layout.samples, 0) : last])
-        forces = np.array(self._felt if self._felt else forces)
+        forces = np.array(self._felt or forces)  # a copy: they can be a view of the recording
         forces[:, sorted({*range(len(layout.bodies))} - {*chain(*layout.stops)})] = 0.0
         return np.asarray(forces)
 
@@ -481,16 +481,12 @@ class MujocoStepper(Stepper):
                 return 0
         loads, first, state = self.loads[: len(plan)], self.recording.rows, self._state
         ends = ends_of_equal_rows(loads) if len(loads) > 1 else None
-        self._gravity[:] = loads[0] if len(loads) else self._gravity
+        if len(loads):
+            self._gravity[:] = loads[0]
         while done < len(plan):
             end = min(done + self._blocks.size(state.contact, moving > done), len(plan))
             if ends is not None:
                 end, self._gravity[:] = min(end, ends[done]), loads[done]
-            if end == done + 1 and self.refinement.substeps == 1:  # costs less than a block
-                if self._run_samples(plan[:end], done) == done:
-                    return done
-                done = end
-                continue
             block = plan[done:end]
             outcome = self._blocks.run(block, state, self.recording, first + done)
             if outcome is None:  # a single step shows what has happened
