@@ -27,6 +27,9 @@ SCENES: dict[str, dict[str, Any]] = {
     "several steps a sample": {"timestep": 2e-4, "duration": 0.6},
     "contact from the first force on": {"closure": sg.PositionIncrementClosure(samples=1)},
     "stiff and light": {"object": ball(density=100.0), "contact": sg.Contact(stiffness=1e6)},
+    "several contacts a body": {
+        "object": sg.load_object("strawberry"), "grasp": "power", "duration": 0.9,
+    },
     "a grip force": {"closure": sg.PositionIncrementClosure(grip_force=2.0)},
     "a synergy": {"closure": sg.description.SynergyIncrementClosure(), "duration": 0.8},
     "tendons": {"closure": sg.description.UnderactuatedClosure(), "duration": 0.8},
