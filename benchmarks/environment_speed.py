@@ -94,16 +94,16 @@ def task_ratios(task: str, rotations: int) -> Iterator[Line]:
     env, vector = TaskEnv(task), TaskVectorEnv(task, COUNT, threads=1)
     simulation, actions, controls, over = env.simulation, [], [], False
     env.reset(seed=SEED)
-    begin, before = simulation.states[0].copy(), simulation.targets[0].copy()
+    begin, before = simulation.physics.states[0].copy(), simulation.targets[0].copy()
     while not over:
         actions.append(SCRIPTS[task](simulation.features())[0])
         _, _, terminated, truncated, _ = env.step(actions[-1])
         over, after = terminated or truncated, simulation.targets[0].copy()
         ramp = np.arange(1, simulation.substeps + 1)[:, None] / simulation.substeps
-        gravity = simulation.models[0].opt.gravity.copy()
+        gravity = simulation.physics.model(0).opt.gravity.copy()
         controls.append((gravity, before + ramp * (after - before)))
         before = after
-    end, model = simulation.states[0].copy(), simulation.models[0]
+    end, model = simulation.physics.states[0].copy(), simulation.physics.model(0)
     data, kind = mujoco.MjData(model), mujoco.mjtState.mjSTATE_FULLPHYSICS
 
     def raw() -> float:

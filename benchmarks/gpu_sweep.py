@@ -1,4 +1,4 @@
-"""A sweep in MuJoCo Warp, stage by stage, and in MuJoCo on all cores, in one run of ten minutes.
+"""Sweeps and learning in MuJoCo Warp, by stages, and in MuJoCo on all cores, in ten minutes.
 
 The four-fingered hand closes on balls of different density and friction, with hold tests. It needs
 the extra ``gpu``; without a GPU Warp runs on the CPU, which only shows that everything works, so
@@ -18,10 +18,12 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import mujoco
+import numpy as np
 from measured import machine
 
 import softgrasp as sg
@@ -32,8 +34,10 @@ from softgrasp.sweeps.run import CHECKS, sweep
 if __name__ == "__main__":  # not in the workers of sweeps, which read this file again
     import warp
 
+    from softgrasp.backends.warp.device import default_device
     from softgrasp.backends.warp.rows import MESHES, WarpRows, rows_of
-    from softgrasp.backends.warp.worlds import WorldBatch, default_device
+    from softgrasp.backends.warp.worlds import WorldBatch
+    from softgrasp.envs.task_env import TaskVectorEnv
 
 DEADLINE = 540.0
 """Time after which no stage begins [s]."""
@@ -41,7 +45,7 @@ MESH_TIME = 60.0
 """Time of the stage with a mesh [s]; the rest of its run is left out."""
 COLUMNS = (
     *("stage", "worlds", "compile_s", "build_s", "put_s", "run_s", "rows_s", "all_s"),
-    *("steps_per_s", "grasps_per_s", "held", "in_mujoco", "memory_MB"),
+    *("steps_per_s", "decisions_per_s", "grasps_per_s", "held", "in_mujoco", "memory_MB"),
 )
 
 
@@ -52,9 +56,12 @@ class Sizes(NamedTuple):
     mesh: int = 512
     in_mujoco: int = 2048
     end_to_end: int = 16384
+    episodes: int = 4096
 
 
-QUICK = Sizes((8, 16), 2, 8, 16)
+QUICK = Sizes((8, 16), 2, 8, 16, 6)
+LEARNING, DECISIONS = ("CloseAndHold", "Lift"), 40
+"""Learning tasks that are timed, and their decisions."""
 
 
 def plan_of(grasps: int, shape: str = "sphere") -> SweepPlan:
@@ -140,6 +147,28 @@ def with_a_mesh(grasps: int, limit: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def learned(task: str, episodes: int, engine: str) -> dict[str, Any]:
+    """Step a learning task with random actions, the starts of ended episodes included."""
+    cores, watch = os.cpu_count() or 1, Watch()
+    env = TaskVectorEnv(task, episodes, threads=cores, engine=engine)
+    env.reset(seed=0)
+    taken, draw = {"build_s": watch.read()}, np.random.default_rng(0)
+    actions = draw.uniform(-0.2, 1.0, (DECISIONS + 2, *env.action_space.shape))
+    for action in actions[:2]:
+        env.step(action)
+    taken["compile_s"] = watch.read()
+    for action in actions[2:]:
+        env.step(action)
+    taken["run_s"] = watch.read()
+    decisions = DECISIONS * episodes / taken["run_s"]
+    return taken | {
+        "worlds": episodes,
+        "decisions_per_s": decisions,
+        "steps_per_s": decisions * env.simulation.substeps,
+        "memory_MB": used_memory(),
+    }
+
+
 def swept(grasps: int, **executor: Any) -> dict[str, Any]:
     """Compute a table from its plan."""
     plan = plan_of(grasps)
@@ -176,6 +205,11 @@ def stages(sizes: Sizes, mesh_time: float) -> dict[str, Callable[[], dict[str, A
         f"MuJoCo, {cores} processes": lambda: swept(sizes.in_mujoco, workers=cores),
         **dict(list(runs.items())[1:]),
         "Warp, from plan to table": lambda: swept(sizes.end_to_end, executor="warp", workers=cores),
+        **{
+            f"{task} in {engine}": partial(learned, task, sizes.episodes, engine)
+            for task in LEARNING
+            for engine in ("warp", "mujoco")
+        },
         "Warp, a mesh": lambda: with_a_mesh(sizes.mesh, mesh_time),
     }
 

@@ -102,6 +102,10 @@ ENGINES = Extensions(
 """Functions that return a ``sim.engines.Engine``, by its name."""
 ROW_EXECUTORS = Extensions("row_executors", warp="softgrasp.backends.warp.rows:WarpRows")
 """Executors that simulate the rows of a sweep plan in another engine, by their names."""
+EPISODE_ENGINES = Extensions(
+    "episode_engines", warp="softgrasp.backends.warp.backend:warp_episodes"
+)
+"""Functions (models, count, substeps) → ``envs.task_physics.TaskPhysics``, by their engines."""
 HARDWARE_CHECKS = Extensions(
     "hardware_checks", continuum_control="softgrasp.continuum_control.hardware:check_system"
 )

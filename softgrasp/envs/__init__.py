@@ -55,11 +55,12 @@ def make_task_env(
         task: Name of the task, such as ``Lift``; see the page "Learning tasks".
         num_envs: Number of episodes of a vector environment; a single environment by default.
         options: ``observations`` (some of "state", "tactile", "camera"), ``actions`` ("channels" or
-            "joints"), ``noise`` (factor of the sensor noise), ``render_mode`` (None or
-            "rgb_array"); ``threads`` of a vector environment.
+            "joints"), ``noise`` (factor of the sensor noise), ``engine`` ("mujoco", or "warp" for
+            thousands of episodes on a GPU), ``render_mode`` (None or "rgb_array"); ``threads`` of a
+            vector environment.
 
     Raises:
-        BackendUnavailable: Gymnasium is not installed.
+        BackendUnavailable: Gymnasium, or MuJoCo Warp for that engine, is not installed.
         DescriptionError: There is no such task or option.
     """
     _require("gymnasium", "gym")

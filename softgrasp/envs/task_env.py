@@ -32,6 +32,7 @@ FAR_CAMERA = Camera((0.0, 0.0, 0.4), 2.6, 50.0, -20.0)
 def task_views(
     task: str, count: int = 1, threads: int = 0, *,
     observations: tuple[str, ...] = ("state",), actions: str = "channels", noise: float = 1.0,
+    engine: str = "mujoco",
 ) -> tuple[TaskSimulation, Views]:  # fmt: skip
     """Compile a task; return its episodes and their views.
 
@@ -42,9 +43,10 @@ def task_views(
         observations: Some of ``state``, ``tactile`` and ``camera``; a Dict of more than one.
         actions: ``channels`` of the task, or each of their actuators alone (``joints``).
         noise: Factor of the sensor noise; 0 for none.
+        engine: ``mujoco``, or ``warp`` for thousands of episodes on a GPU (extra ``gpu``).
 
     Raises:
-        DescriptionError: There is no such task, observation or kind of actions.
+        DescriptionError: There is no such task, observation, kind of actions or engine.
     """
     if task not in TASKS:
         raise DescriptionError(f"expected a task, found '{task}'; {did_you_mean(task, TASKS)}")
@@ -58,7 +60,7 @@ def task_views(
         raise DescriptionError(
             f"expected 'channels' or 'joints', found '{actions}'", field="actions"
         )
-    simulation = TaskSimulation(TASKS[task], count, threads, actions == "joints", noise)
+    simulation = TaskSimulation(TASKS[task], count, threads, actions == "joints", noise, engine)
     camera = FAR_CAMERA if TASKS[task].follows else CAMERA
     return simulation, Views(simulation, observations, camera=camera)
 

@@ -1,7 +1,7 @@
 """Models of learning tasks: the scene of a task with its sensors, and what episodes change in it.
 
-One model is compiled for each task. An episode writes shape, size, density and friction of the
-object and the positions of movable supports into a copy of it.
+One model is compiled for each task. An episode writes shape, size, density, contact and friction
+of the object and the positions of movable supports into a copy of it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import cache
 
 import mujoco
 import numpy as np
@@ -22,7 +23,7 @@ from softgrasp.envs.core import built_scene, finger_members, finger_of_body
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
-from softgrasp.model.compile import compiled, put_object
+from softgrasp.model.compile import compiled
 from softgrasp.model.contact_sensors import COMPONENTS, contact_layout
 from softgrasp.model.object import add_object
 from softgrasp.sim.hold_test import palm_body
@@ -33,6 +34,8 @@ FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 WRIST_LIMITS = (-0.5, 0.5)
 """Limits of the targets of a wrist, whose actuators have none [m or rad]."""
 Shape = Sphere | Cuboid | Cylinder | Capsule
+SHAPES = ("ball", "cube", "can", "peg", "bar")
+"""Shapes of ``object_of``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +84,8 @@ def object_of(shape: str, size: float, density: float) -> GraspObject:
     """Return a primitive whose height is its half-width ``size`` [m] times a constant.
 
     Args:
-        shape: ``ball``, ``cube``, ``can`` (cylinder) or ``peg`` (slender cuboid).
+        shape: ``ball``, ``cube``, ``can`` (cylinder), ``peg`` (slender cuboid) or ``bar`` (the
+            same, lying).
         size: Half of its width [m].
         density: Density [kg/m³].
     """
@@ -217,19 +221,50 @@ def _contact_sums(model: mujoco.MjModel, bodies: Sequence[str]) -> tuple[slice, 
 # What an episode changes
 
 
-def with_object(model: mujoco.MjModel, data: mujoco.MjData, described: GraspObject) -> None:
-    """Write a primitive with its mass into a model whose object is a free one of one geom.
+def put_primitive(
+    built: TaskModel, model: mujoco.MjModel, data: mujoco.MjData,
+    shape: str, size: float, density: float,
+) -> None:  # fmt: skip
+    """Write a primitive with its mass and contact into a model of a task.
+
+    Primitives of one kind are similar, so that lengths, masses and moments of inertia are those of
+    the one of size 1 and density 1 times powers of both. The reference acceleration of a contact
+    is proportional to the inverse masses of its bodies for a given stiffness and damping; that
+    effective masses of a hand in contact change likewise is an approximation.
 
     Args:
-        model: The model; changed.
+        built: The task.
+        model: A copy of its model; changed.
         data: A state of it; changed.
-        described: The object.
+        shape: As for ``object_of``.
+        size: Half of its width [m].
+        density: Density [kg/m³].
     """
+    unit, body, geom = _unit(shape), model.body(names.OBJECT).id, model.geom(names.OBJECT).id
+    model.geom_type[geom] = unit.geom_type[0]
+    for name in ("size", "aabb", "rbound", "pos"):
+        getattr(model, f"geom_{name}")[geom] = size * getattr(unit, f"geom_{name}")[0]
+    model.body_mass[body] = density * size**3 * unit.body_mass[1]
+    model.body_inertia[body] = density * size**5 * unit.body_inertia[1]
+    model.body_ipos[body], model.body_iquat[body] = size * unit.body_ipos[1], unit.body_iquat[1]
+    mujoco.mj_setConst(model, data)
+    pairs = built.object_pairs
+    ratios = _inverse_masses(model, pairs) / _inverse_masses(built.model, pairs)
+    model.pair_solref[pairs] = ratios[:, None] * built.model.pair_solref[pairs]
+
+
+@cache
+def _unit(shape: str) -> mujoco.MjModel:
+    """Return a primitive of size 1 m and density 1 kg/m³ alone."""
     spec = mujoco.MjSpec()
-    (geom,) = add_object(spec, described, Pose(), "free")
-    alone = compiled(spec, described.name)
-    model.geom(geom).type[0] = alone.geom(geom).type[0]
-    put_object(model, data, alone, names.OBJECT, [geom])
+    add_object(spec, object_of(shape, 1.0, 1.0), Pose(), "free")
+    return compiled(spec, shape)
+
+
+def _inverse_masses(model: mujoco.MjModel, pairs: NDArray[np.int64]) -> Array:
+    """Return the inverse masses of pairs of geoms, (n,) [1/kg]."""
+    geoms = np.stack([model.pair_geom1[pairs], model.pair_geom2[pairs]])
+    return np.asarray(model.body_invweight0[model.geom_bodyid[geoms], 0].sum(axis=0))
 
 
 def channel_matrix(task_model: TaskModel, channels: Sequence[str]) -> Array:

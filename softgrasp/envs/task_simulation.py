@@ -1,7 +1,6 @@
 """Simulated episodes of a learning task: what is drawn, steps, reward, end and observations.
 
-A decision is one call of ``mujoco.rollout`` for all episodes, whose targets are ramps; everything
-observed is in its sensors.
+``task_physics`` steps them; everything observed is in the sensors of a decision.
 """
 
 from __future__ import annotations
@@ -12,26 +11,26 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from mujoco.rollout import Rollout
+from numpy.typing import NDArray
 
 from softgrasp.envs.core import Bound, Decision, Flags, Observation, too_fast
 from softgrasp.envs.task_model import (
+    SHAPES,
     channel_matrix,
     half_height,
-    object_of,
+    put_primitive,
     task_model,
-    with_object,
 )
+from softgrasp.envs.task_physics import MujocoPhysics, TaskPhysics
 from softgrasp.envs.task_scenes import ARM_LENGTH, SECOND
 from softgrasp.envs.tasks import MAX_SLIP, TOUCH, Features, Task, progress
 from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.extensions import EPISODE_ENGINES
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
-from softgrasp.sim.engine import caught_warnings
 
 PERIOD = 0.02
 """Time between two decisions [s]."""
-STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
 TIME = 1
 """Numbers of a state before the positions: the time."""
 BOUND = 10.0
@@ -48,10 +47,13 @@ FASTEST = 1e4
 
 
 class TaskSimulation:
-    """n independent episodes of a task, one model each."""
+    """n independent episodes of a task."""
 
-    def __init__(self, task: Task, count: int, threads: int, joints: bool, noise: float) -> None:
-        """Compile the model and copy it for each episode.
+    def __init__(
+        self, task: Task, count: int, threads: int, joints: bool, noise: float,
+        engine: str = "mujoco",
+    ) -> None:  # fmt: skip
+        """Compile the model and put an episode of it into the engine as often as asked.
 
         Args:
             task: The task.
@@ -59,6 +61,10 @@ class TaskSimulation:
             threads: Number of threads that step them.
             joints: Whether each actuator is an action, instead of the task's channels.
             noise: Factor of the sensor noise.
+            engine: ``mujoco``, or a name of ``EPISODE_ENGINES``.
+
+        Raises:
+            DescriptionError: There is no such engine.
         """
         self.task, self.count, self.noise = task, count, noise
         self.built = built = task_model(task.source(), task.extra)
@@ -67,13 +73,9 @@ class TaskSimulation:
             rates = np.abs(self._channels).max(axis=0)
             self.matrix = np.diag(rates)[self._channels.any(axis=0)]
         self.channels = len(self.matrix)
-        self.models = [copy(built.model) for _ in range(count)]
-        self.datas = [mujoco.MjData(built.model) for _ in range(max(threads, 1))]
-        self._rollout = Rollout(nthread=threads if threads > 1 else 0).rollout
         self.substeps = round(PERIOD / built.model.opt.timestep)
-        self._ramp = np.arange(1, self.substeps + 1)[:, None] / self.substeps
-        self.states = np.zeros((count, mujoco.mj_stateSize(built.model, STATE)))
-        self.sensors = np.zeros((count, built.model.nsensordata))
+        self._data = mujoco.MjData(built.model)
+        self.physics = self._physics(engine, threads)
         self._tangential = [np.roll(built.normal, shift, axis=0) for shift in (1, 2)]
         self.targets = np.tile(built.targets(built.qpos), (count, 1))
         self.goals = np.zeros((count, len(task.goal)))
@@ -91,15 +93,29 @@ class TaskSimulation:
         ones = {name: np.ones(part.shape[1], np.float32) for name, part in first.items()}
         self.bounds = {name: Bound(-BOUND * one, BOUND * one) for name, one in ones.items()}
 
+    def _physics(self, engine: str, threads: int) -> TaskPhysics:
+        """Return the episodes in an engine; errors as ``__init__``."""
+        model, size, density = self.built.model, self.task.size[0], self.task.density[0]
+        models = [copy(model) for _ in self.task.shapes] or [model]
+        for kind, shape in zip(models, self.task.shapes, strict=False):
+            put_primitive(self.built, kind, self._data, shape, size, density)
+        if engine == "mujoco":
+            return MujocoPhysics(models, self.count, self.substeps, threads)
+        if engine not in EPISODE_ENGINES:
+            hint = did_you_mean(engine, ["mujoco", *EPISODE_ENGINES])
+            raise DescriptionError(f"expected an engine, found '{engine}'; {hint}", field="engine")
+        physics: TaskPhysics = EPISODE_ENGINES.load(engine)(models, self.count, self.substeps)
+        return physics
+
     def features(self, rows: slice | list[int] = slice(None)) -> Features:
         """Return the quantities of episodes from their last sensors."""
-        sensors, built = self.sensors[rows], self.built
+        sensors, built = self.physics.sensors[rows], self.built
         middle, half = 0.5 * (built.upper + built.lower), 0.5 * (built.upper - built.lower)
         parts = {name: sensors[:, part] for name, part in built.sensors.items()}
         force = sensors[:, built.contact] @ built.normal
         extra = [parts[name] for name in self.task.extra]
         return Features(
-            joint=self.states[rows][:, TIME + built.joints],
+            joint=self.physics.states[rows][:, TIME + built.joints],
             target=(self.targets[rows] - middle) / half,
             force=force,
             **{n: parts[n] for n in ("object", "palm", "relative", "rotation", "velocity")},
@@ -132,39 +148,55 @@ class TaskSimulation:
         self.generators[row] = generator or self.generators[row]
         chosen = _checked_options(self.task, options or {})
         task, built, draw = self.task, self.built, self.generators[row]
-        model, base, data = self.models[row], built.model, self.datas[0]
+        model, base, data = self.physics.model(row), built.model, self._data
         qpos = built.qpos.copy()
         density = chosen.get("density", draw.uniform(*task.density))
         friction = chosen.get("friction", draw.uniform(*task.friction))
         size = chosen.get("size", draw.uniform(*task.size))
-        shape = chosen.get(
-            "shape", task.shapes[draw.integers(len(task.shapes))] if task.shapes else ""
-        )
+        kind = int(draw.integers(len(task.shapes))) if task.shapes else 0
+        shape = self._shape(row, kind, chosen.get("shape"))
         goal = [draw.uniform(*bounds) for bounds in task.goal]
         self.goals[row] = chosen.get("goal", goal)
         offset = draw.uniform(-1.0, 1.0, size=(3, 2)) * [
             [task.position], [task.wrist_range], [task.moved_range],
         ]  # fmt: skip
         if task.shapes:
-            with_object(model, data, object_of(shape, size, density))
+            put_primitive(built, model, data, shape, size, density)
         model.pair_friction[built.object_pairs] = base.pair_friction[built.object_pairs] * friction
         self._write_start(model, qpos, offset, shape, size, row)
         data.qpos[:], data.qvel[:], data.time = qpos, 0.0, 0.0
         self.targets[row] = built.targets(qpos)
         action, count = task.preparation
         self.decisions[row] = self.held[row] = 0
-        self._begin(row, data)
-        model.opt.gravity[:] = 0.0 if count or task.gravity_from else base.opt.gravity
+        model.opt.gravity[:] = base.opt.gravity * self._load(np.zeros(1, dtype=np.int64))[0]
+        data.act[:], data.ctrl[:], data.qacc_warmstart[:] = 0.0, self.targets[row], 0.0
+        mujoco.mj_forward(model, data)
+        self.physics.begin(row, model, data)
         for _ in range(count):
-            self.step_rows([row], np.array([action]) @ self._channels)
-        if not task.gravity_from:
-            model.opt.gravity[:] = base.opt.gravity
+            before = self.targets[row].copy()
+            self.targets[row] = self._moved(before, np.array(action) @ self._channels)
+            self.physics.prepare(row, before, self.targets[row], np.zeros(3))
         features = self.features([row])
         self.start[row], self.start_rotation[row] = features.object[0], features.rotation[0]
         features = self.features([row])
         reached = task.measure(features)
         self.reached[row], self.potential[row] = reached[0], progress(task, features, reached)[0]
         self.success[row], self._latest = False, None
+
+    def _shape(self, row: int, kind: int, chosen: str | None) -> str:
+        """Return the shape of an episode: the chosen one, or else of the drawn kind."""
+        shapes, kinds = self.task.shapes, self.physics.kinds
+        if not shapes:
+            return chosen or ""
+        if kinds is None:
+            return chosen or shapes[kind]
+        if chosen not in (None, shapes[row % kinds]):
+            raise DescriptionError(
+                f"expected '{shapes[row % kinds]}', the shape that episode {row} has in this "
+                f"engine, found '{chosen}'",
+                field="shape",
+            )
+        return shapes[row % kinds]
 
     def _write_start(
         self, model: mujoco.MjModel, qpos: Array, offset: Array, shape: str, size: float, row: int
@@ -193,39 +225,17 @@ class TaskSimulation:
                 aside * np.cos(direction), aside * np.sin(direction), np.sin(bending) / arc,
             ]  # fmt: skip
 
-    def _begin(self, row: int, data: mujoco.MjData) -> None:
-        model = self.models[row]
-        data.act[:], data.ctrl[:], data.qacc_warmstart[:] = 0.0, self.targets[row], 0.0
-        mujoco.mj_forward(model, data)
-        mujoco.mj_getState(model, data, self.states[row], STATE)
-        self.sensors[row] = data.sensordata
-
     # Steps
 
-    def step_rows(self, rows: list[int], speeds: Array) -> None:
-        """Step some episodes for one decision with ramps of the targets.
+    def _moved(self, targets: Array, speeds: Array) -> Array:
+        """Return targets after a decision at some speeds, (…, nu)."""
+        return np.asarray(np.clip(targets + PERIOD * speeds, self.built.lower, self.built.upper))
 
-        Args:
-            rows: Indices of the episodes.
-            speeds: Speeds of their targets, (n, nu).
-        """
-        before = self.targets[rows]
-        after = np.clip(before + PERIOD * speeds, self.built.lower, self.built.upper)
-        control = before[:, None] + self._ramp * (after - before)[:, None]
-        models = [self.models[row] for row in rows]
-        # arrays are made here, as the checks of rollout cost a tenth of the physics
-        count, steps = len(rows), self.substeps
-        states = np.empty((count, steps, self.states.shape[1]))
-        sensors = np.empty((count, steps, self.sensors.shape[1]))
-        with caught_warnings():
-            self._rollout(
-                models, self.datas, self.states[rows], control,
-                control_spec=int(mujoco.mjtState.mjSTATE_CTRL), skip_checks=True, nstep=steps,
-                initial_warmstart=np.zeros((count, self.built.model.nv)),
-                state=states, sensordata=sensors,
-            )  # fmt: skip
-        self.states[rows], self.sensors[rows] = states[:, -1], sensors[:, -1]
-        self.targets[rows] = after
+    def _load(self, decisions: NDArray[np.int64]) -> Array:
+        """Return the fraction of gravity that acts in decisions, (n,)."""
+        if not (first := self.task.gravity_from):
+            return np.ones(len(decisions))
+        return np.asarray(np.clip((decisions - first) / 10.0, 0.0, 1.0))
 
     def step(self, actions: Array) -> Decision:
         """Step all episodes for one decision.
@@ -233,19 +243,17 @@ class TaskSimulation:
         Args:
             actions: Actions, clipped to −1…1, (n, na).
         """
-        task, gravity = self.task, self.built.model.opt.gravity
-        if task.gravity_from:
-            loads = np.clip((self.decisions - task.gravity_from) / 10.0, 0.0, 1.0)
-            for model, load in zip(self.models, loads, strict=True):
-                model.opt.gravity[:] = load * gravity
-        self.step_rows(list(range(self.count)), np.clip(actions, -1.0, 1.0) @ self.matrix)
+        task, before = self.task, self.targets
+        gravity = self._load(self.decisions)[:, None] * self.built.model.opt.gravity
+        self.targets = self._moved(before, np.clip(actions, -1.0, 1.0) @ self.matrix)
+        self.physics.step(before, self.targets, gravity)
         self.decisions += 1
         self._latest = features = self.features()
         self.reached = task.measure(features)
         after = progress(task, features, self.reached)
         success = self.update_success(features, self.reached)
         nq, nv = self.built.model.nq, self.built.model.nv
-        failed = too_fast(self.states[:, TIME + nq : TIME + nq + nv], FASTEST)
+        failed = too_fast(self.physics.states[:, TIME + nq : TIME + nq + nv], FASTEST)
         if not task.follows:
             failed |= features.height < task.lowest
         self.success = success & ~failed
@@ -296,7 +304,8 @@ class TaskSimulation:
 
     def shown(self, row: int) -> tuple[mujoco.MjModel, Array, dict[int, Any]]:
         """Return model and positions of an episode, whose geoms keep their colours."""
-        return self.models[row], self.states[row, TIME : TIME + self.built.model.nq], {}
+        positions = self.physics.states[row, TIME : TIME + self.built.model.nq]
+        return self.physics.model(row), positions, {}
 
     def _state(self, features: Features, rows: list[int]) -> Array:
         """Return noisy states, (n, ns), in units that make them of order 1."""
@@ -323,15 +332,17 @@ class TaskSimulation:
 
     def _touch(self, features: Features, rows: list[int]) -> Array:
         """Return noisy normal and friction forces of each body, (n, 2·nb) [5 N]."""
-        forces = self.sensors[rows][:, self.built.contact]
+        forces = self.physics.sensors[rows][:, self.built.contact]
         friction = np.hypot(*(forces @ matrix for matrix in self._tangential))
         touch = np.concatenate([features.force, friction], axis=1) / 5.0
         self._add_noise(touch, np.full(touch.shape[1], self.noise * NOISE["force"]), rows)
         return np.asarray(np.minimum(np.maximum(touch, -BOUND), BOUND))
 
     def _add_noise(self, values: Array, scales: Array, rows: list[int]) -> None:
-        for index, row in enumerate(rows):
-            values[index] += scales * self.generators[row].standard_normal(len(scales))
+        drawn = np.empty_like(values)
+        for row, numbers in zip(rows, drawn, strict=True):
+            self.generators[row].standard_normal(out=numbers)
+        values += scales * drawn
 
 
 def _checked_options(task: Task, options: dict[str, Any]) -> dict[str, Any]:
@@ -340,9 +351,18 @@ def _checked_options(task: Task, options: dict[str, Any]) -> dict[str, Any]:
             raise DescriptionError(
                 f"expected an option of reset, found '{name}'; {did_you_mean(name, OPTIONS)}"
             )
+    for name in ("density", "friction", "size"):
+        value = options.get(name, 1.0)
+        if not (isinstance(value, int | float) and 0.0 < value < np.inf):
+            raise DescriptionError(f"expected a positive number, found {value!r}", field=name)
+    if (shape := options.get("shape")) is not None and shape not in SHAPES:
+        hint = did_you_mean(str(shape), SHAPES)
+        raise DescriptionError(f"expected a shape, found {shape!r}; {hint}", field="shape")
     goal = options.get("goal")
     if goal is not None and np.shape(goal) != (len(task.goal),):
         raise DescriptionError(
             f"expected {len(task.goal)} numbers, found shape {np.shape(goal)}", field="goal"
         )
+    if goal is not None and not np.isfinite(np.asarray(goal, dtype=float)).all():
+        raise DescriptionError(f"expected finite numbers, found {goal}", field="goal")
     return options

@@ -19,9 +19,8 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 from softgrasp.envs import policies  # noqa: E402
 from softgrasp.envs.task_env import TaskEnv, TaskVectorEnv  # noqa: E402
-from softgrasp.envs.task_model import object_of  # noqa: E402
+from softgrasp.envs.task_model import Source, object_of, scene_source, task_model  # noqa: E402
 from softgrasp.envs.tasks import MAX_SLIP, TASKS  # noqa: E402
-from softgrasp.pipeline import compile_scene  # noqa: E402
 
 SCORES = json.loads(
     (Path(__file__).resolve().parents[2] / "docs" / "data" / "learning.json").read_text("utf-8")
@@ -66,7 +65,7 @@ def test_the_same_seed_gives_the_same_bits_alone_and_in_a_vector(task: str) -> N
 def test_what_is_drawn_lies_in_its_ranges_and_covers_them() -> None:
     env, task = env_of("CloseAndHold"), TASKS["CloseAndHold"]
     simulation = env.simulation
-    pairs, model = simulation.built.object_pairs, simulation.models[0]
+    pairs, model = simulation.built.object_pairs, simulation.physics.model(0)
     body, geom = model.body("object").id, model.geom("object").id
     frictions, kinds, offsets, sizes = [], set(), [], []
     for seed in range(40):
@@ -74,7 +73,7 @@ def test_what_is_drawn_lies_in_its_ranges_and_covers_them() -> None:
         frictions.append(model.pair_friction[pairs[0], 0])
         kinds.add(int(model.geom_type[geom]))
         sizes.append(model.geom_size[geom, 0])
-        offsets.append(simulation.states[0, 1:][model.jnt_qposadr[model.body_jntadr[body]]])
+        offsets.append(simulation.physics.states[0, 1:][model.jnt_qposadr[model.body_jntadr[body]]])
     factor = np.array(frictions) / simulation.built.model.pair_friction[pairs[0], 0]
     for values, (low, high) in ((factor, task.friction), (np.array(sizes), task.size),
                                 (np.array(offsets), (-task.position, task.position))):  # fmt: skip
@@ -87,20 +86,31 @@ def test_what_is_drawn_lies_in_its_ranges_and_covers_them() -> None:
 
 @pytest.mark.parametrize("shape", ["ball", "cube", "can"])
 def test_a_drawn_object_is_that_of_a_scene_compiled_with_it(shape: str) -> None:
+    """Also its stiffness in contact, from which a constant ``solref`` would be off by 0.5 to 2."""
     env = env_of("CloseAndHold")
-    env.reset(seed=0, options={"shape": shape, "size": 0.021, "density": 800.0, "friction": 1.0})
-    described = object_of(shape, 0.021, 800.0)
-    hand = sg.load_scene("four_finger_sphere").hand
-    compiled = compile_scene(
-        sg.GraspScene(hand=hand, object=described, object_position=(0.0, 0.0, -0.105))
-    ).model
-    model = env.simulation.models[0]
+    env.reset(seed=0, options={"shape": shape, "size": 0.021, "density": 900.0, "friction": 1.0})
+    compiled = task_model(_held_source(object_of(shape, 0.021, 900.0))).model
+    model = env.simulation.physics.model(0)
     for field in ("body_mass", "body_inertia", "geom_type", "geom_size", "geom_rbound"):
         kind = field.partition("_")[0]
         index, other = (getattr(m, kind)("object").id for m in (model, compiled))
         assert np.allclose(
             getattr(model, field)[index], getattr(compiled, field)[other], rtol=1e-12
         )
+    for field in ("body_invweight0", "dof_invweight0", "body_subtreemass", "geom_aabb"):
+        assert np.allclose(getattr(model, field), getattr(compiled, field), rtol=1e-10)
+    pairs, before = env.simulation.built.object_pairs, env.simulation.built.model.pair_solref
+    assert model.pair_solref[pairs] == pytest.approx(compiled.pair_solref[pairs], rel=0.01)
+    assert (np.abs(before[pairs] / compiled.pair_solref[pairs] - 1.0) > 0.05).all()
+
+
+def _held_source(described: sg.GraspObject) -> Source:
+    scene = sg.GraspScene(
+        hand=sg.load_scene("four_finger_sphere").hand, object=described, grasp="precision",
+        object_position=(0.0, 0.0, -0.105), object_euler=(0.0, 0.0, 0.0), gravity=True,
+        closure=sg.PositionIncrementClosure(grip_force=None),
+    )  # fmt: skip
+    return scene_source(scene)
 
 
 @pytest.mark.parametrize(
@@ -173,10 +183,15 @@ def test_options_choose_the_goal_and_the_object() -> None:
     env = env_of("Lift")
     _, info = env.reset(seed=0, options={"goal": [0.05], "shape": "can", "size": 0.02})
     assert info["goal"] == [0.05]
-    assert env.simulation.models[0].geom("object").size[0] == 0.02
+    assert env.simulation.physics.model(0).geom("object").size[0] == 0.02
     for options, sentence in (
         ({"gaol": [0.05]}, "expected an option of reset, found 'gaol'; did you mean 'goal'?"),
         ({"goal": [0.05, 1.0]}, "goal: expected 1 numbers, found shape (2,)"),
+        ({"goal": [float("nan")]}, "goal: expected finite numbers, found [nan]"),
+        ({"friction": -3.0}, "friction: expected a positive number, found -3.0"),
+        ({"density": float("nan")}, "density: expected a positive number, found nan"),
+        ({"size": "2"}, "size: expected a positive number, found '2'"),
+        ({"shape": "cbe"}, "shape: expected a shape, found 'cbe'; did you mean 'cube'?"),
     ):
         with pytest.raises(sg.DescriptionError) as refused:
             env.reset(options=options)
@@ -200,7 +215,7 @@ def test_tactile_and_camera_observations_are_options() -> None:
 def test_noise_changes_what_is_observed_and_not_what_happens() -> None:
     clean, noisy = TaskEnv("Lift", noise=0.0), env_of("Lift")
     first, second = clean.reset(seed=5)[0], noisy.reset(seed=5)[0]
-    assert np.array_equal(clean.simulation.states, noisy.simulation.states)
+    assert np.array_equal(clean.simulation.physics.states, noisy.simulation.physics.states)
     assert 0.0 < np.abs(first - second).max() < 0.1
 
 
@@ -211,6 +226,8 @@ def test_what_does_not_exist_is_refused() -> None:
          "observations: expected an observation, found 'stat'; did you mean 'state'?"),
         ({"task": "Lift", "actions": "wrist"},
          "actions: expected 'channels' or 'joints', found 'wrist'"),
+        ({"task": "Lift", "engine": "wrap"},
+         "engine: expected an engine, found 'wrap'; did you mean 'warp'?"),
     ):  # fmt: skip
         with pytest.raises(sg.DescriptionError) as refused:
             TaskEnv(**arguments)

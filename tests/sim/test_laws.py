@@ -343,6 +343,7 @@ def test_targets_of_a_learning_task_move_by_the_law() -> None:
     for speed in (0.1, 10.0, -10.0):
         before = simulation.targets[0].tolist()
         speeds = speed * random.random(len(low))
-        simulation.step_rows([0], speeds[None])
+        simulation.matrix = np.diag(speeds)
+        simulation.step(np.ones((1, len(low))))
         expected = next_targets(before, (PERIOD * speeds).tolist(), [True] * len(low), low, high)
         assert simulation.targets[0].tolist() == expected

@@ -1,4 +1,4 @@
-"""Result of one grasp that ran in MuJoCo Warp.
+"""What the core calls of the backend: one grasp with its result, and episodes of learning tasks.
 
 The run is a batch of one recorded world. Positions, targets, contact forces of bodies, debounced
 contacts and the end of the closure come from the device; contact points and normals at changes of
@@ -7,8 +7,9 @@ contact and at the end come from one MuJoCo step out of the device's state.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mujoco
 import numpy as np
@@ -28,6 +29,9 @@ from softgrasp.plugin_api import ClosureRun, CompiledScene, Progress, closing_ob
 from softgrasp.resolution import ResolvedScene
 from softgrasp.sim import EngineRecord, PhaseRows, borne_by_hand, caught_warnings
 
+if TYPE_CHECKING:
+    from softgrasp.backends.warp.episodes import WarpPhysics
+
 SINGLE_PRECISION = (
     "MuJoCo Warp computes in single precision: positions agree with MuJoCo to about 1e-6 rad for "
     "primitives and are not equal bit for bit"
@@ -46,7 +50,7 @@ class WarpRun(ClosureRun):
         Args:
             built: The scene.
             progress: Called with the simulated time [s] from time to time.
-            device: Device of Warp; by default that of ``worlds.default_device``.
+            device: Device of Warp; by default that of ``device.default_device``.
 
         Raises:
             BackendUnavailable: MuJoCo Warp is not installed.
@@ -162,3 +166,16 @@ class WarpEngine:
         run = WarpRun(built, progress)
         run.run()
         return run
+
+
+def warp_episodes(models: Sequence[mujoco.MjModel], count: int, substeps: int) -> WarpPhysics:
+    """Return episodes of a learning task on the device; arguments as of ``WarpPhysics``.
+
+    Raises:
+        BackendUnavailable: MuJoCo Warp is not installed, or there is no such device.
+        BuildError: It cannot simulate the model; says why.
+    """
+    engine_version()
+    from softgrasp.backends.warp.episodes import WarpPhysics
+
+    return WarpPhysics(models, count, substeps)

@@ -586,3 +586,42 @@ def switch_friction(stiffness: Stiffness, friction: wp.array2d(dtype=vec5)):
         value[1] = stiffness.coefficients[w, p, slides]
         friction[w, p] = value
         stiffness.sliding[w, p] = -1
+
+
+# Decisions of learning tasks
+
+
+@wp.kernel(enable_backward=False)
+def ramp(
+    before: wp.array2d(dtype=wp.float32), after: wp.array2d(dtype=wp.float32),
+    step: wp.array(dtype=int), steps: int, ctrl: wp.array2d(dtype=wp.float32),
+):  # fmt: skip
+    """Set the controls of the next step of every world."""
+    w, u = wp.tid()
+    part = wp.float32(step[w] + 1) / wp.float32(steps)
+    ctrl[w, u] = before[w, u] + part * (after[w, u] - before[w, u])
+
+
+@wp.kernel(enable_backward=False)
+def take_back(
+    step: wp.array(dtype=int), failures: wp.array(dtype=int), impratio: float,
+    impratio_invsqrt: wp.array(dtype=wp.float32),
+    positions: wp.array2d(dtype=wp.float32), speeds: wp.array2d(dtype=wp.float32),
+    qpos: wp.array2d(dtype=wp.float32), qvel: wp.array2d(dtype=wp.float32),
+    warm_start: wp.array2d(dtype=wp.float32),
+):  # fmt: skip
+    """Count a step of every world, or take it back where it has failed."""
+    w = wp.tid()
+    if has_failed(qvel, w):
+        failures[w] = failures[w] + 1
+        if failures[w] <= WP_RETRIES:
+            put_back(positions, speeds, qpos, qvel, warm_start, w)
+            impratio_invsqrt[w] = WP_SOFTENING * impratio_invsqrt[w]
+        return
+    failures[w] = 0
+    impratio_invsqrt[w] = impratio
+    step[w] = step[w] + 1
+    for i in range(qpos.shape[1]):
+        positions[w, i] = qpos[w, i]
+    for i in range(qvel.shape[1]):
+        speeds[w, i] = qvel[w, i]

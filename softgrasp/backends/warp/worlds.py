@@ -6,18 +6,14 @@ in MuJoCo, without the flag that switches off automatic resets. Where the solver
 which happens in single precision, its sample is stepped again without the solver's earlier
 solution and with softer friction; a world that fails again and again has diverged and is reported.
 
-A step is about a hundred launches, which take longer in Python than on a device. Blocks of control
-samples are therefore captured once as a graph, and replayed until all worlds have ended. Nothing in
-a block depends on the host: what changes from sample to sample is on the device.
+Blocks of control samples are one ``Graph``, replayed until all worlds have ended: what changes from
+sample to sample is on the device.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from copy import copy
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import mujoco
@@ -27,95 +23,28 @@ import warp
 from numpy.typing import NDArray
 
 from softgrasp.backends.warp import kernels
+from softgrasp.backends.warp.device import (
+    OVERFLOWS,
+    Graph,
+    assign,
+    capacity,
+    default_device,
+    overflow_sentence,
+    overflow_words,
+    put_on_device,
+    quiet,
+    report_compilation,
+)
 from softgrasp.backends.warp.scenes import Worlds, object_address, test_loads
-from softgrasp.errors import BackendUnavailable, BuildError, DescriptionError, SimulationError
+from softgrasp.errors import DescriptionError, SimulationError
 from softgrasp.evaluation import CREEP_FRACTION
 from softgrasp.mechanics import Array
 from softgrasp.model import names
-from softgrasp.plugin_api import (
-    ClosureLayout,
-    closure_layout,
-    report_progress,
-    stiffness_feedback,
-)
+from softgrasp.plugin_api import ClosureLayout, closure_layout, stiffness_feedback
 
-DEVICE = "SOFTGRASP_WARP_DEVICE"
-"""Environment variable with the device: ``cpu``, ``cuda`` or ``cuda:1``; the first GPU by default,
-and the CPU without one."""
-CAPACITY = "SOFTGRASP_WARP_CONTACTS"
-"""Environment variable with the number of contacts a world for which there is memory."""
-CONTACTS, SPARE_ROWS = 96, 64
-"""Default number of contacts a world, and constraint rows beyond theirs and those of limits."""
 BLOCK_SAMPLES, CPU_BLOCK_SAMPLES = 64, 4
 """Control samples of a graph, between two checks whether all worlds have ended. On the CPU the
 capture of a sample takes as long as 80 replays, and a check nothing."""
-OVERFLOWS = (
-    (mujoco_warp.OverflowType.NEFC, "constraint rows"),
-    (mujoco_warp.OverflowType.NJMAX_NNZ, "entries of the constraint Jacobian"),
-    (mujoco_warp.OverflowType.BROADPHASE, "pairs of bounding boxes"),
-    (mujoco_warp.OverflowType.NARROWPHASE, "contacts"),
-    (mujoco_warp.OverflowType.CCD, "contacts of convex geoms"),
-    (mujoco_warp.OverflowType.CONTACT_MATCH, "contacts of a sensor"),
-    (mujoco_warp.OverflowType.EPA_HORIZON, "faces of a penetration"),
-)
-"""Overflows after which the forces of a world are not to be trusted, and what there was too much
-of."""
-
-
-def default_device() -> str:
-    """Return the device to use, as ``SOFTGRASP_WARP_DEVICE`` or the machine has it.
-
-    Raises:
-        BackendUnavailable: Warp has no such device.
-    """
-    with _quiet():
-        warp.init()
-        name = os.environ.get(DEVICE) or ("cuda:0" if warp.get_cuda_device_count() else "cpu")
-        try:
-            return str(warp.get_device(name).alias)
-        except (ValueError, RuntimeError):
-            known = ", ".join(device.alias for device in warp.get_devices())
-            raise BackendUnavailable(f"{DEVICE}: no device '{name}'; there are: {known}") from None
-
-
-def _capacity() -> int:
-    """Return the contacts a world for which there is memory."""
-    text = os.environ.get(CAPACITY) or str(CONTACTS)
-    if not text.isdecimal():
-        raise DescriptionError(f"expected a number of contacts, found '{text}'", field=CAPACITY)
-    return int(text)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Warp from printing which kernels it loads."""
-    before = warp.config.log_level
-    warp.config.log_level = max(before, warp.LOG_WARNING)
-    try:
-        yield
-    finally:
-        warp.config.log_level = before
-
-
-@cache
-def _report_compilation(device: str) -> None:
-    """Report once a device that kernels are loaded, and compiled where none are in the cache."""
-    report_progress(
-        f"loading the kernels of MuJoCo Warp for {device}; the first time compiles them for minutes"
-    )
-
-
-def overflow_sentence(text: str) -> str:
-    """Return the message about a world with too many contacts.
-
-    Args:
-        text: What there was too much of.
-    """
-    return (
-        f"the grasp needs more {text} than the backend warp has memory for; its forces are not to "
-        f"be trusted: set {CAPACITY} to more than {CONTACTS} contacts a world, or use the backend "
-        "mujoco"
-    )
 
 
 class Outcome(NamedTuple):
@@ -132,8 +61,7 @@ class Outcome(NamedTuple):
 
     def overflow(self, world: int) -> str:
         """Return what a world had too much of, as words; empty where nothing overflowed."""
-        bits = int(self.loop["overflow"][world])
-        return " and ".join(text for bit, text in OVERFLOWS if bits & int(bit))
+        return overflow_words(int(self.loop["overflow"][world]))
 
     @property
     def is_valid(self) -> NDArray[np.bool_]:
@@ -184,7 +112,7 @@ class WorldBatch:
             BuildError: MuJoCo Warp cannot simulate the model; says why.
             DescriptionError: The number of contacts is not positive.
         """
-        contacts = _capacity() if contacts is None else contacts
+        contacts = capacity() if contacts is None else contacts
         if contacts < 1:
             raise DescriptionError(f"expected at least 1, found {contacts}", field="contacts")
         self._worlds, self._base, self.size = worlds, worlds.base, worlds.size
@@ -194,8 +122,8 @@ class WorldBatch:
         self._switches = bool((worlds.numbers["critical"] >= 0.0).any())
         on_cpu = warp.get_device(self.device).is_cpu
         self._block = block or (CPU_BLOCK_SAMPLES if on_cpu else BLOCK_SAMPLES)
-        self._graph: Any = None
-        with _quiet(), warp.ScopedDevice(self.device):
+        self._graph = Graph(self.device, partial(self._step_samples, self._block))
+        with quiet(), warp.ScopedDevice(self.device):
             self._put(contacts)
             self._make_structs(recorded)
 
@@ -216,7 +144,7 @@ class WorldBatch:
         period = self._base.scene.control_period
         longest = (1 + kernels.RETRIES) * self.max_rows + self._block
         remaining = longest if samples is None else samples
-        with _quiet(), warp.ScopedDevice(self.device):
+        with quiet(), warp.ScopedDevice(self.device):
             while remaining > 0:
                 remaining -= self._advance(remaining)
                 if progress is not None:
@@ -235,27 +163,15 @@ class WorldBatch:
     # State on the device
 
     def _put(self, contacts: int) -> None:
-        model, numbers = copy(self._base.model), self._worlds.numbers
+        numbers = self._worlds.numbers
         arrays = self._worlds.arrays | {"actuator_biasprm": numbers["actuator_bias"]}
-        model.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
-        sizes = dict.fromkeys({*arrays, "pair_solref", "pair_friction"}, self.size)
-        try:
-            self._model = mujoco_warp.put_model(model, batch_sizes=sizes)
-            self._data = mujoco_warp.make_data(
-                model, self.size, nconmax=contacts, njmax=_constraint_rows(model, contacts)
-            )
-        except (NotImplementedError, ValueError) as error:
-            raise BuildError(f"hand: MuJoCo Warp refuses the model: {error}") from error
-        self._model.opt.warn_overflow = 0
-        for name, values in arrays.items():
-            target = getattr(self._model, name)
-            shape = (*target.shape, *np.shape(target.dtype()))
-            target.assign(values.reshape(shape).astype(np.float32))
-        self._model.opt.gravity = warp.array(numbers["gravity"], dtype=warp.vec3)
-        self._model.opt.impratio_invsqrt = warp.full(
-            self.size, value=model.opt.impratio**-0.5, dtype=float
+        self._model, self._data = put_on_device(
+            self._base.model, self.size, {*arrays, "pair_solref", "pair_friction"}, contacts
         )
-        self._data.qpos.assign(numbers["start"].astype(np.float32))
+        for name, values in arrays.items():
+            assign(getattr(self._model, name), values)
+        assign(self._model.opt.gravity, numbers["gravity"])
+        assign(self._data.qpos, numbers["start"])
         self.row = 0
         """Control samples so far."""
 
@@ -282,18 +198,14 @@ class WorldBatch:
             self._evaluate()
         elif self.row == 1:  # compiles kernels and allocates memory
             samples = 1
-            _report_compilation(self.device)
+            report_compilation(self.device)
             self._step_samples(1)
-        elif limit < self._block or not _can_capture(self.device):
-            samples = min(limit, self._block)
+        elif limit < self._block:
+            samples = limit
             self._step_samples(samples)
         else:
             samples = self._block
-            if self._graph is None:
-                with warp.ScopedCapture() as capture:
-                    self._step_samples(samples)
-                self._graph = capture.graph
-            warp.capture_launch(self._graph)
+            self._graph.launch()
         self.row += samples
         return samples
 
@@ -332,19 +244,6 @@ class WorldBatch:
         ])  # fmt: skip
         pairs = (self.size, self._base.model.npair)
         warp.launch(kernels.switch_friction, pairs, [self._stiffness, self._model.pair_friction])
-
-
-def _can_capture(device: str) -> bool:
-    """Return whether a device captures graphs with loops and allocations, as steps have them."""
-    if warp.get_device(device).is_cpu:
-        return True
-    return bool(warp.is_mempool_enabled(device) and warp.is_conditional_graph_supported())
-
-
-def _constraint_rows(model: mujoco.MjModel, contacts: int) -> int:
-    """Return the number of constraint rows of a world for which there is memory."""
-    dimension = int(model.pair_dim.max(initial=3))
-    return int(dimension * contacts + 2 * model.nv + 6 * model.neq) + SPARE_ROWS
 
 
 def _fields(kind: Any, struct: Any) -> dict[str, Array]:

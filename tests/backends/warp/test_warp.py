@@ -289,3 +289,53 @@ def test_a_planner_ranks_candidates_that_warp_simulated():
     here, there = (plan_grasps(plan, executor=name, workers=1).table for name in ("local", "warp"))
     assert here["row"].tolist() == there["row"].tolist()
     assert here["outcome"].tolist() == there["outcome"].tolist()
+
+
+@pytest.mark.parametrize("task", ["CloseAndHold", "Insertion", "TwoHands"])
+def test_episodes_of_a_task_are_those_of_mujoco_until_touches_differ(task):
+    """The free motion is the same to single precision, and a scripted policy succeeds in both."""
+    pytest.importorskip("gymnasium")
+    from softgrasp.envs.policies import SCRIPTS
+    from softgrasp.envs.task_env import TaskVectorEnv
+    from softgrasp.envs.tasks import TASKS
+
+    count, shapes = 3, TASKS[task].shapes
+    both = [
+        TaskVectorEnv(task, count, engine=engine, noise=0.0).simulation
+        for engine in ("mujoco", "warp")
+    ]
+    succeeded = np.zeros((2, count), dtype=bool)
+    for index, simulation in enumerate(both):
+        for row in range(count):
+            options = {"shape": shapes[row % len(shapes)]} if shapes else {}
+            simulation.reset(row, np.random.default_rng(row), options)
+        ended = np.zeros(count, dtype=bool)
+        for _ in range(TASKS[task].steps):
+            decision = simulation.step(SCRIPTS[task](simulation.features()))
+            succeeded[index] |= decision.success & ~ended
+            ended |= decision.terminated
+            if ended.all():
+                break
+    assert succeeded.all()
+    for simulation in both:
+        for row in range(count):
+            options = {"shape": shapes[row % len(shapes)]} if shapes else {}
+            simulation.reset(row, np.random.default_rng(row), options)
+    assert np.array_equal(both[0].physics.states, both[1].physics.states)
+    still = np.zeros((count, both[0].channels))
+    for _ in range(3):
+        for simulation in both:
+            simulation.step(still)
+    assert both[1].physics.states == pytest.approx(both[0].physics.states, abs=2e-4)
+
+
+def test_worlds_of_a_vector_keep_their_kind_of_shape():
+    pytest.importorskip("gymnasium")
+    from softgrasp.envs.task_env import TaskVectorEnv
+
+    simulation = TaskVectorEnv("CloseAndHold", 4, engine="warp").simulation
+    kinds = [int(simulation.physics.model(row).geom("object").type[0]) for row in range(4)]
+    assert kinds == [6, 2, 5, 6]  # cube, ball, can, cube
+    with pytest.raises(sg.DescriptionError, match=r"shape: expected 'cube'") as refused:
+        simulation.reset(0, options={"shape": "ball"})
+    assert refused.value.field == "shape"
