@@ -481,12 +481,12 @@ def test_a_bar_is_divided_evenly(tmp_path: Path) -> None:
     assert five.compliance == pytest.approx(
         length / (1e6 * 0.02 * 0.015**3 / 12.0), rel=0.02
     )  # within the noise
-    for given, sentence in (
+    for options, sentence in (
         ({"cells": 3, "valleys": 3}, "cells: expected cells or valleys, found both"),
         ({"cells": 0}, "cells: expected a whole number from 1 on, found 0"),
     ):
         with pytest.raises(sg.DescriptionError) as refused:
-            slice_finger(path, **given)
+            slice_finger(path, **options)
         assert sentence in str(refused.value)
 
 

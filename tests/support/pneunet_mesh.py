@@ -2,7 +2,7 @@
 
 A finger is a loft: outlines of equal numbers of points along x, closed by caps. The chamber is a
 second loft inside, which may open into the base. ``random_finger`` draws bellows, gaps, fillets,
-tapers, sections and chambers; ``random_beam`` draws fingers without valleys.
+tapers, sections and chambers.
 """
 
 from __future__ import annotations

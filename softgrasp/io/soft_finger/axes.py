@@ -193,7 +193,7 @@ def _is_reversed(solid: Solid, x: Array, base: Base) -> tuple[bool, str]:
         raise DescriptionError(
             f"expected 'auto', 'start', 'end' or a point, found '{base}'; {hint}", field="base"
         )
-    opens = [_opens(solid, way, -end) for way, end in ((-x, begin), (x, -end))]
+    opens = [_opens(solid, outward, stop) for outward, stop in ((-x, -begin), (x, end))]
     if opens[0] != opens[1]:
         return opens[1], ""
     lead = float(solid.center_of_mass @ x - 0.5 * (begin + end)) / (end - begin)
