@@ -28,7 +28,7 @@ from softgrasp.errors import (
     SoftgraspWarning,
     missing_library,
 )
-from softgrasp.units import LengthUnit
+from softgrasp.units import LENGTH_UNITS, LengthUnit
 
 if TYPE_CHECKING:
     from softgrasp.rendering.viewpoint import Viewpoint
@@ -72,8 +72,8 @@ Renderer = Annotated[
 Units = Annotated[
     LengthUnit | None,
     typer.Option(
-        help="Unit of the numbers in a mesh file, and of a robot file that metres make larger than "
-        "2 m; else m."
+        help="Unit of the numbers in mesh files, of finger and object, and of a robot file that "
+        "metres make larger than 2 m; else m."
     ),
 ]
 Density = Annotated[float | None, typer.Option(metavar="R", help="Density of the object [kg/m³].")]
@@ -160,6 +160,48 @@ def pressure_of(text: str | float) -> float:
     if not math.isfinite(number):
         raise typer.BadParameter(f"expected a pressure such as 60kPa, found '{text}'")
     return number * PREFIXES.get(unit, 1.0)
+
+
+def valleys_of(text: str | tuple[float, ...] | int) -> tuple[float, ...] | int:
+    """Read the number of valleys, or their positions [m]: 5, or 0.01,0.02, or 10mm,20mm.
+
+    Raises:
+        BadParameter: It is neither.
+    """
+    if not isinstance(text, str):
+        return text
+    if text.strip().isdecimal():
+        return int(text)
+    try:
+        return tuple(_metres(part.strip()) for part in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(
+            "expected a number of valleys, or positions from the base such as 12mm,24mm, found "
+            f"'{text}'"
+        ) from None
+
+
+def base_of(text: str | Triple) -> str | Triple:
+    """Read which end is clamped: auto, start, end, or a point such as 0,0,0.01 [m].
+
+    Raises:
+        BadParameter: It is neither.
+    """
+    if not isinstance(text, str) or text in ("auto", "start", "end"):
+        return text
+    try:
+        x, y, z = (float(part) for part in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(
+            f"expected start, end, auto or a point such as 0,0,0.01, found '{text}'"
+        ) from None
+    return x, y, z
+
+
+def _metres(text: str) -> float:
+    """Read a length in metres, or with its unit."""
+    unit = next((one for one in ("mm", "cm", "dm", "in", "m") if text.endswith(one)), "m")
+    return float(text.removesuffix(unit)) * LENGTH_UNITS[unit]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,6 +330,47 @@ class SceneOptions:
             metavar="NU",
             help="Of the fingers of --fingers, if their walls widen under pressure; by default "
             "fibres prevent it.",
+        ),
+    ] = None
+    valleys: Annotated[
+        Any,
+        typer.Option(
+            metavar="N|X,X,…",
+            parser=valleys_of,
+            help="Of the fingers of --fingers: number of their valleys, or positions from the base "
+            "[m], or such as 12mm,24mm; else detected.",
+        ),
+    ] = None
+    cells: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Divide the fingers of --fingers evenly into N cells; else 8 where there are no "
+            "valleys.",
+        ),
+    ] = None
+    up: Annotated[
+        Triple | None,
+        typer.Option(
+            metavar="X Y Z",
+            help="Direction in the file to the side away from which the fingers of --fingers bend; "
+            "else that of bellows or chamber.",
+        ),
+    ] = None
+    base: Annotated[
+        Any,
+        typer.Option(
+            metavar="END",
+            parser=base_of,
+            help="Clamped end of the fingers of --fingers: start or end along the axis, or a point "
+            "X,Y,Z near it [m]; else detected.",
+        ),
+    ] = None
+    axis: Annotated[
+        Triple | None,
+        typer.Option(
+            metavar="X Y Z",
+            help="Direction in the file of the fingers of --fingers; else detected.",
         ),
     ] = None
     hold: Annotated[

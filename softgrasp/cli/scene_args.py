@@ -61,6 +61,8 @@ SCENE_FIELDS = {
     "mount": "object_mount",
 }  # fmt: skip
 """Options that are a field of the scene, and the field."""
+READING = ("valleys", "cells", "up", "base", "axis")
+"""Options about the mesh of a finger."""
 CONTACT_NUMBERS = {"contact_stiffness": "contact.stiffness", "contact_damping": "contact.damping"}
 """Options that are a number inside a field of the scene."""
 CRITERION_AFTER_SEQUENCE = "sequence"
@@ -135,6 +137,7 @@ def _hand_of_fingers(first: str, obj: GraspObject, options: SceneOptions) -> Han
             ("fingers", options.fingers),
             ("youngs-modulus", options.youngs_modulus),
             ("poisson-ratio", options.poisson_ratio),
+            *((name, getattr(options, name)) for name in READING),
         ):
             if value is not None:
                 raise DescriptionError(f"--{name}: expected the mesh of a finger, found '{first}'")
@@ -144,7 +147,7 @@ def _hand_of_fingers(first: str, obj: GraspObject, options: SceneOptions) -> Han
             f"{first}: the mesh of a finger makes a hand with --fingers and --pressure, for "
             "instance --fingers 3 --pressure 60kPa"
         )
-    from softgrasp.io.soft_finger_mesh import OPENING, SILICONE_MODULUS, soft_hand_from_mesh
+    from softgrasp.io.soft_finger.finger import OPENING, SILICONE_MODULUS, soft_hand_from_mesh
     from softgrasp.model.shapes import extent
 
     return soft_hand_from_mesh(
@@ -154,6 +157,12 @@ def _hand_of_fingers(first: str, obj: GraspObject, options: SceneOptions) -> Han
         pressure=options.pressure,
         youngs_modulus=options.youngs_modulus or SILICONE_MODULUS,
         poisson_ratio=options.poisson_ratio,
+        units=options.units,
+        valleys=options.valleys,
+        cells=options.cells,
+        axis=options.axis,
+        up=options.up,
+        base="auto" if options.base is None else options.base,
     )
 
 
@@ -173,7 +182,7 @@ def _check_weight(first: str, object_name: str | None, options: SceneOptions) ->
             f"{object_name}: a mesh file needs --mass or --density, found neither; for instance "
             "--density 1200 [kg/m³]"
         )
-    of_hand = Path(first).suffix.lower() in (*ROBOT_SUFFIXES, *YAML_SUFFIXES)
+    of_hand = Path(first).suffix.lower() in (*ROBOT_SUFFIXES, *YAML_SUFFIXES, *MESH_SUFFIXES)
     if options.units is not None and not (is_mesh or of_hand):
         raise DescriptionError(
             "--units: expected a mesh file as the object or a robot file as the hand, found none"

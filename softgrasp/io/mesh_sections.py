@@ -111,6 +111,24 @@ def extents(vertices: Array, faces: Faces, stations: Array) -> tuple[Array, Arra
     return low, high
 
 
+def part_counts(
+    vertices: Array, faces: Faces, stations: Array, smallest: float
+) -> NDArray[np.intp]:
+    """Count the parts into which the cross-sections fall, (n,).
+
+    Args:
+        vertices: (m, 3) [m].
+        faces: (k, 3) of a closed surface, outward by the right-hand rule.
+        stations: x of the planes in ascending order [m], (n,).
+        smallest: Area of the smallest part that counts, over that of its whole section [–].
+    """
+    loops = _loops(_outlines(vertices, faces, stations), len(vertices))
+    outer = np.maximum(loops.areas, 0.0)
+    whole = np.bincount(loops.plane, weights=outer, minlength=len(stations))
+    counts = outer > smallest * whole[loops.plane]
+    return np.bincount(loops.plane[counts], minlength=len(stations))
+
+
 def slices(vertices: Array, faces: Faces, stations: Iterable[float]) -> list[Piece]:
     """Cut a solid by n planes normal to x into n + 1 closed pieces.
 
@@ -154,16 +172,36 @@ def _cross(pieces: _Outlines) -> Array:
     return np.asarray(starts[:, 0] * ends[:, 1] - ends[:, 0] * starts[:, 1])
 
 
-def _outer(pieces: _Outlines, vertices: int) -> _Outlines:
-    """Drop the outlines of holes, which have a negative area."""
+class _Loops(NamedTuple):
+    """Closed outlines that segments make."""
+
+    loop: NDArray[np.intp]
+    """Index of the loop, (s,)."""
+    areas: Array
+    """Areas [m²], negative for holes, (l,)."""
+    plane: NDArray[np.intp]
+    """Index of the plane, (l,)."""
+
+
+def _loops(pieces: _Outlines, vertices: int) -> _Loops:
+    """Join the segments that share a mesh edge; ``vertices`` is the number of mesh vertices."""
     edge = pieces.edges[..., 0] * vertices + pieces.edges[..., 1]
     names, edge = np.unique(edge, return_inverse=True)
     node = pieces.plane[:, None] * len(names) + edge.reshape(-1, 2)
     nodes, node = np.unique(node, return_inverse=True)
     start, end = node.reshape(-1, 2).T
     links = coo_array((np.ones(len(start)), (start, end)), shape=(len(nodes), len(nodes)))
-    loop = connected_components(links, directed=False)[1][start]
-    kept = np.bincount(loop, weights=_cross(pieces))[loop] > 0.0
+    loop = np.asarray(connected_components(links, directed=False)[1][start], dtype=np.intp)
+    plane = np.zeros(int(loop.max(initial=-1)) + 1, dtype=np.intp)
+    plane[loop] = pieces.plane
+    areas = 0.5 * np.bincount(loop, weights=_cross(pieces))
+    return _Loops(loop, np.asarray(areas, dtype=np.float64), plane)
+
+
+def _outer(pieces: _Outlines, vertices: int) -> _Outlines:
+    """Drop the outlines of holes, which have a negative area."""
+    loops = _loops(pieces, vertices)
+    kept = loops.areas[loops.loop] > 0.0
     plane, starts, ends, edges = pieces
     return _Outlines(plane[kept], starts[kept], ends[kept], edges[kept])
 

@@ -16,19 +16,15 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from softgrasp.io.soft_finger_axes import HEAVY
-from softgrasp.io.soft_finger_mesh import (
-    SlicedFinger,
-    find_valleys,
-    finger_from_mesh,
-    slice_finger,
-)
+from softgrasp.io.soft_finger.axes import HEAVY
+from softgrasp.io.soft_finger.finger import SlicedFinger, finger_from_mesh, slice_finger
+from softgrasp.io.soft_finger.valleys import find_valleys
 from softgrasp.mechanics.transforms import Array
 from tests.support.bellows_mesh import BellowsMesh, bellows_mesh
 
 BY_HAND = (
     "; give their positions along the finger, from the base in metres, such as "
-    "valleys=(0.008, 0.016)"
+    "valleys=(0.008, 0.016), --valleys 8mm,16mm"
 )
 LENGTH, WIDTH = 0.0635, 0.02
 UNIFORM = {"bending_stiffness": 2e-3, "mass": 0.02, "base": "start"}
@@ -308,7 +304,9 @@ def test_a_hollow_finger_is_sliced_at_the_valleys_of_its_outside(tmp_path: Path)
     chamber.apply_translation((0.005, 0.0, 0.001))
     chamber.invert()
     trimesh.util.concatenate([made.surface, chamber]).export(tmp_path / "hollow.ply")
-    result = slice_finger(tmp_path / "hollow.ply")
+    with pytest.warns(sg.SoftgraspWarning, match="its chambers lie so low that pressure bends it"):
+        assert slice_finger(tmp_path / "hollow.ply").transform[2, 2] < 0.0
+    result = slice_finger(tmp_path / "hollow.ply", up=(0, 0, 1))
     assert result.joints[:, 0] == pytest.approx(made.valleys, abs=TOLERANCE)
     volume = sum(piece.volume for piece in result.pieces)
     assert volume == pytest.approx(made.surface.volume - abs(chamber.volume), rel=1e-6)
@@ -378,8 +376,8 @@ def test_bellows_on_two_sides_are_reported(tmp_path: Path) -> None:
     surface.vertices[:, 2] -= 0.5 * top[number]  # half of the bellows below
     surface.export(tmp_path / "both.ply")
     with warned(
-        "both.ply: no side has the bellows alone; the finger is taken to bend away from (0, 0, 1), "
-        "give up=(x, y, z) for another side"
+        "both.ply: no side has the bellows or the chamber alone; the finger is taken to bend away "
+        "from (0, 0, 1), give up=(x, y, z), --up X Y Z, for another side"
     ):
         slice_finger(tmp_path / "both.ply")
     with warned():
@@ -467,16 +465,29 @@ def test_nonsense_is_refused(
         slice_finger(path, **given)
 
 
-def test_a_bar_has_no_valleys(tmp_path: Path) -> None:
+def test_a_bar_is_divided_evenly(tmp_path: Path) -> None:
     path = tmp_path / "bar.ply"
     bar = trimesh.creation.box((0.06, 0.02, 0.015)).subdivide_to_size(3e-3)
     bar.vertices += np.random.default_rng(0).normal(scale=NOISE, size=bar.vertices.shape)
     bar.export(path)
-    sentence = (
-        f"{path}: expected valleys between bellows, found none that is 0.44 mm deep" + BY_HAND
+    with pytest.warns(sg.SoftgraspWarning, match="no valleys .* divided evenly into 8 cells, give"):
+        result = slice_finger(path, up=(0, 0, 1), base="start")
+    length = result.tip[0]
+    np.testing.assert_allclose(result.joints[:, 0], (np.arange(8) + 0.5) / 8 * length)
+    five = finger_from_mesh(
+        path, up=(0, 0, 1), base="start", cells=5, youngs_modulus=1e6, density=1e3
     )
-    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
-        slice_finger(path)
+    assert five.source == "bar.ply, divided into 5 cells"
+    assert five.compliance == pytest.approx(
+        length / (1e6 * 0.02 * 0.015**3 / 12.0), rel=0.02
+    )  # within the noise
+    for options, sentence in (
+        ({"cells": 3, "valleys": 3}, "cells: expected cells or valleys, found both"),
+        ({"cells": 0}, "cells: expected a whole number from 1 on, found 0"),
+    ):
+        with pytest.raises(sg.DescriptionError) as refused:
+            slice_finger(path, **options)
+        assert sentence in str(refused.value)
 
 
 def test_two_bodies_are_no_finger(tmp_path: Path) -> None:
@@ -563,11 +574,6 @@ def test_the_number_that_is_expected_takes_the_deepest() -> None:
 @pytest.mark.parametrize(
     ("depths", "expected", "sentence"),
     [
-        (
-            [0.0001, 0.0001],
-            None,
-            "expected valleys between bellows, found none that is 0.6 mm deep",
-        ),
         ([0.0001, 0.0001], 2, "expected 2 valleys between bellows, found none that is 0.6 mm deep"),
         (
             [0.01, 0.01],
@@ -587,6 +593,13 @@ def test_another_number_is_refused(
     profile = notched(np.array([0.02, 0.04]), np.array(depths))
     with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence + BY_HAND)}$"):
         find_valleys(PLACES, profile, expected)
+
+
+def test_two_minima_of_one_flat_bottom_are_one_valley() -> None:
+    profile = np.where(np.abs(PLACES - 0.03) < 2e-3, 0.004, 0.02)
+    profile[[240, 260]] -= 1e-9
+    assert find_valleys(PLACES, profile).positions == pytest.approx([0.03], abs=1e-4)
+    assert len(find_valleys(PLACES, np.full(500, 0.02)).positions) == 0
 
 
 def test_no_valleys_cannot_be_expected() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from softgrasp.continuum.statics import PlanarChain
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.io.soft_finger_mesh import finger_from_mesh, slice_finger, soft_hand_from_mesh
+from softgrasp.io.soft_finger.finger import finger_from_mesh, slice_finger, soft_hand_from_mesh
 from softgrasp.mechanics.transforms import transform
 from softgrasp.sim.soft_statics import blocked_force
 from tests.support.bellows_mesh import bellows_mesh
@@ -89,8 +89,8 @@ def test_what_is_refused(path: Path, tmp_path: Path) -> None:
     bellows_mesh(7, taper=0.3).surface.export(solid)
     for file, changes, sentence in (
         (solid, {}, f"{solid}: pressure_gain: expected closed chambers on the side of the bellows, "
-         "which bend the finger, found none: model them as inner surfaces of the mesh, or give "
-         "pressure_gain in N·m/Pa"),
+         "which bend the finger, found none: model them as inner surfaces of the mesh, give up "
+         "(--up) where the bellows are on another side, or pressure_gain in N·m/Pa"),
         (path, {"fingers": 1}, "fingers: expected 2 to 12, found 1"),
         (path, {"opening": 0.0}, "opening: expected a number above 0, found 0"),
         (path, {"pressure": -1.0}, "pressure: expected a number above 0, found -1"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from softgrasp.continuum import rld
 from softgrasp.io.mesh_sections import Piece
-from softgrasp.io.soft_finger_mesh import SlicedFinger
+from softgrasp.io.soft_finger.finger import SlicedFinger
 from softgrasp.mechanics.transforms import Array, rotate_about
 from softgrasp.report import style
 from softgrasp.sim.soft_statics import equilibrium

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from softgrasp.io.soft_finger_mesh import slice_finger
+from softgrasp.io.soft_finger.finger import slice_finger
 from softgrasp.report import style
 from tests.report.soft_finger_figures import (
     ConvergencePoint,

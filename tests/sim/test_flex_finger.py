@@ -17,7 +17,7 @@ import trimesh
 
 from softgrasp.continuum.statics import joint_positions
 from softgrasp.description.soft_finger import SoftFinger
-from softgrasp.io.soft_finger_mesh import finger_from_mesh
+from softgrasp.io.soft_finger.finger import finger_from_mesh
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.soft_finger import finger_model
 from softgrasp.sim.soft_statics import blocked_force, equilibrium

@@ -14,7 +14,7 @@ import trimesh
 
 from softgrasp.continuum.statics import joint_positions
 from softgrasp.description.soft_finger import SoftFinger
-from softgrasp.io.soft_finger_mesh import finger_from_mesh
+from softgrasp.io.soft_finger.finger import finger_from_mesh
 from softgrasp.sim.soft_statics import blocked_force, equilibrium
 from tests.sim.test_flex_finger import distances
 from tests.support.hollow_solid import HollowSolid, cell_stiffness, isotropic

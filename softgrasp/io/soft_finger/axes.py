@@ -1,4 +1,9 @@
-"""Orientation of a soft finger in its CAD mesh: axis, clamped end, and side with the bellows."""
+"""Orientation of a soft finger in its CAD mesh: axis, clamped end, and side with the bellows.
+
+The side is that of the bellows, or else that to which the chamber is displaced from the centroid of
+the material: pressure bends the finger away from it. The clamped end is the one into which the
+chamber opens, the thicker one, or the one with the larger flat face.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +13,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.io.mesh_repair import Solid
-from softgrasp.io.mesh_sections import Faces, extents, sections
+from softgrasp.io.mesh_repair import Solid, piece_labels
+from softgrasp.io.mesh_sections import Faces, Sections, extents, sections
 from softgrasp.mechanics.transforms import Array
 
 Base: TypeAlias = Literal["auto", "start", "end"] | Sequence[float]
@@ -19,6 +24,8 @@ ONE_SIDED = 0.5
 """Correlation of areas and centroids of sections, above which the bellows are on one side [–]."""
 FLATTER = 0.5
 """Deviation of the lower side from a line over that of the upper side, if it is flat [–]."""
+FLAT = 0.002
+"""Deviation of the lower side from a line over the height, below which it is flat [–]."""
 HEAVY = 0.005
 """Offset of the centre of mass over the length, above which one end is thicker [–]."""
 ENDS = 0.05
@@ -27,6 +34,14 @@ ACROSS = 0.2
 """Sine of the angle to the axis, above which a direction is across the finger [–]."""
 LARGER = 1.5
 """Ratio of the flat areas of the ends, above which the larger one is the base [–]."""
+BULGES = 0.01
+"""Deviation of the areas of sections from a line over their mean, above which there are bellows."""
+HOLLOW = 0.02
+"""Fraction of the sections that is hollow, above which there is a chamber [–]."""
+DISPLACED = 0.02
+"""Distance of the chamber from the material over the size of a section, weighted [–]."""
+OPENING = (0.01, 0.02, 0.03)
+"""Fractions of the length between an end and the sections that show whether the chamber opens."""
 FACING = 0.9
 """Cosine of the angle to the axis, above which a face is normal to the finger [–]."""
 
@@ -41,8 +56,9 @@ def finger_axes(
 
     +x is the principal axis of the solid, rotated in the bending plane until it is parallel to the
     lower side, if that is flat. +z points to the side with the bellows: the centroid of a section
-    moves there as its area grows along the finger, chambers counted as material. The base is the
-    thicker end, or else the one with the larger flat face.
+    moves there as its area grows along the finger, chambers counted as material. Without bellows on
+    one side, it points to the side of the chamber. The base is the end into which the chamber
+    opens, or else the thicker one, or else the one with the larger flat face.
 
     Args:
         solid: The mesh.
@@ -76,22 +92,60 @@ def _principal(solid: Solid) -> Array:
 
 
 def _detected_up(solid: Solid, x: Array) -> tuple[Array, str]:
-    """Return the direction in which section centroids move as sections grow, or the thin axis."""
+    """Return the direction to the bellows, or else to the chamber, or else the thin axis."""
     basis = _axes(x, _square_to(x, np.eye(3)[np.argmin(np.abs(x))]))
     vertices = solid.vertices @ basis.T
     stations = _stations(vertices)
-    cross_sections = sections(vertices, solid.faces, stations, filled=True)
-    growth = _from_line(stations, cross_sections.areas[:, None])
-    moves = _from_line(stations, cross_sections.centers)
+    outer = sections(vertices, solid.faces, stations, filled=True)
+    growth = _from_line(stations, outer.areas[:, None])
+    moves = _from_line(stations, outer.centers)
     net, gross = growth[:, 0] @ moves, np.linalg.norm(growth) * np.linalg.norm(moves)
-    if np.linalg.norm(net) > ONE_SIDED * gross:
-        return np.asarray(net @ basis[1:] / np.linalg.norm(net)), ""
+    bulges = float(np.std(growth)) > BULGES * float(np.mean(outer.areas))
+    chamber = _to_chamber(outer, sections(vertices, solid.faces, stations))
+    if bulges and np.linalg.norm(net) > ONE_SIDED * gross:
+        z = np.asarray(net @ basis[1:] / np.linalg.norm(net))
+        if chamber is None or _bending(solid, _axes(x, z)) >= 0.0:
+            return z, ""
+        return -z, (
+            "its chambers lie so low that pressure bends it towards its bellows; the finger is "
+            f"taken to bend away from {_text(-z)}, give up=(x, y, z), --up X Y Z, for another side"
+        )
+    if chamber is not None:
+        return np.asarray(chamber @ basis[1:]), ""
     z = _square_to(x, np.linalg.eigh(solid.inertia)[1][:, 2])
     z = z * np.sign(z[np.argmax(np.abs(z))])
     return z, (
-        "no side has the bellows alone; the finger is taken to bend away from "
-        f"{_text(z)}, give up=(x, y, z) for another side"
+        "no side has the bellows or the chamber alone; the finger is taken to bend away from "
+        f"{_text(z)}, give up=(x, y, z), --up X Y Z, for another side"
     )
+
+
+def _bending(solid: Solid, axes: Array) -> float:
+    """Return the bending over pressure and compliance away from +z, ∫ A·e/I dx."""
+    vertices = solid.vertices @ axes.T
+    stations = _stations(vertices)
+    outer = sections(vertices, solid.faces, stations, filled=True)
+    material = sections(vertices, solid.faces, stations)
+    moments = outer.areas * (outer.centers[:, 1] - material.centers[:, 1])
+    return float(np.sum(moments / material.second_moments))
+
+
+def _to_chamber(outer: Sections, material: Sections) -> Array | None:
+    """Return the direction (y, z) from the material to the chamber, which pressure bends away from.
+
+    Thin sections bend most; their weight falls with the square of their area. None without a
+    chamber, or with one in the middle.
+    """
+    hollow = outer.areas - material.areas
+    if not hollow.sum() > HOLLOW * outer.areas.sum() or not np.isfinite(outer.centers).all():
+        return None
+    weights = np.maximum(material.areas, 0.1 * material.areas.max()) ** -2.0
+    moments = weights[:, None] * outer.areas[:, None] * (outer.centers - material.centers)
+    moment = moments.sum(axis=0)
+    size = float(np.linalg.norm(moment))
+    if size <= DISPLACED * float((weights * hollow * np.sqrt(outer.areas)).sum()):
+        return None
+    return np.asarray(moment / size)
 
 
 def _lower_slope(vertices: Array, faces: Faces) -> float:
@@ -102,7 +156,8 @@ def _lower_slope(vertices: Array, faces: Faces) -> float:
     stations = _stations(vertices)
     sides = np.stack([side[:, 1] for side in extents(vertices, faces, stations)], -1)
     lower, upper = np.std(_from_line(stations, sides), axis=0)
-    if not lower <= FLATTER * upper:
+    height = float(np.mean(sides[:, 1] - sides[:, 0]))
+    if not lower <= max(FLATTER * upper, FLAT * height):
         return 0.0
     half = SAMPLES // 2
     rises = (sides[half:, 0] - sides[:half, 0]) / (stations[half] - stations[0])
@@ -138,6 +193,9 @@ def _is_reversed(solid: Solid, x: Array, base: Base) -> tuple[bool, str]:
         raise DescriptionError(
             f"expected 'auto', 'start', 'end' or a point, found '{base}'; {hint}", field="base"
         )
+    opens = [_opens(solid, outward, stop) for outward, stop in ((-x, -begin), (x, end))]
+    if opens[0] != opens[1]:
+        return opens[1], ""
     lead = float(solid.center_of_mass @ x - 0.5 * (begin + end)) / (end - begin)
     if abs(lead) > HEAVY:
         return lead > 0.0, ""
@@ -147,8 +205,26 @@ def _is_reversed(solid: Solid, x: Array, base: Base) -> tuple[bool, str]:
     lowest_point = solid.vertices[np.argmin(along)]
     return False, (
         f"both ends look alike; the base is taken to be the one near {_text(lowest_point)} m, "
-        "give base='end' for the other"
+        "give base='end', --base end, for the other"
     )
+
+
+def _opens(solid: Solid, outward: Array, end: float) -> bool:
+    """Return whether a chamber is open at the end in a direction; ``end`` is along it [m].
+
+    A closed chamber is a surface of its own, an open one belongs to the outside.
+    """
+    labels = piece_labels(solid.vertices, solid.faces)
+    a, b, c = solid.vertices[solid.faces].transpose(1, 0, 2)
+    areas = np.bincount(labels, weights=np.linalg.norm(np.cross(b - a, c - a), axis=1))
+    skin = solid.faces[labels == np.argmax(areas)]
+    basis = _axes(outward, _square_to(outward, np.eye(3)[np.argmin(np.abs(outward))]))
+    vertices = solid.vertices @ basis.T
+    length = float(np.ptp(vertices[:, 0]))
+    stations = end - length * np.array(OPENING[::-1])
+    outer = sections(vertices, skin, stations, filled=True).areas
+    hollow = outer - sections(vertices, skin, stations).areas
+    return bool((hollow > HOLLOW * outer).all())
 
 
 def _end_areas(solid: Solid, x: Array, begin: float, end: float) -> tuple[float, float]:

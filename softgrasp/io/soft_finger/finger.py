@@ -1,15 +1,11 @@
 """Soft fingers from CAD meshes: rigid links between the valleys of the bellows.
 
-The mesh is laid along +x (soft_finger_axes), its valleys are detected in the profile of its height,
+The mesh is laid along +x (axes), its valleys are detected in the profile of its height (valleys),
 and it is cut there into links (mesh_sections). A joint lies at the centroid of the cross-section
 at its valley: there the neutral line of bending passes through a homogeneous beam; where little
 material is left below a valley, it is close to the inextensible layer. Hadi et al. (2025, section
-II-A) cut a finger by hand in the same manner.
-
-A valley is a minimum of the smoothed height. Its prominence (height that has to be climbed to leave
-it towards the lower side) is at least ``MIN_DEPTH`` of the median height, which surface noise does
-not reach, and at least ``MIN_DEPTH_RATIO`` of the most prominent one, which ripples on the bellows
-do not reach.
+II-A) cut a finger by hand in the same manner. A finger without valleys is divided into equal cells
+with joints in their middles.
 """
 
 from __future__ import annotations
@@ -18,12 +14,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.ndimage import gaussian_filter1d
-from scipy.signal import find_peaks, peak_widths
 
 from softgrasp.continuum.rld import joint_compliances
 from softgrasp.description.actuation import Rates
@@ -35,8 +29,17 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.io.mesh import LARGEST, SMALLEST, USUAL
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.mesh_repair import Solid, make_solid
-from softgrasp.io.mesh_sections import Faces, Piece, Sections, extents, sections, slices
-from softgrasp.io.soft_finger_axes import Base, finger_axes
+from softgrasp.io.mesh_sections import (
+    Faces,
+    Piece,
+    Sections,
+    extents,
+    part_counts,
+    sections,
+    slices,
+)
+from softgrasp.io.soft_finger.axes import Base, finger_axes
+from softgrasp.io.soft_finger.valleys import find_valleys
 from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.transforms import (
     Array,
@@ -54,18 +57,14 @@ BASE_FACE = 0.05
 """Fraction of the length that contains the base face [–]."""
 TIP = 0.02
 """Fraction of the length between the end and the section that defines the tip height [–]."""
-SMOOTHING = 0.002
-"""Standard deviation of the smoothing over the length of the profile [–]."""
-MIN_DEPTH = 0.03
-"""Smallest prominence of a valley over the median height [–]."""
-MIN_DEPTH_RATIO = 0.15
-"""Smallest prominence of a valley over that of the deepest [–]."""
-STANDS_OUT = 2.0
-"""Smallest ratio of prominences of the last expected valley and the first unexpected one [–]."""
 MAX_FINGERS = 12
 """Largest number of fingers of a hand."""
-BOTTOM = 0.05
-"""Fraction of the prominence of a valley that belongs to its bottom [–]."""
+CELLS = 8
+"""Number of cells of a finger without valleys, as of ``rld.discretise``."""
+SMALLEST_PART = 0.02
+"""Area over that of the section above which a separate part counts [–]."""
+LATTICE = 0.25
+"""Fraction of sections in separate parts above which a finger is a lattice [–]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,15 +88,8 @@ class SlicedFinger:
     chamber_moments: Array
     """Areas of the chambers times the heights of their centroids above that of the material [m³],
     (m,): bending moment of the whole section over pressure."""
-
-
-class Valleys(NamedTuple):
-    """Valleys between the bellows of a finger's profile, in order."""
-
-    positions: Array
-    """Along the axis, in the middle of the bottom [m], (n,)."""
-    depths: Array
-    """Prominences [m], (n,)."""
+    divided: bool = False
+    """Whether the joints are in the middles of equal cells, not at valleys."""
 
 
 def finger_from_mesh(
@@ -115,6 +107,7 @@ def finger_from_mesh(
     axis: Sequence[float] | None = None,
     up: Sequence[float] | None = None,
     base: Base = "auto",
+    cells: int | None = None,
     name: str | None = None,
 ) -> SoftFinger:
     """Make a soft finger from its mesh: joints at the valleys, rigid links between them.
@@ -141,19 +134,22 @@ def finger_from_mesh(
         valleys: Their positions from the base [m], or their number; detected by default.
         units: Unit of the file: m, dm, cm, mm or in.
         axis: Direction of the finger in the file's frame; detected by default.
-        up: Direction to the bellows in the file's frame; detected by default.
+        up: Direction to the bellows, away from which the finger bends, in the file's frame; by
+            default that of the bellows or of the chamber.
         base: Which end is clamped: ``auto`` (the thicker, or else the flatter one), ``start`` or
             ``end`` (the lower or higher coordinate along the axis), or a point near it in the
             file's frame [m].
+        cells: Divide the finger evenly, with a joint in the middle of each of so many cells,
+            whatever valleys it has; by default only without valleys, into 8.
         name: Name of the finger; by default that of the file.
 
     Raises:
-        DescriptionError: The file is not a closed mesh, has no valleys or another number of them,
-            or a number is missing or out of range.
+        DescriptionError: The file is not a closed mesh, is a lattice, has another number of
+            valleys, or a number is missing or out of range.
 
     Warns:
-        SoftgraspWarning: The mesh was repaired, its size is unusual, or its base or its upper side
-            is an assumption.
+        SoftgraspWarning: The mesh was repaired, its size is unusual, it has no valleys, or its base
+            or its upper side is an assumption.
     """
     _check_one_of(bending_stiffness=bending_stiffness, youngs_modulus=youngs_modulus)
     _check_one_of(density=density, mass=mass)
@@ -162,7 +158,9 @@ def finger_from_mesh(
             'expected pressure_gain="chambers", found gains that hold for the walls as they are',
             field="poisson_ratio",
         )
-    sliced = slice_finger(path, units=units, axis=axis, up=up, base=base, valleys=valleys)
+    sliced = slice_finger(
+        path, units=units, axis=axis, up=up, base=base, valleys=valleys, cells=cells
+    )
     stiffness = _stiffness_profile(sliced, bending_stiffness, youngs_modulus)
     compliances = joint_compliances(sliced.joints[:, 0], sliced.positions, stiffness)
     count = len(compliances)
@@ -189,7 +187,7 @@ def finger_from_mesh(
         joints=joints,
         links=_links(sliced, density, mass),
         tip=triple(sliced.tip),
-        source=f"{file.name}, sliced at {count} valley{'s' * (count != 1)}",
+        source=f"{file.name}, {_slicing(sliced)}",
     )
 
 
@@ -201,6 +199,7 @@ def slice_finger(
     up: Sequence[float] | None = None,
     base: Base = "auto",
     valleys: int | Sequence[float] | None = None,
+    cells: int | None = None,
 ) -> SlicedFinger:
     """Align a mesh with +x, detect its valleys and cut it there.
 
@@ -212,55 +211,29 @@ def slice_finger(
         base: Which end is clamped: ``auto``, ``start`` or ``end`` (the lower or higher coordinate
             along the axis), or a point near it in the file's frame [m].
         valleys: Their positions from the base [m], or their number; detected by default.
+        cells: As of ``finger_from_mesh``.
 
     Raises:
-        DescriptionError: The file is not a closed mesh, has no valleys or another number of them,
-            or an argument is out of range.
+        DescriptionError: The file is not a closed mesh, is a lattice, has another number of
+            valleys, or an argument is out of range.
 
     Warns:
-        SoftgraspWarning: The mesh was repaired, its size is unusual, or its base or its upper side
-            is an assumption.
+        SoftgraspWarning: The mesh was repaired, its size is unusual, it has no valleys, or its base
+            or its upper side is an assumption.
     """
     file = Path(path)
     solid = _solid(file, units)
     axes, notes = finger_axes(solid, axis, up, base)
     vertices = solid.vertices @ axes.T
     try:
-        sliced = _sliced(vertices, solid.faces, axes, valleys)
+        sliced, how = _sliced(vertices, solid.faces, axes, valleys, cells)
     except DescriptionError as error:
         raise error.located(file=file) from error
     size_warning = _size_warning(float(np.ptp(vertices[:, 0])), units)
-    for note in (size_warning, *solid.notes, *notes):
+    for note in (size_warning, *solid.notes, *notes, how):
         if note:
             warnings.warn(f"{file.name}: {note}", SoftgraspWarning, stacklevel=2)
     return sliced
-
-
-def find_valleys(positions: ArrayLike, heights: ArrayLike, expected: int | None = None) -> Valleys:
-    """Detect the valleys of a profile, with sub-sample resolution.
-
-    Args:
-        positions: Evenly spaced and ascending [m], (m,).
-        heights: Height of the finger [m], (m,).
-        expected: Number of valleys, if known; the deepest ones are taken if they are clearly
-            deeper than the others.
-
-    Raises:
-        DescriptionError: There is no valley, or not the expected number; the message has those
-            detected.
-    """
-    along, profile = np.asarray(positions, dtype=float), np.asarray(heights, dtype=float)
-    smooth = gaussian_filter1d(profile, SMOOTHING * len(profile))
-    min_depth = MIN_DEPTH * float(np.median(smooth))
-    minima, properties = find_peaks(-smooth, prominence=min_depth)
-    left, right = peak_widths(-smooth, minima, rel_height=BOTTOM)[2:]
-    middles = np.interp(0.5 * (left + right), np.arange(len(along)), along)
-    valleys = Valleys(middles, properties["prominences"])
-    if expected is not None:
-        return _deepest(valleys, expected, min_depth)
-    if not len(minima):
-        raise _refused("valleys between bellows", valleys, min_depth)
-    return _taken(valleys, valleys.depths >= MIN_DEPTH_RATIO * valleys.depths.max())
 
 
 # Hands
@@ -289,6 +262,10 @@ def soft_hand_from_mesh(
     poisson_ratio: float | None = None,
     units: str | None = None,
     valleys: int | Sequence[float] | None = None,
+    cells: int | None = None,
+    axis: Sequence[float] | None = None,
+    up: Sequence[float] | None = None,
+    base: Base = "auto",
 ) -> Hand:
     """Make a hand of equal soft fingers around a circle, pointing down, from the mesh of one.
 
@@ -303,6 +280,10 @@ def soft_hand_from_mesh(
         poisson_ratio: As of ``finger_from_mesh``: of walls that widen; by default they do not.
         units: Unit of the file; by default m, or mm where the finger would be longer than 1 m.
         valleys: As of ``finger_from_mesh``.
+        cells: As of ``finger_from_mesh``.
+        axis: As of ``finger_from_mesh``.
+        up: As of ``finger_from_mesh``.
+        base: As of ``finger_from_mesh``.
 
     Raises:
         DescriptionError: The number of fingers, the opening or the pressure is out of range, or as
@@ -325,6 +306,10 @@ def soft_hand_from_mesh(
         poisson_ratio=poisson_ratio,
         units=_units_of(file) if units is None else units,
         valleys=valleys,
+        cells=cells,
+        axis=axis,
+        up=up,
+        base=base,
     )
     joints = (joint.replace(damping=SILICONE_LOSS * joint.stiffness) for joint in finger.joints)
     finger = finger.replace(joints=tuple(joints))
@@ -411,19 +396,27 @@ def _stiffness_profile(
 
 def _chamber_gains(sliced: SlicedFinger, stiffness: Array, compliances: Array, file: Path) -> Array:
     """Compute gains that bend each joint as the pressure bends its cell, Σ = k·∫ gain/EI ds."""
-    gains = np.maximum(sliced.chamber_moments, 0.0)
-    highest = float(gains.max())
-    if highest <= 0.0:
+    moments = sliced.chamber_moments
+    highest = float(np.abs(moments).max())
+    if not highest > 0.0 or float((moments / stiffness).sum()) <= 0.0:
         raise DescriptionError(
             "expected closed chambers on the side of the bellows, which bend the finger, found "
-            "none: model them as inner surfaces of the mesh, or give pressure_gain in N·m/Pa",
+            f"{'others' if moments.any() else 'none'}: model them as inner surfaces of the mesh, "
+            "give up (--up) where the bellows are on another side, or pressure_gain in N·m/Pa",
             file=file,
             field="pressure_gain",
         )
-    per_pressure = joint_compliances(
-        sliced.joints[:, 0], sliced.positions, stiffness / np.maximum(gains, 1e-9 * highest)
-    )
-    return np.asarray(per_pressure / compliances)
+
+    def bending(part: Array) -> Array:
+        """Bending of each cell over pressure, by moments of one sign."""
+        return joint_compliances(
+            sliced.joints[:, 0], sliced.positions, stiffness / np.maximum(part, 1e-9 * highest)
+        )
+
+    bends = bending(np.maximum(moments, 0.0))
+    if (moments < -1e-9 * highest).any():
+        bends = bends - bending(np.maximum(-moments, 0.0))
+    return np.asarray(bends / compliances)
 
 
 def _widening(poisson_ratio: float | None) -> float:
@@ -476,18 +469,30 @@ def _solid(file: Path, units: str) -> Solid:
     return solid
 
 
+def _slicing(sliced: SlicedFinger) -> str:
+    """Describe how a finger was cut."""
+    count = len(sliced.joints)
+    what = "cell" if sliced.divided else "valley"
+    return f"{'divided into' if sliced.divided else 'sliced at'} {count} {what}{'s' * (count != 1)}"
+
+
 def _sliced(
-    vertices: Array, faces: Faces, axes: Array, valleys: int | Sequence[float] | None
-) -> SlicedFinger:
-    """Cut a mesh whose coordinates are along the axes of the finger."""
+    vertices: Array,
+    faces: Faces,
+    axes: Array,
+    valleys: int | Sequence[float] | None,
+    cells: int | None,
+) -> tuple[SlicedFinger, str]:
+    """Cut a mesh whose coordinates are along the axes of the finger; also return an assumption."""
     begin, end = float(vertices[:, 0].min()), float(vertices[:, 0].max())
     stations = begin + (np.arange(SECTIONS) + 0.5) / SECTIONS * (end - begin)
     outer = _filled_sections(vertices, faces, stations)
+    _require_no_lattice(part_counts(vertices, faces, stations, SMALLEST_PART))
     filled = outer.areas
     low, high = extents(vertices, faces, stations)
     heights = filled / np.median(high[:, 0] - low[:, 0])
     base = _base_face(begin, stations, filled)
-    at = _valleys(stations - base, heights, end - base, valleys)
+    at, how = _positions(stations - base, heights, end - base, valleys, cells)
     tip = end - min(TIP * (end - base), 0.5 * (end - base - at[-1]))
     levels = sections(vertices, faces, np.append(at + base, tip)).centers[:, 1]
     origin = np.array([base, 0.5 * (low[:, 0] + high[:, 0]).mean(), levels[0]])
@@ -495,7 +500,7 @@ def _sliced(
     chambers = outer.areas * (outer.centers[:, 1] - material.centers[:, 1])
     moments = material.second_moments
     inner = (stations > base) & (stations < end)
-    return SlicedFinger(
+    sliced = SlicedFinger(
         transform=_transform(axes, origin),
         joints=np.stack([at, np.zeros_like(at), levels[:-1] - levels[0]], -1),
         tip=np.array([end - base, 0.0, levels[-1] - levels[0]]),
@@ -504,7 +509,9 @@ def _sliced(
         heights=np.pad(heights[inner], 1, mode="edge"),
         second_moments=np.pad(moments[inner], 1, mode="edge"),
         chamber_moments=np.pad(chambers[inner], 1),
+        divided=cells is not None or bool(how),
     )
+    return sliced, how
 
 
 def _filled_sections(vertices: Array, faces: Faces, stations: Array) -> Sections:
@@ -531,13 +538,52 @@ def _base_face(begin: float, stations: Array, areas: Array) -> float:
     return float(stations[first - 1] + fraction * (stations[first] - stations[first - 1]))
 
 
-def _valleys(
-    stations: Array, heights: Array, length: float, positions: int | Sequence[float] | None
-) -> Array:
-    """Return the positions of the valleys from the base, detected or as specified."""
+def _require_no_lattice(parts: NDArray[np.intp]) -> None:
+    """Refuse a finger whose sections fall into parts, such as a fin-ray."""
+    fraction = float(np.mean(parts > 1))
+    if fraction > LATTICE:
+        raise DescriptionError(
+            "expected one body with closed chambers, found a fin-ray or another lattice: "
+            f"{100.0 * fraction:.0f} % of its sections fall into separate parts. Contact bends it, "
+            "not pressure: describe it as rigid ribs with springs in their joints (URDF or MJCF "
+            "with joint stiffness), or fill its openings and give cells (--cells) for a beam"
+        )
+
+
+def _positions(
+    stations: Array,
+    heights: Array,
+    length: float,
+    positions: int | Sequence[float] | None,
+    cells: int | None,
+) -> tuple[Array, str]:
+    """Return the positions of the joints from the base, and an assumption about them."""
+    if cells is not None:
+        if positions is not None:
+            raise DescriptionError("expected cells or valleys, found both", field="cells")
+        if not float(cells).is_integer() or cells < 1:
+            raise DescriptionError(
+                f"expected a whole number from 1 on, found {cells}", field="cells"
+            )
+        return _middles(int(cells), length), ""
     if positions is None or isinstance(positions, int | np.integer):
         expected = None if positions is None else int(positions)
-        return find_valleys(stations, heights, expected).positions
+        valleys = find_valleys(stations, heights, expected).positions
+        if len(valleys):
+            return valleys, ""
+        return _middles(CELLS, length), (
+            f"no valleys between bellows; the finger is divided evenly into {CELLS} cells, give "
+            "cells=N, --cells N, for another number, or valleys=(…), --valleys …"
+        )
+    return _checked(positions, length), ""
+
+
+def _middles(cells: int, length: float) -> Array:
+    return np.asarray((np.arange(cells) + 0.5) / cells * length)
+
+
+def _checked(positions: Sequence[float], length: float) -> Array:
+    """Check positions of valleys from the base [m]."""
     at = np.asarray(positions, dtype=float)
     bounds = np.concatenate([[0.0], at.ravel(), [length]])
     if at.ndim != 1 or not len(at) or not (np.diff(bounds) > 0.0).all():
@@ -568,38 +614,3 @@ def _size_warning(length: float, units: str) -> str:
     guess = min(fitting, key=lambda unit: unit not in ("mm", "m"), default="")
     cure = f"is the file in {guess}? Give units='{guess}'" if guess else "check its units"
     return f"the finger is {length:.3g} m long; {cure}"
-
-
-# Valleys
-def _deepest(valleys: Valleys, count: int, min_depth: float) -> Valleys:
-    order = np.argsort(valleys.depths)[::-1]
-    if count < 1:
-        raise DescriptionError(f"expected at least 1 valley, found {count}")
-    if len(order) < count:
-        raise _refused(f"{count} valley{'s' * (count != 1)} between bellows", valleys, min_depth)
-    taken, left = order[:count], order[count:]
-    if len(left) and valleys.depths[taken[-1]] < STANDS_OUT * valleys.depths[left[0]]:
-        raise _refused(f"{count} valley{'s' * (count != 1)} deeper than others", valleys, min_depth)
-    return _taken(valleys, np.isin(np.arange(len(order)), taken))
-
-
-def _taken(valleys: Valleys, which: NDArray[np.bool_]) -> Valleys:
-    return Valleys(valleys.positions[which], valleys.depths[which])
-
-
-def _refused(expected: str, valleys: Valleys, min_depth: float) -> DescriptionError:
-    count = len(valleys.positions)
-    detected = f"none that is {min_depth * 1e3:.2g} mm deep"
-    if count:
-        detected = (
-            f"{count}, at {_millimetres(valleys.positions)} mm and "
-            f"{_millimetres(valleys.depths)} mm deep"
-        )
-    return DescriptionError(
-        f"expected {expected}, found {detected}; give their positions along the finger, from the "
-        "base in metres, such as valleys=(0.008, 0.016)"
-    )
-
-
-def _millimetres(lengths: Array) -> str:
-    return ", ".join(f"{length:.3g}" for length in (1e3 * lengths).tolist())

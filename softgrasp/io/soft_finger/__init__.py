@@ -1,0 +1,1 @@
+"""Soft fingers, and hands of them, from CAD meshes: orientation, valleys, slices, material."""
