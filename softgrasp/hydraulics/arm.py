@@ -436,7 +436,7 @@ class ArmChain:
         return np.asarray(self.data.qfrc_smooth / self.model.jnt_stiffness)
 
     def _push(self, load_factor: float) -> None:
-        """Apply drag on the cells and a fraction of the tip load."""
+        """Apply drag at the centres of the cells and a fraction of the load at the tip."""
         data, load, tip = self.data, self.load, self._ends[-1]
         spin, offset = data.cvel[:, :3], data.xipos - data.subtree_com[self._roots]
         # the vector product, for which numpy's own takes longer than the physics
@@ -446,8 +446,11 @@ class ArmChain:
         if load == UNLOADED:
             return
         rotation = data.xmat[tip].reshape(3, 3) if load.frame == "tip" else np.eye(3)
-        data.xfrc_applied[tip, :3] += load_factor * rotation @ load.force
-        data.xfrc_applied[tip, 3:] += load_factor * rotation @ load.moment
+        force, moment = load_factor * rotation @ load.force, load_factor * rotation @ load.moment
+        # applied forces act at the centre of mass of a body, the load at its origin, the tip
+        lever = data.xpos[tip] - data.xipos[tip]
+        data.xfrc_applied[tip, :3] += force
+        data.xfrc_applied[tip, 3:] += moment + np.cross(lever, force)
 
     def _shape(self) -> tuple[Array, Array]:
         """Return current bending angles [rad] and lengths [m] of the sections."""
