@@ -279,6 +279,13 @@ def _body_findings(part: Bendable) -> Iterator[Finding]:
         yield _problem(part, "a bending_stiffness", "none")
     if part.inertial is None:
         yield _problem(part, "a mass", "none")
+    if part.fold_ratio > 1.0:
+        yield _problem(
+            part,
+            f"kappa_max of at most {1.0 / part.backbone.radius:.4g} 1/m, 1 over its radius",
+            f"{part.kappa_max:.4g} 1/m, at which the segment folds into itself",
+            fold_ratio=part.fold_ratio,
+        )
     cells = part.backbone.links
     if part.theta_max > CELL_ANGLE * cells * (1.0 + LIMIT_TOLERANCE):
         yield _problem(

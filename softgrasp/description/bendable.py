@@ -257,6 +257,11 @@ class Bendable(Description):
         return self.limits.theta_max or self.kappa_max * self.backbone.length
 
     @property
+    def fold_ratio(self) -> float:
+        """``kappa_max`` times the outer radius [–]: above 1 its inner side folds into itself."""
+        return self.kappa_max * self.backbone.radius
+
+    @property
     def planar(self) -> bool:
         """Whether the bending plane is fixed."""
         low, high = self.limits.phi_min, self.limits.phi_max

@@ -467,6 +467,25 @@ class ArmChain:
         return columns
 
 
+def discretisation_error(arm: HydraulicArm, links: int, pressures: ArrayLike) -> float:
+    """Estimate how far finite cells put the end of an arm at rest from its limit [m].
+
+    By Richardson's rule from the rest of a chain with half the cells (or two instead of one), as
+    the error falls with the square of the cells.
+
+    Args:
+        arm: The arm.
+        links: Cells a section.
+        pressures: Of the chambers [Pa], (k,).
+
+    Raises:
+        SimulationError: One of the two has no rest.
+    """
+    other = links // 2 or 2
+    ends = [ArmChain(arm, count).rest(pressures).ends[-1] for count in (links, other)]
+    return float(np.linalg.norm(ends[1] - ends[0]) / abs((links / other) ** 2 - 1.0))
+
+
 def _refuse_no_time(**times: float | None) -> None:
     for field, value in times.items():
         if value is not None and not 0.0 < value < math.inf:

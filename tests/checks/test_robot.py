@@ -318,3 +318,14 @@ def test_the_ability_hand_loads_without_an_image_of_its_wrist() -> None:
     )
     assert sg.inspect(ability).findings == ()
     assert [round(one.fraction, 12) for one in couplings(ability)] == [1.0] * 4
+
+
+def test_a_segment_that_folds_into_itself_is_named() -> None:
+    """1 over its radius is the largest curvature of a tube whose inner side has a length."""
+    robot = sg.io.load_robot("three_segment_arm")
+    part = robot.bendables[0]
+    for factor, count in ((0.99, 0), (1.01, 1)):
+        limits = CurvatureLimits(kappa_max=factor / part.backbone.radius)
+        folded = part.replace(limits=limits, backbone=part.backbone.replace(links=64))
+        found = sg.inspect(robot.replace(bendables=(folded, *robot.bendables[1:])))
+        assert sum("folds into itself" in problem.sentence for problem in found.problems) == count

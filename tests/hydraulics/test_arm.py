@@ -29,6 +29,7 @@ from softgrasp.hydraulics import (
 from softgrasp.hydraulics.arm import (
     ArmChain,
     ChainRecording,
+    discretisation_error,
     drag_rate,
     move_driven_chain,
     safe_step,
@@ -151,6 +152,15 @@ def test_loads_at_the_tip_balance_the_moment_about_the_base() -> None:
         about = moment + np.cross(tip - data.xanchor[joint], force)
         borne = model.jnt_stiffness[joint] * data.qpos[model.jnt_qposadr[joint]]
         assert borne == pytest.approx(float(data.xaxis[joint] @ about), abs=1e-6)
+
+
+@pytest.mark.parametrize("links", [1, 2, 4, 5])
+def test_the_error_of_the_cells_is_estimated(links: int) -> None:
+    """Within a fifth of the distance from a chain of 32 cells."""
+    pressures = 0.6e6 * np.array([1.0, 0.0, 0.0, 0.0, 1.0, 1.0])
+    ends = [ArmChain(two_sections(), count).rest(pressures).ends[-1] for count in (links, 32)]
+    true = np.linalg.norm(ends[0] - ends[1])
+    assert discretisation_error(two_sections(), links, pressures) == pytest.approx(true, rel=0.2)
 
 
 def test_rotating_the_chambers_rotates_the_rest() -> None:
