@@ -305,9 +305,20 @@ def _model_with_stops(robot: Robot) -> mujoco.MjModel:
 
     Raises:
         BuildError: It makes no model.
+
+    Warns:
+        SoftgraspWarning: A segment folds into itself at ``kappa_max``.
     """
     spec = robot_spec(robot)
     for part in robot.bendables:
+        if part.fold_ratio > 1.0:
+            warnings.warn(
+                f"bendable '{part.name}': expected kappa_max of at most 1 over its radius, "
+                f"{1.0 / part.backbone.radius:.4g} 1/m, found {part.kappa_max:.4g} 1/m, at which "
+                "it folds into itself",
+                SoftgraspWarning,
+                stacklevel=3,
+            )
         first, count = (part.limits.phi_min or 0.0, 1) if part.planar else (0.0, STOPS)
         for index in range(count):
             angle = first + math.pi * index / count

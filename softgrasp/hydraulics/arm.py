@@ -305,6 +305,9 @@ class ArmChain:
         Raises:
             DescriptionError: Not one pressure a chamber, or one beyond its limits.
             SimulationError: No rest was found.
+
+        Warns:
+            SoftgraspWarning: A section folds into itself.
         """
         pressure_array = checked_pressures(self.arm, pressures)
         self.reset()
@@ -319,9 +322,22 @@ class ArmChain:
         finally:
             self.model.opt.gravity[:] = gravity
         self._off(point.positions, pressure_array, 1.0)
+        bends, lengths = self._shape()
+        self._warn_folded(bends / lengths)
         return ChainRest(
-            *self._shape(), self.ends(), point.stable, point.eigenvalue, point.critical_load
+            bends, lengths, self.ends(), point.stable, point.eigenvalue, point.critical_load
         )
+
+    def _warn_folded(self, curvatures: Array) -> None:
+        for section, curvature in zip(self.arm.sections, curvatures.tolist(), strict=True):
+            if curvature * section.radius > 1.0:
+                warnings.warn(
+                    f"{self.arm.name}: section '{section.name}': expected a curvature below 1 over "
+                    f"its radius, {1.0 / section.radius:.4g} 1/m, found {curvature:.4g} 1/m, at "
+                    "which it folds into itself",
+                    SoftgraspWarning,
+                    stacklevel=3,
+                )
 
     def move(
         self,

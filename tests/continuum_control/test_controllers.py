@@ -325,6 +325,14 @@ def test_a_measured_curvature_stays_within_its_largest(x: float, y: float) -> No
     assert limit < max(curvatures) < 1.04 * limit
 
 
+def test_a_segment_that_folds_into_itself_is_named() -> None:
+    robot = arm()
+    (part,) = robot.bendables
+    thick = part.replace(backbone=part.backbone.replace(radius=1.01 / part.kappa_max))
+    with pytest.warns(sg.SoftgraspWarning, match="at which it folds into itself"):
+        ControlledRobot(robot.replace(bendables=(thick,)))
+
+
 def test_a_largest_curvature_is_reached_against_no_stop() -> None:
     robot = arm()
     machine = ControlledRobot(robot)

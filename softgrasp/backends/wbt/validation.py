@@ -30,6 +30,7 @@ from softgrasp.backends.wbt.schema import (
     default,
     held_nodes,
     integers,
+    node_types,
     number,
     numbers,
     text,
@@ -412,6 +413,11 @@ def _motor_range(motor: Node, parameters: Node | None) -> Iterator[str]:
         yield f"{motor.type}.maxPosition: expected at most maxStop ({stops[1]:g}), found {high:g}"
 
 
+def _hides(node: Node) -> bool:
+    """Return whether a node is opaque, so that what it puts around its children is unknown."""
+    return node.type not in node_types()
+
+
 class _Location(NamedTuple):
     """A node with its field and its ancestors, the parent last."""
 
@@ -420,7 +426,15 @@ class _Location(NamedTuple):
     around: tuple[Node, ...]
 
     def nearest(self, types: tuple[str, ...]) -> Node | None:
-        return next((node for node in reversed(self.around) if node.type in types), None)
+        """Return the innermost ancestor of some types, or an opaque one, which may be of them."""
+        inner_first = reversed(self.around)
+        return next((node for node in inner_first if node.type in types or _hides(node)), None)
+
+    @property
+    def known_around(self) -> list[Node]:
+        """Ancestors inside the innermost opaque one, the parent last."""
+        hidden = [index for index, node in enumerate(self.around, 1) if _hides(node)]
+        return list(self.around[hidden[-1] if hidden else 0 :])
 
 
 def _locations(world: World) -> Iterator[_Location]:
@@ -460,7 +474,7 @@ def _gaps_of_physics(world: World) -> Iterator[Complaint]:
     for here in _locations(world):
         if here.node.type not in SOLIDS or here.node.node("physics") is None:
             continue
-        outer = [node for node in here.around if node.type in SOLIDS]
+        outer = [node for node in here.known_around if node.type in SOLIDS]
         moving = [index for index, node in enumerate(outer) if node.node("physics") is not None]
         for gap in outer[moving[-1] + 1 :] if moving else ():
             name = text(gap, "name")
@@ -480,12 +494,16 @@ def _unique_names(world: World) -> Iterator[Complaint]:
             kind = "solid" if types is SOLIDS else "device"
             other = first.setdefault((kind, id(outer), name), node)
             if other is not node:
-                owner = "the world" if outer is None else f"'{text(outer, 'name')}'"
+                owner = "the world" if outer is None else _owner(outer)
                 yield (
                     node,
                     f"expected another name than '{name}', which a {kind} of {owner} has already"
                     f"{_line(other)}",
                 )
+
+
+def _owner(node: Node) -> str:
+    return f"the {node.type}" if _hides(node) else f"'{text(node, 'name')}'"
 
 
 def _line(node: Node) -> str:

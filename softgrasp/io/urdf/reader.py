@@ -89,17 +89,7 @@ def read_robot(path: str | Path) -> Robot:
     Warns:
         SoftgraspWarning: Something in it is not kept.
     """
-    robot = made_of_robot(path, lambda robot: robot)
-    for part in robot.bendables if robot.hydraulics is None else ():
-        if part.fold_ratio > 1.0:
-            warnings.warn(
-                f"{path}: bendable '{part.name}': expected kappa_max of at most 1 over its radius, "
-                f"{1.0 / part.backbone.radius:.4g} 1/m, found {part.kappa_max:.4g} 1/m, at which "
-                "it folds into itself",
-                SoftgraspWarning,
-                stacklevel=2,
-            )
-    return robot
+    return made_of_robot(path, lambda robot: robot)
 
 
 def made_of_robot(
