@@ -180,7 +180,7 @@ def segment_inverse(position: ArrayLike) -> tuple[float, float, float]:
     """
     point = np.asarray(position, dtype=float)
     if point.shape != (3,) or not np.isfinite(point).all():
-        raise DescriptionError(f"expected three finite numbers, found {position}", field="position")
+        raise DescriptionError(f"expected three finite numbers, found {point}", field="position")
     x, y, z = point.tolist()
     aside, distance = float(np.hypot(x, y)), float(np.linalg.norm([x, y, z]))
     if aside == 0.0 and z <= 0.0:
@@ -292,7 +292,7 @@ def to_webster(phis: ArrayLike) -> Array:
 def _finite_angles(phis: ArrayLike) -> Array:
     angles = np.asarray(phis, dtype=float)
     if angles.ndim == 0 or not np.isfinite(angles).all():
-        raise DescriptionError(f"expected a list of finite numbers, found {phis}", field="phis")
+        raise DescriptionError(f"expected a list of finite numbers, found {angles}", field="phis")
     return angles
 
 

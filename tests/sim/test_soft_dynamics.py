@@ -334,7 +334,7 @@ def test_dampers_taken_implicitly_lengthen_the_step() -> None:
 
 @pytest.mark.parametrize("integrator", ["euler", "implicitfast", "implicit", "rk4"])
 @pytest.mark.parametrize("name", ["paper000", "soft_gripper_two"])
-def test_the_largest_step_is_where_mujocos_own_step_grows(name: str, integrator: str) -> None:
+def test_the_largest_step_is_where_a_step_of_mujoco_grows(name: str, integrator: str) -> None:
     """Eigenvalues of the differentiated step, by columns, on both sides of the limit."""
     model = (
         finger_model(sg.io.load_finger(name))
