@@ -4,6 +4,7 @@ The motors turn screws that press water through tubes: the controller sees the d
 """
 
 import numpy as np
+from paper003.control import ArmBendPid
 
 import softgrasp as sg
 
@@ -16,7 +17,7 @@ def main() -> None:
     arm = sg.hydraulics.load_hydraulic_arm("hydraulic_two_section")
     chain = sg.hydraulics.ArmChain(arm, links=2)
     actuators = sg.hydraulics.DriveStepper(sg.hydraulics.drive_model(arm), PERIOD)
-    control = sg.hydraulics.ArmBendPid(arm, PERIOD)
+    control = ArmBendPid(arm, PERIOD)
     print("time     curvatures [1/m]                         torques of the motors [N m]")
     for sample in range(1, round(DURATION / PERIOD) + 1):
         if chain.time > PULL_FROM - 0.5 * PERIOD:

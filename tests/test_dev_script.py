@@ -249,6 +249,10 @@ def test_a_failed_step_is_named(dev, capsys, monkeypatch):
         (["demo", "--seed", "3"], ".venv/bin/softgrasp demo --seed 3"),
         (["bench", "x"], ".venv/bin/softgrasp bench x"),
         (["docs", "--quiet"], ".venv/bin/mkdocs build --strict --quiet"),
+        (
+            ["webots", "mine.json"],
+            ".venv/bin/python -m softgrasp.backends.webots.proof mine.json",
+        ),
         (["test", "-x"], f".venv/bin/{PYTEST} -m not slow -x"),
         (["test", "--all"], f".venv/bin/{PYTEST}"),
         (

@@ -30,7 +30,13 @@ from softgrasp.checks.report import (
     locked_finding,
     range_finding,
 )
-from softgrasp.description.bendable import LIMIT_TOLERANCE, Bendable, BendableActuator, Chamber
+from softgrasp.description.bendable import (
+    ANGLE_ROUNDING,
+    LIMIT_TOLERANCE,
+    Bendable,
+    BendableActuator,
+    Chamber,
+)
 from softgrasp.description.robot import ControlledJoint, Link, Mimic, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import HARDWARE_CHECKS
@@ -46,8 +52,6 @@ CELL_ANGLE = math.pi / 4.0
 REACHED = 0.8
 """Fraction of ``kappa_max`` that the largest pressures have to reach in every plane [–]: three
 chambers that reach it in their directions reach 0.87 of it between them."""
-NEARLY = 1e-6
-"""Relative directions and moments below this are 0 [–]."""
 FAR = 30.0
 """Range of a prismatic joint over the largest other length of the robot, for a problem [–]."""
 RANGE_TOLERANCE = 0.01
@@ -243,11 +247,14 @@ def bendable_checks(robot: Robot) -> list[Check]:
     parts = robot.bendables
     actuators = sum(len(part.actuation) for part in parts)
     control = f"{counted(len(controlled), 'joint')} under ros2_control"
-    segment_findings = [one for part in parts for one in _body_findings(part)]
-    actuator_findings = [one for part in parts for one in _actuator_findings(part)]
+    is_arm = robot.hydraulics is not None  # which has no limits of curvature and no ros2_control
+    segment_findings = [one for part in parts for one in _body_findings(part, is_arm)]
+    actuator_findings = [one for part in parts for one in _actuator_findings(part, is_arm)]
     control_findings = [
         one for part in parts for one in _control_findings(part, controlled.get(part.name))
     ]
+    if is_arm and not controlled:
+        control, control_findings = "chambers under hydraulic drives", []
     return [
         Check("segments", counted(len(parts), "segment"), tuple(segment_findings)),
         Check("actuators", counted(actuators, "actuator"), tuple(actuator_findings)),
@@ -274,11 +281,18 @@ def _problem(part: Bendable, expected: str, actual: str, **numbers: float) -> Fi
     return finding("problem", f"bendable '{part.name}'", expected, actual, **numbers)
 
 
-def _body_findings(part: Bendable) -> Iterator[Finding]:
+def _body_findings(part: Bendable, is_arm: bool) -> Iterator[Finding]:
     if not part.backbone.bending_stiffness:
         yield _problem(part, "a bending_stiffness", "none")
     if part.inertial is None:
         yield _problem(part, "a mass", "none")
+    if part.fold_ratio > 1.0 and not is_arm:
+        yield _problem(
+            part,
+            f"kappa_max of at most {1.0 / part.backbone.radius:.4g} 1/m, 1 over its radius",
+            f"{part.kappa_max:.4g} 1/m, at which the segment folds into itself",
+            fold_ratio=part.fold_ratio,
+        )
     cells = part.backbone.links
     if part.theta_max > CELL_ANGLE * cells * (1.0 + LIMIT_TOLERANCE):
         yield _problem(
@@ -290,20 +304,21 @@ def _body_findings(part: Bendable) -> Iterator[Finding]:
         )
 
 
-def _actuator_findings(part: Bendable) -> Iterator[Finding]:
+def _actuator_findings(part: Bendable, is_arm: bool) -> Iterator[Finding]:
     if not part.actuation:
         return
-    yield from _weak_findings(part)
+    if not is_arm:
+        yield from _weak_findings(part)
     kind = f"{part.actuation[0].type}s"
     directions = [angle for actuator in part.actuation for angle in _directions(actuator)]
     number = float(len(part.actuation))
     if part.planar:
         assert part.limits.phi_min is not None  # a planar one has a plane
-        if all(math.cos(angle - part.limits.phi_min) < NEARLY for angle in directions):
+        if all(math.cos(angle - part.limits.phi_min) < ANGLE_ROUNDING for angle in directions):
             yield _problem(part, f"{kind} that bend it in its plane", "none", actuators=number)
         return
     gap = _widest_gap(directions)
-    if gap >= math.pi - NEARLY:
+    if gap >= math.pi - ANGLE_ROUNDING:
         yield _problem(
             part,
             f"{kind} that bend it in every plane",
@@ -311,7 +326,7 @@ def _actuator_findings(part: Bendable) -> Iterator[Finding]:
             actuators=number,
             gap_rad=gap,
         )
-    if (rest := _imbalance(part.actuation)) >= NEARLY:
+    if (rest := _imbalance(part.actuation)) >= ANGLE_ROUNDING:
         yield _problem(
             part,
             f"{kind} that bend nothing where all act alike",

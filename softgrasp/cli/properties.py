@@ -157,11 +157,12 @@ def _mesh_warnings(shape: Mesh) -> tuple[str, ...]:
 
 
 def _as_hand(what: str, robot: Robot, inspection: Inspection) -> tuple[Properties, Inspection]:
-    """Read a robot as a hand of rigid links, and add its properties and its checks.
+    """Read a robot as a hand, and add its properties and, of rigid links, its checks.
 
-    One chain alone is rather an arm, of which nothing is added.
+    One chain or segment alone is rather an arm, of which nothing is added.
     """
-    if robot.bendables or all(joint.type == "fixed" for joint in robot.joints):
+    soft = len({part.parent for part in robot.bendables}) == 1 < len(robot.bendables)
+    if not soft and (robot.bendables or all(one.type == "fixed" for one in robot.joints)):
         return {}, inspection
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -171,6 +172,8 @@ def _as_hand(what: str, robot: Robot, inspection: Inspection) -> tuple[Propertie
         if SELECTED.get():
             raise
         return {"as_a_hand": f"none: {error}"}, inspection
+    if soft:
+        return {"as_a_hand": f"{len(hand.soft_fingers)} soft fingers"}, inspection
     if len(hand.fingers) < 2:
         return {}, inspection
     properties = hand_properties(hand)

@@ -176,11 +176,14 @@ def segment_inverse(position: ArrayLike) -> tuple[float, float, float]:
         position: (x, y, z) [m].
 
     Raises:
-        DescriptionError: There is no such arc.
+        DescriptionError: There is no such arc, or it is not three finite numbers.
     """
-    x, y, z = (float(part) for part in np.asarray(position, dtype=float))
+    point = np.asarray(position, dtype=float)
+    if point.shape != (3,) or not np.isfinite(point).all():
+        raise DescriptionError(f"expected three finite numbers, found {point}", field="position")
+    x, y, z = point.tolist()
     aside, distance = float(np.hypot(x, y)), float(np.linalg.norm([x, y, z]))
-    if not np.isfinite(distance) or (aside == 0.0 and z <= 0.0):
+    if aside == 0.0 and z <= 0.0:
         raise DescriptionError(
             f"expected a position off the line x = y = 0, z <= 0, found ({x:g}, {y:g}, {z:g})",
             field="position",
@@ -270,13 +273,27 @@ def to_bishop(phis: ArrayLike) -> Array:
     The chains have the same positions and z axes; the ``webster`` end frame is rotated about its z
     axis by the last of these angles. Exact: the product of the ``webster`` segments is that of the
     ``bishop`` segments at the summed angles, times Rz of their sum.
+
+    Raises:
+        DescriptionError: An angle is not finite.
     """
-    return np.asarray(np.cumsum(np.asarray(phis, dtype=float), axis=-1))
+    return np.asarray(np.cumsum(_finite_angles(phis), axis=-1))
 
 
 def to_webster(phis: ArrayLike) -> Array:
-    """Convert plane angles of ``bishop`` frames to those of ``webster`` frames, (n,) [rad]."""
-    return np.diff(np.asarray(phis, dtype=float), axis=-1, prepend=0.0)
+    """Convert plane angles of ``bishop`` frames to those of ``webster`` frames, (n,) [rad].
+
+    Raises:
+        DescriptionError: An angle is not finite.
+    """
+    return np.diff(_finite_angles(phis), axis=-1, prepend=0.0)
+
+
+def _finite_angles(phis: ArrayLike) -> Array:
+    angles = np.asarray(phis, dtype=float)
+    if angles.ndim == 0 or not np.isfinite(angles).all():
+        raise DescriptionError(f"expected a list of finite numbers, found {angles}", field="phis")
+    return angles
 
 
 def frames_along(steps: Array) -> Array:
@@ -352,10 +369,12 @@ def chain_inverse(
     arcs = np.atleast_1d(np.asarray(lengths, dtype=float))
     if not ((arcs > 0.0) & (arcs < np.inf)).all():
         raise DescriptionError(f"expected numbers above 0, found {arcs}", field="lengths")
-    if goal.shape not in ((3,), (4, 4)) or not np.isfinite(goal).all():
+    if goal.shape not in ((3,), (4, 4)):
         raise DescriptionError(
             f"expected a position (3,) or a frame (4, 4), found shape {goal.shape}", field="target"
         )
+    if not np.isfinite(goal).all():
+        raise DescriptionError(f"expected finite numbers, found {goal.tolist()}", field="target")
     if not max_bending > 0.0:
         raise DescriptionError(f"expected above 0, found {max_bending}", field="max_bending")
     task = _Task(goal, arcs, max_bending)

@@ -193,8 +193,9 @@ class JointTrajectoryController:
 
         Raises:
             DescriptionError: Something does not exist, is out of its range or not finite, or the
-                motion would be too fast or leave its range; or nothing limits its speed, as there
-                is neither a duration nor a rate. Nothing has changed then.
+                motion would be too fast, shorter than the control period, or leave its range; or
+                nothing limits its speed, as there is neither a duration nor a rate. Nothing has
+                changed then.
         """
         piece = self._piece(self._states(now), target, now, duration)
         self._pieces = [(now, piece)]
@@ -280,6 +281,12 @@ class JointTrajectoryController:
         if duration is not None and not 0.0 <= duration < math.inf:
             raise DescriptionError(
                 f"expected a finite number of at least 0, found {duration}", field="duration"
+            )
+        if duration is not None and duration < self._resources.period * (1.0 - 1e-9):
+            raise DescriptionError(
+                f"expected at least the control period, {self._resources.period:g} s, found "
+                f"{duration:g} s: it would jump there",
+                field="duration",
             )
         min_duration = max(self._min_duration(name, states[name], ends[name]) for name in ends)
         if duration is not None and duration < min_duration * (1.0 - 1e-12):

@@ -262,6 +262,8 @@ class ResourceManager:
             )
         self.commands: dict[str, Command] = {}
         self.states: dict[str, float] = {}
+        self.period = 0.0
+        """Time between two ticks of the robot [s]; 0 without one."""
         self._fixed: dict[str, float] = {}
         bodies: dict[str, Bendable | RigidJoint] = {
             **{part.name: part for part in robot.bendables},

@@ -28,15 +28,22 @@ from softgrasp.continuum_control.interfaces import ResourceManager, curvature_of
 from softgrasp.description import STANDARD_GRAVITY, Bendable, ControlledJoint, ControlSystem, Robot
 from softgrasp.errors import DescriptionError, SimulationError, SoftgraspWarning, did_you_mean
 from softgrasp.mechanics import Array
-from softgrasp.model import robot_model, spring_limit
+from softgrasp.model import bend_joints, compiled, robot_spec, spring_limit
 from softgrasp.sim import caught_warnings, has_diverged
 
 CONTROL_PERIOD = 0.01
 """Time between two ticks [s], as in the paper's stack."""
 SAFE_FRACTION, LONGEST_STEP = 0.7, 1e-3
 """Fraction of the largest stable step that is used, and the longest step [s]."""
-BEYOND = 1.05
-"""Curvature over the largest one at which a warning is due."""
+STOPS = 8
+"""Directions in which stops limit the bending of a segment to both sides; their regular polygon of
+16 sides lies within 2 % of a circle."""
+STOP_IMPEDANCE = (0.99, 0.999, 1e-3, 0.5, 2.0)
+"""``solimp`` of the stops, over 1 mrad."""
+PERPENDICULAR = 1e-9
+"""Component of a direction that counts as none [–]."""
+FAR_BEYOND = 0.95
+"""Fraction of ``kappa_max`` below which the command of a segment at its stop causes a warning."""
 WILD = 1e3
 """Angle, length or speed [rad, m, per s] that no robot reaches."""
 State = Literal["inactive", "active"]
@@ -45,8 +52,9 @@ State = Literal["inactive", "active"]
 class ControlledRobot:
     """A robot with its hardware, controllers and physics, advanced period by period.
 
-    It starts at the ``initial_value`` of its interfaces. In a tick the hardware is read, the
-    controllers compute, the hardware acts, and the physics go on for a period.
+    It starts at the ``initial_value`` of its interfaces. Stops hold the mean curvature of a segment
+    within ``kappa_max``, as the limits of a rigid joint hold its position. In a tick the hardware
+    is read, the controllers compute, the hardware acts, and the physics go on for a period.
     """
 
     def __init__(
@@ -76,10 +84,12 @@ class ControlledRobot:
         self._ideal, self._active_damping = _is_ideal(robot), active_damping
         self.resources = ResourceManager(robot)
         self.manager = ControllerManager(self.resources)
-        self.model = robot_model(_stiffened(robot) if self._ideal else robot)
+        self.model = _model_with_stops(_stiffened(robot) if self._ideal else robot)
         self.model.opt.gravity[:] = _gravity(gravity)
         self._substeps = self._chosen_substeps(timestep)
         self.model.opt.timestep = period / self._substeps
+        self.model.tendon_solref_lim[:, 0] = 2.0 * self.model.opt.timestep
+        self.resources.period = period
         self.data = mujoco.MjData(self.model)
         self._speeds, self._warned = self.data.qvel, self.data.warning.number  # views
         self._beyond: set[str] = set()
@@ -258,16 +268,18 @@ class ControlledRobot:
             raise SimulationError(self._divergence())
 
     def _warn_beyond_limits(self) -> None:
-        """Warn, once each, where a segment bends farther than its description allows."""
+        """Warn, once each, where something else than its command bends a segment to its limit."""
         if self._ideal:
             return
         for name, segment in self.segments.items():
-            curvature, max_curvature = segment.last_curvature(), segment.kappa_max
-            if curvature > BEYOND * max_curvature and name not in self._beyond:
+            limit, curvature = segment.kappa_max, segment.last_curvature()
+            commanded = abs(self.resources.commanded(f"{name}/kappa"))
+            if curvature > limit and commanded < FAR_BEYOND * limit and name not in self._beyond:
                 self._beyond.add(name)
                 warnings.warn(
-                    f"bendable '{name}': expected a curvature of at most {max_curvature:.4g} 1/m, "
-                    f"found {curvature:.4g} 1/m at {self.now:.3f} s; nothing stops it there",
+                    f"bendable '{name}': expected a curvature below kappa_max, {limit:.4g} 1/m, "
+                    f"found it at its stop at {self.now:.3f} s with {commanded:.4g} 1/m commanded; "
+                    "a load, its weight or a swing bends it",
                     SoftgraspWarning,
                     stacklevel=2,
                 )
@@ -286,6 +298,41 @@ class ControlledRobot:
             f"{self.robot.name}: expected a motion that stays finite, found joint '{joint}' "
             f"diverging at {self.now:.4g} s with a timestep of {step:g} s; {advice}"
         )
+
+
+def _model_with_stops(robot: Robot) -> mujoco.MjModel:
+    """Compile a robot whose segments have stops at ``kappa_max``, the limits of fixed tendons.
+
+    Raises:
+        BuildError: It makes no model.
+
+    Warns:
+        SoftgraspWarning: A segment folds into itself at ``kappa_max``.
+    """
+    spec = robot_spec(robot)
+    for part in robot.bendables:
+        if part.fold_ratio > 1.0:
+            warnings.warn(
+                f"bendable '{part.name}': expected kappa_max of at most 1 over its radius, "
+                f"{1.0 / part.backbone.radius:.4g} 1/m, found {part.kappa_max:.4g} 1/m, at which "
+                "it folds into itself",
+                SoftgraspWarning,
+                stacklevel=3,
+            )
+        first, count = (part.limits.phi_min or 0.0, 1) if part.planar else (0.0, STOPS)
+        for index in range(count):
+            angle = first + math.pi * index / count
+            stop = spec.add_tendon(
+                name=f"{part.name}_stop{index}",
+                limited=True,
+                range=[-part.theta_max, part.theta_max],
+                solimp_limit=STOP_IMPEDANCE,
+            )
+            for joint, (x, y) in bend_joints(part):
+                along = x * math.cos(angle) + y * math.sin(angle)
+                if abs(along) > PERPENDICULAR:
+                    stop.wrap_joint(joint, along)
+    return compiled(spec, robot.name)
 
 
 def _is_ideal(robot: Robot) -> bool:

@@ -31,6 +31,8 @@ DEFAULT_LINKS = 8
 """Number of rigid links that represent a bendable by default."""
 LIMIT_TOLERANCE = 1e-6
 """Largest relative difference of two limits that state the same [–]."""
+ANGLE_ROUNDING = 1e-4
+"""Difference of two angles that are the same in files of four decimals [rad]."""
 MIN_ANGLE = 1e-6
 """Smallest angle between two chambers or tendons [rad]."""
 HANGING: Vec3 = (0.0, 0.0, 9.81)
@@ -210,7 +212,8 @@ class Bendable(Description):
         limits, length = self.limits, self.backbone.length
         if limits.kappa_max is not None and limits.theta_max is not None:
             bends = limits.kappa_max * length
-            if abs(bends - limits.theta_max) > LIMIT_TOLERANCE * limits.theta_max:
+            rounding = ANGLE_ROUNDING * (1.0 + length)  # of both limits
+            if abs(bends - limits.theta_max) > LIMIT_TOLERANCE * limits.theta_max + rounding:
                 raise FieldError(
                     f"expected theta_max = kappa_max · length = {bends:.9g} rad, "
                     f"found {limits.theta_max:.9g} rad",
@@ -257,10 +260,15 @@ class Bendable(Description):
         return self.limits.theta_max or self.kappa_max * self.backbone.length
 
     @property
+    def fold_ratio(self) -> float:
+        """``kappa_max`` times the outer radius [–]: above 1 its inner side folds into itself."""
+        return self.kappa_max * self.backbone.radius
+
+    @property
     def planar(self) -> bool:
         """Whether the bending plane is fixed."""
         low, high = self.limits.phi_min, self.limits.phi_max
-        return low is not None and low == high
+        return low is not None and high is not None and high - low <= ANGLE_ROUNDING
 
 
 # Hydraulic systems of chambers.

@@ -9,7 +9,6 @@ NAMES = {
     "hydraulics.calibration": (
         "ArmCalibrationProblem", "ArmCalibrationResult", "ArmMotion", "recorded_motion",
     ),
-    "hydraulics.control": ("ArmBendPid", "Pid"),
     "hydraulics.description": ("HydraulicArm", "HydraulicCarrier"),
     "hydraulics.drive": ("drive_model", "DriveModel", "PowerBalance", "pressure_of_torque"),
     "hydraulics.files": ("load_hydraulic_arm", "load_torques", "save_hydraulic_arm"),

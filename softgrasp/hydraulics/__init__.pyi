@@ -3,8 +3,6 @@ from softgrasp.hydraulics.calibration import ArmCalibrationProblem as ArmCalibra
 from softgrasp.hydraulics.calibration import ArmCalibrationResult as ArmCalibrationResult
 from softgrasp.hydraulics.calibration import ArmMotion as ArmMotion
 from softgrasp.hydraulics.calibration import recorded_motion as recorded_motion
-from softgrasp.hydraulics.control import ArmBendPid as ArmBendPid
-from softgrasp.hydraulics.control import Pid as Pid
 from softgrasp.hydraulics.description import HydraulicArm as HydraulicArm
 from softgrasp.hydraulics.description import HydraulicCarrier as HydraulicCarrier
 from softgrasp.hydraulics.drive import DriveModel as DriveModel

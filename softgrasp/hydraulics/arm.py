@@ -305,6 +305,9 @@ class ArmChain:
         Raises:
             DescriptionError: Not one pressure a chamber, or one beyond its limits.
             SimulationError: No rest was found.
+
+        Warns:
+            SoftgraspWarning: A section folds into itself.
         """
         pressure_array = checked_pressures(self.arm, pressures)
         self.reset()
@@ -319,9 +322,22 @@ class ArmChain:
         finally:
             self.model.opt.gravity[:] = gravity
         self._off(point.positions, pressure_array, 1.0)
+        bends, lengths = self._shape()
+        self._warn_folded(bends / lengths)
         return ChainRest(
-            *self._shape(), self.ends(), point.stable, point.eigenvalue, point.critical_load
+            bends, lengths, self.ends(), point.stable, point.eigenvalue, point.critical_load
         )
+
+    def _warn_folded(self, curvatures: Array) -> None:
+        for section, curvature in zip(self.arm.sections, curvatures.tolist(), strict=True):
+            if curvature * section.radius > 1.0:
+                warnings.warn(
+                    f"{self.arm.name}: section '{section.name}': expected a curvature below 1 over "
+                    f"its radius, {1.0 / section.radius:.4g} 1/m, found {curvature:.4g} 1/m, at "
+                    "which it folds into itself",
+                    SoftgraspWarning,
+                    stacklevel=3,
+                )
 
     def move(
         self,
@@ -436,7 +452,7 @@ class ArmChain:
         return np.asarray(self.data.qfrc_smooth / self.model.jnt_stiffness)
 
     def _push(self, load_factor: float) -> None:
-        """Apply drag on the cells and a fraction of the tip load."""
+        """Apply drag at the centres of the cells and a fraction of the load at the tip."""
         data, load, tip = self.data, self.load, self._ends[-1]
         spin, offset = data.cvel[:, :3], data.xipos - data.subtree_com[self._roots]
         # the vector product, for which numpy's own takes longer than the physics
@@ -446,8 +462,11 @@ class ArmChain:
         if load == UNLOADED:
             return
         rotation = data.xmat[tip].reshape(3, 3) if load.frame == "tip" else np.eye(3)
-        data.xfrc_applied[tip, :3] += load_factor * rotation @ load.force
-        data.xfrc_applied[tip, 3:] += load_factor * rotation @ load.moment
+        force, moment = load_factor * rotation @ load.force, load_factor * rotation @ load.moment
+        # applied forces act at the centre of mass of a body, the load at its origin, the tip
+        lever = data.xpos[tip] - data.xipos[tip]
+        data.xfrc_applied[tip, :3] += force
+        data.xfrc_applied[tip, 3:] += moment + np.cross(lever, force)
 
     def _shape(self) -> tuple[Array, Array]:
         """Return current bending angles [rad] and lengths [m] of the sections."""
@@ -462,6 +481,25 @@ class ArmChain:
             addresses = [int(self.model.joint(name).qposadr[0]) for name, _ in bend_joints(part)]
             columns.append(np.array(addresses, dtype=np.int64).reshape(-1, 2))
         return columns
+
+
+def discretisation_error(arm: HydraulicArm, links: int, pressures: ArrayLike) -> float:
+    """Estimate how far finite cells put the end of an arm at rest from its limit [m].
+
+    By Richardson's rule from the rest of a chain with half the cells (or two instead of one), as
+    the error falls with the square of the cells.
+
+    Args:
+        arm: The arm.
+        links: Cells a section.
+        pressures: Of the chambers [Pa], (k,).
+
+    Raises:
+        SimulationError: One of the two has no rest.
+    """
+    other = links // 2 or 2
+    ends = [ArmChain(arm, count).rest(pressures).ends[-1] for count in (links, other)]
+    return float(np.linalg.norm(ends[1] - ends[0]) / abs((links / other) ** 2 - 1.0))
 
 
 def _refuse_no_time(**times: float | None) -> None:

@@ -23,6 +23,7 @@ def run_hydraulic_demo(
     from softgrasp.hydraulics.files import load_hydraulic_arm, load_torques
     from softgrasp.hydraulics.report import (
         WRITTEN,
+        cells_clause,
         curvature_clause,
         flow_clause,
         pressure_clause,
@@ -53,6 +54,7 @@ def run_hydraulic_demo(
     terminal.put(f"flow      {flow_clause(run)}")
     terminal.put(f"bends     {curvature_clause(run)}")
     terminal.put(f"tip       {tip_clause(run)}")
+    terminal.put(f"cells     {cells_clause(run)}")
     terminal.put("files     " + "\n          ".join(map(str, files)))
 
 

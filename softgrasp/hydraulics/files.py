@@ -38,6 +38,8 @@ from softgrasp.plugin_api import (
     write_text,
 )
 
+ROUNDING = 1e-4
+"""Tolerance of an angle in a file of four decimals [rad]."""
 POSES = ("base", "tool")
 SUFFIXES = (".yaml", ".yml")
 WRITTEN = (*SUFFIXES, *(suffix for suffix in ROBOT_SUFFIXES if suffix != MACRO_SUFFIX))
@@ -137,7 +139,9 @@ def _left_out(robot: Robot) -> Iterator[str]:
     """List the parts of a robot that an arm description cannot represent."""
     fields = Backbone.model_fields
     for part in robot.bendables:
-        if part.limits != CurvatureLimits(theta_max=LARGEST_BEND):
+        apart = abs((part.limits.theta_max or 0.0) - LARGEST_BEND)
+        rounded = part.limits.replace(theta_max=LARGEST_BEND)
+        if apart > ROUNDING or rounded != CurvatureLimits(theta_max=LARGEST_BEND):
             yield f"limits of bendable '{part.name}'"
         for name in ("links", "discs"):
             if getattr(part.backbone, name) != fields[name].default:

@@ -8,7 +8,8 @@ to the arm as a pressure that falls with the opened volume q,
 
 which is exact for a constant rate of q and the tube resistance of that step. An arm that takes Z as
 an implicit damper finds its step, the drives take the q of that step, and both have exchanged the
-same work, mean P_a · q · h. Z is positive, so the coupling creates no energy at any step.
+same work, mean P_a · q · h. Z is positive, so the coupling of a constant resistance creates no
+energy at any step; tests run 0.1 to 2 ms.
 
 ``move_driven_arm`` integrates arm, water and pistons as one system with ``solve_ivp``; it checks
 the coupled stepping and integrates the energy supplied, stored and lost along with the states.

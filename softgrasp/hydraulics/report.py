@@ -293,9 +293,18 @@ def tip_clause(run: ArmRun) -> str:
 
 
 def poses_clause(run: ArmRun) -> str:
-    """State the path length and the final position of the tip."""
+    """State the path length, the final position of the tip, and its error of discretisation."""
     path_length = np.linalg.norm(np.diff(run.ends[:, -1], axis=0), axis=1).sum()
-    return f"The tip moves {path_length:.3f} m and ends at {_point_text(run.ends[-1, -1])} m."
+    end = f"The tip moves {path_length:.3f} m and ends at {_point_text(run.ends[-1, -1])} m."
+    return f"{end} {cells_clause(run)}"
+
+
+def cells_clause(run: ArmRun) -> str:
+    """State how far the number of cells puts the end of the arm from its limit."""
+    error, cells = run.discretisation_error, f"{run.links} cells a section"
+    if error is None:
+        return f"{cells}: error of the end not estimated, as there is no rest."
+    return f"{cells} put the end {1e3 * error:.1f} mm from the limit of many cells."
 
 
 def draw_pressures(run: ArmRun, path: str | Path) -> Path:

@@ -18,8 +18,8 @@ import numpy as np
 
 from softgrasp import __version__
 from softgrasp.description import DEFAULT_LINKS, Bendable
-from softgrasp.errors import DescriptionError
-from softgrasp.hydraulics.arm import ArmChain, move_driven_chain
+from softgrasp.errors import DescriptionError, SimulationError
+from softgrasp.hydraulics.arm import ArmChain, discretisation_error, move_driven_chain
 from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
 from softgrasp.hydraulics.drive import Coupling, checked_coupling
 from softgrasp.hydraulics.integrators import SAMPLE, PressureRecording, drive_pressures
@@ -70,6 +70,7 @@ def arm_document(run: ArmRun) -> dict[str, Any]:
         "moves": [asdict(move) | {"distance": move.distance} for move in arm_moves(run)],
         "largest_pressures_Pa": run.pressures.max(axis=0).tolist(),
         "end_m": run.ends[-1].tolist(),
+        "discretisation_error_m": run.discretisation_error,
         "end_curvatures_1_per_m": run.curvatures[-1].tolist(),
     }
 
@@ -245,6 +246,19 @@ class ArmRun(ArmShapes):
     def commanded(self) -> Array:
         """Torques of the motors at the recorded times [N·m], (t, k)."""
         return np.stack([self.torques(time) for time in self.times.tolist()])
+
+    @cached_property
+    def discretisation_error(self) -> float | None:
+        """Distance of the end from its limit of many cells, at rest under the last pressures [m].
+
+        None where there is no such rest; see ``arm.discretisation_error``.
+        """
+        low, high = ArmChain(self.arm, 1).pressure_limits
+        pressures = np.clip(self.pressures[-1], low, high)
+        try:
+            return discretisation_error(self.arm, self.links, pressures)
+        except SimulationError:
+            return None
 
     @property
     def recording(self) -> TipRecording:

@@ -132,10 +132,26 @@ def robot_to_mjcf(robot: Robot) -> str:
         if geom.group == COLLISION_GROUP:
             geom.contype = geom.conaffinity = 1
             geom.condim, geom.friction = 4, SILICONE_FRICTION
+    for part in robot.bendables:
+        _limit_controls(spec, part)
     for first, second in _never_colliding(spec, robot):
         spec.add_exclude(bodyname1=first, bodyname2=second)
     compiled(spec, robot.name)
     return str(spec.to_xml())
+
+
+def _limit_controls(spec: mujoco.MjSpec, part: Bendable) -> None:
+    """Limit tensions and moments to those that bend a free segment to its largest curvature.
+
+    U(C)RDF states no largest tension, and readers of a model look for the closed finger there.
+    """
+    moment = (part.backbone.bending_stiffness or 0.0) * part.kappa_max
+    for index, name in enumerate(segment_actuator_names(part)):
+        actuator = spec.actuator(name)
+        if not part.actuation:
+            actuator.ctrllimited, actuator.ctrlrange = True, [-moment, moment]
+        elif not isinstance(part.actuation[index], Chamber):
+            actuator.ctrlrange = [0.0, moment / part.actuation[index].radius]
 
 
 def robot_model(robot: Robot) -> mujoco.MjModel:

@@ -68,8 +68,8 @@ INTEGRATORS = {
 """Integrators of MuJoCo by their names."""
 SMALLEST, LARGEST = 1e-6, 1e-2
 """Range of time steps that are tried [s]."""
-GRID, HALVINGS = 1.15, 12
-"""Ratio between the steps that are tried, and bisections after the first unstable one."""
+LADDER, PRECISION = 2.0, 4e-5
+"""Ratio between the steps that are tried first, and relative precision of the largest one [–]."""
 NUDGE = 1e-6
 """Change of a position or velocity for central differences [rad or m, per s]."""
 ROUNDING = 1e-5
@@ -430,7 +430,7 @@ def move_finger(
             f"expected angles of less than a full turn, found {bends}", field="start_angles"
         )
     model = _model(finger, tip_mass)
-    step = timestep or min(SAFE_FRACTION * stable_step_of(model, integrator), LONGEST_STEP)
+    step = timestep or _default_step(model, integrator, finger.name)
     model.opt.timestep, model.opt.integrator = step, INTEGRATORS[integrator]
     model.opt.gravity[:] = STANDARD_GRAVITY if gravity else (0.0, 0.0, 0.0)
     steps = max(round(duration / step), 1)
@@ -500,6 +500,18 @@ def _refuse_diverged(
     )
 
 
+def _default_step(model: mujoco.MjModel, integrator: str, name: str) -> float:
+    longest = stable_step_of(model, integrator)
+    if longest == 0.0:
+        raise DescriptionError(
+            f"finger '{name}': expected springs and masses that the integrator '{integrator}' "
+            f"bears at a step of {SMALLEST:g} s, found none stable: its joints are too stiff for "
+            "its masses; use integrator='discrete', fewer joints or a longer finger",
+            field="timestep",
+        )
+    return min(SAFE_FRACTION * longest, LONGEST_STEP)
+
+
 def stable_timestep(model: mujoco.MjModel | SoftFinger) -> dict[str, float]:
     """Compute the largest stable time step of each integrator [s].
 
@@ -520,65 +532,101 @@ def stable_timestep(model: mujoco.MjModel | SoftFinger) -> dict[str, float]:
 
 def stable_step_of(model: mujoco.MjModel, integrator: str) -> float:
     """Compute the largest stable time step of one integrator [s]; see ``stable_timestep``."""
-    model_copy = copy.copy(model)
-    model_copy.opt.integrator = INTEGRATORS[integrator]
-    return _largest(model_copy)
+    step = _LinearStep(model, integrator)
+    stable, failing = 0.0, SMALLEST
+    while failing <= LARGEST and step.is_stable(failing):
+        stable, failing = failing, failing * LADDER
+    if failing > LARGEST:
+        if step.is_stable(LARGEST):
+            return LARGEST
+        failing = LARGEST
+    if stable == 0.0:
+        return 0.0
+    while failing > stable * (1.0 + PRECISION):
+        middle = 0.5 * (stable + failing)
+        stable, failing = (middle, failing) if step.is_stable(middle) else (stable, middle)
+    return stable
 
 
 def is_stable(model: mujoco.MjModel, integrator: str, timestep: float) -> bool:
     """Whether a time step [s] of an integrator is stable; see ``stable_timestep``."""
-    model_copy = copy.copy(model)
-    model_copy.opt.integrator = INTEGRATORS[integrator]
-    return _is_stable(model_copy, timestep)
+    return _LinearStep(model, integrator).is_stable(timestep)
 
 
-def _largest(model: mujoco.MjModel) -> float:
-    stable, step = 0.0, SMALLEST
-    while step <= LARGEST and _is_stable(model, step):
-        stable, step = step, step * GRID
-    if step > LARGEST:
-        return LARGEST
-    if stable == 0.0:
-        return 0.0
-    failing = step
-    for _ in range(HALVINGS):
-        middle = 0.5 * (stable + failing)
-        stable, failing = (middle, failing) if _is_stable(model, middle) else (stable, middle)
-    return stable
+class _LinearStep:
+    """A step of an integrator, linearised at rest.
 
+    Without contacts the explicit and implicit integrators follow from mass matrix and slopes of the
+    accelerations, which are computed once; otherwise MuJoCo's step is differentiated.
+    """
 
-def _is_stable(model: mujoco.MjModel, step: float) -> bool:
-    model.opt.timestep = step
-    with caught_warnings():  # a diverging step is a result here
-        matrix = _transition(model)
-    if not np.isfinite(matrix).all():
-        return False
-    return float(np.abs(np.linalg.eigvals(matrix)).max()) <= 1.0 + ROUNDING
+    def __init__(self, model: mujoco.MjModel, integrator: str) -> None:
+        self._model, self._integrator = copy.copy(model), integrator
+        self._model.opt.integrator = INTEGRATORS[integrator]
+        self._data = mujoco.MjData(self._model)
+        self._reset()
+        mujoco.mj_forward(self._model, self._data)
+        self._rates: Array | None = None
+        if integrator != "discrete" and (self._data.nefc == 0 or integrator == "rk4"):
+            self._inertia = np.zeros((model.nv, model.nv))
+            mujoco.mj_fullM(self._model, self._data, self._inertia)
+            self._rates = self._accelerations()
 
+    def is_stable(self, timestep: float) -> bool:
+        """Whether no eigenvalue of the step lies outside the unit circle."""
+        self._model.opt.timestep = timestep
+        with caught_warnings():  # a diverging step is a result here
+            matrix = self._transition(timestep)
+        if not np.isfinite(matrix).all():
+            return False
+        return float(np.abs(np.linalg.eigvals(matrix)).max()) <= 1.0 + ROUNDING
 
-def _transition(model: mujoco.MjModel) -> Array:
-    """Differentiate one time step by central differences, (2 nv, 2 nv)."""
-    data = mujoco.MjData(model)
-    columns = []
-    for index in range(2 * model.nv):
-        ends = [_after(model, data, index, sign * NUDGE) for sign in (1.0, -1.0)]
-        columns.append((ends[0] - ends[1]) / (2.0 * NUDGE))
-    return np.stack(columns, axis=1)
+    def _transition(self, timestep: float) -> Array:
+        """Differentiate one time step, (2 nv, 2 nv)."""
+        count, identity = self._model.nv, np.eye(self._model.nv)
+        if self._rates is None:
+            self._reset()
+            matrix = np.zeros((2 * count, 2 * count))
+            mujoco.mjd_transitionFD(self._model, self._data, NUDGE, True, matrix, None, None, None)
+            return matrix
+        if self._integrator == "rk4":
+            growth = timestep * np.block([[0.0 * identity, identity], [self._rates]])
+            matrix = np.eye(2 * count) + growth / 4.0
+            for factor in (3.0, 2.0, 1.0):  # the other stages, innermost first
+                matrix = np.eye(2 * count) + growth @ matrix / factor
+            return np.asarray(matrix)
+        # damping at the end of the step: (M - h D) dv = h M a
+        damping = -np.diag(self._model.dof_damping)
+        if self._integrator != "euler":
+            damping = self._inertia @ self._rates[:, count:]
+        change = np.linalg.solve(
+            self._inertia - timestep * damping, timestep * self._inertia @ self._rates
+        )
+        change[:, count:] += identity
+        return np.vstack([np.hstack([identity, 0.0 * identity]) + timestep * change, change])
 
+    def _reset(self) -> None:
+        if self._model.nkey:
+            mujoco.mj_resetDataKeyframe(self._model, self._data, 0)
+        else:
+            mujoco.mj_resetData(self._model, self._data)
+        self._data.qvel[:] = 0.0
 
-def _after(model: mujoco.MjModel, data: mujoco.MjData, index: int, change: float) -> Array:
-    """Return position and velocity after a step with one state entry changed, (2 nv,)."""
-    if model.nkey:
-        mujoco.mj_resetDataKeyframe(model, data, 0)
-    else:
-        mujoco.mj_resetData(model, data)
-    base, nudge = data.qpos.copy(), np.zeros(model.nv)
-    nudge[index % model.nv] = change
-    if index < model.nv:
-        mujoco.mj_integratePos(model, data.qpos, nudge, 1.0)
-    else:
-        data.qvel[:] = nudge
-    mujoco.mj_step(model, data)
-    moved = np.zeros(model.nv)
-    mujoco.mj_differentiatePos(model, moved, 1.0, base, data.qpos)
-    return np.concatenate([moved, data.qvel])
+    def _accelerations(self) -> Array:
+        """Differentiate accelerations by positions and velocities, central, (nv, 2 nv)."""
+        model, data, count = self._model, self._data, self._model.nv
+        base, columns = data.qpos.copy(), []
+        for index in range(2 * count):
+            ends = []
+            for change in (NUDGE, -NUDGE):
+                nudge = np.zeros(count)
+                nudge[index % count] = change
+                data.qpos[:], data.qvel[:] = base, 0.0
+                if index < count:
+                    mujoco.mj_integratePos(model, data.qpos, nudge, 1.0)
+                else:
+                    data.qvel[:] = nudge
+                mujoco.mj_forward(model, data)
+                ends.append(data.qacc.copy())
+            columns.append((ends[0] - ends[1]) / (2.0 * NUDGE))
+        return np.stack(columns, axis=1)

@@ -19,6 +19,7 @@ from softgrasp.description.bendable import Bendable, Chamber, CurvatureLimits, I
 from softgrasp.description.geometry import Cuboid
 from softgrasp.description.robot import Link, LinkShape, Mimic, RigidJoint, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.hydraulics.description import arm_robot
 from softgrasp.io.urdf import read_robot, write_robot
 from tests.support.outside import outside_file
 
@@ -318,3 +319,46 @@ def test_the_ability_hand_loads_without_an_image_of_its_wrist() -> None:
     )
     assert sg.inspect(ability).findings == ()
     assert [round(one.fraction, 12) for one in couplings(ability)] == [1.0] * 4
+
+
+def test_a_segment_that_folds_into_itself_is_named() -> None:
+    """1 over its radius is the largest curvature of a tube whose inner side has a length."""
+    robot = sg.io.load_robot("three_segment_arm")
+    part = robot.bendables[0]
+    for factor, count in ((0.99, 0), (1.01, 1)):
+        limits = CurvatureLimits(kappa_max=factor / part.backbone.radius)
+        folded = part.replace(limits=limits, backbone=part.backbone.replace(links=64))
+        found = sg.inspect(robot.replace(bendables=(folded, *robot.bendables[1:])))
+        assert sum("folds into itself" in problem.sentence for problem in found.problems) == count
+
+
+def test_angles_of_four_decimals_are_those_that_they_round() -> None:
+    """The arm of docs/hydraulic_arm.md has chambers at 2.0944 and 4.1888 rad."""
+    arm = sg.hydraulics.load_hydraulic_arm("hydraulic_two_section")
+    exact = arm_robot(arm)
+    for digits in (None, 4):
+        parts = tuple(
+            part.replace(
+                actuation=tuple(
+                    one.replace(angle=one.angle if digits is None else round(one.angle, digits))
+                    for one in part.actuation
+                )
+            )
+            for part in exact.bendables
+        )
+        assert sg.inspect(exact.replace(bendables=parts)).problems == ()
+    coarse = parts[0].replace(
+        actuation=tuple(one.replace(angle=round(one.angle, 2)) for one in parts[0].actuation)
+    )
+    (problem,) = sg.inspect(exact.replace(bendables=(coarse, *parts[1:]))).problems
+    assert "lever arms unbalanced" in problem.sentence
+
+
+def test_limits_of_four_decimals_agree() -> None:
+    part = sg.io.load_robot("three_segment_arm").bendables[0]
+    length = part.backbone.length
+    limits = CurvatureLimits(kappa_max=round(1.0472 / length, 4), theta_max=1.0472)
+    assert part.replace(limits=limits).theta_max == 1.0472
+    wrong = limits.replace(theta_max=1.048)
+    with pytest.raises(DescriptionError, match="expected theta_max = kappa_max"):
+        part.replace(limits=wrong)

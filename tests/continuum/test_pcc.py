@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from scipy.linalg import expm
 import softgrasp as sg
 from softgrasp.continuum import pcc
 from softgrasp.continuum.pcc import SMALL, arc_functions
+from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import rotate_about
 
 FINGER = np.array([14.0, 14.0, 12.32, 15.39]) * 1e-3
@@ -311,3 +314,20 @@ def test_wrong_arguments_are_refused(call, sentence: str) -> None:
 def test_a_chain_has_lengths_above_zero(lengths: list[float]) -> None:
     with pytest.raises(sg.DescriptionError, match=r"^lengths: expected numbers above 0, found"):
         sg.pcc.chain_inverse([0.1, 0.1, 0.5], lengths)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_numbers_that_are_not_finite_are_refused(number: float) -> None:
+    frame = np.eye(4)
+    frame[0, 3] = number
+    calls: dict[str, Callable[[], object]] = {
+        "kappa": lambda: pcc.segment_transform(number, 0.0, 0.3),
+        "position": lambda: pcc.segment_inverse([number, 0.0, 0.3]),
+        "phis": lambda: pcc.to_bishop([0.0, number]),
+        "target": lambda: pcc.chain_inverse(frame, [0.3, 0.3]),
+    }
+    for field, call in (*calls.items(), ("phis", lambda: pcc.to_webster([number]))):
+        with pytest.raises(DescriptionError, match=rf"^{field}: expected .*finite numbers"):
+            call()
+    with pytest.raises(DescriptionError, match="position: expected three finite numbers"):
+        pcc.segment_inverse([0.1, 0.3])

@@ -306,8 +306,59 @@ def test_a_robot_that_its_weight_bends_down_is_reported() -> None:
     machine.manager.load(path)
     machine.manager.switch(start=["path"])
     path.go({f"segment{k}": (0.5, 0.0) for k in (1, 2, 3)}, machine.now)
-    with pytest.warns(sg.SoftgraspWarning, match="expected a curvature of at most 3.314 1/m"):
+    with pytest.warns(sg.SoftgraspWarning, match="expected a curvature below kappa_max, 3.314 1/m"):
         machine.step(6.0)
+
+
+@pytest.mark.parametrize(("x", "y"), [(1.0, 0.0), (0.0, -1.0), (0.6, 0.8), (0.98, 0.19)])
+def test_a_measured_curvature_stays_within_its_largest(x: float, y: float) -> None:
+    """Thirty times its weight, to any side, with what it swings beyond."""
+    robot = arm()
+    machine = ControlledRobot(robot, gravity=(300.0 * x, 300.0 * y, 0.0))
+    curvatures = []
+    states = StateBroadcaster(robot, lambda record: curvatures.append(record.kappa[0]))
+    machine.manager.load(states)
+    machine.manager.switch(start=[states.name])
+    with pytest.warns(sg.SoftgraspWarning, match="found it at its stop"):
+        machine.step(1.0)
+    limit = robot.bendables[0].kappa_max
+    assert limit < max(curvatures) < 1.04 * limit
+
+
+def test_a_segment_that_folds_into_itself_is_named() -> None:
+    robot = arm()
+    (part,) = robot.bendables
+    thick = part.replace(backbone=part.backbone.replace(radius=1.01 / part.kappa_max))
+    with pytest.warns(sg.SoftgraspWarning, match="at which it folds into itself"):
+        ControlledRobot(robot.replace(bendables=(thick,)))
+
+
+def test_a_largest_curvature_is_reached_against_no_stop() -> None:
+    robot = arm()
+    machine = ControlledRobot(robot)
+    path = JointTrajectoryController(robot, name="path")
+    machine.manager.load(path)
+    machine.manager.switch(start=["path"])
+    path.go({"s1": (3.0, 0.4)}, machine.now)
+    machine.step(6.0)
+    assert machine.curvature("s1")[0] == pytest.approx(3.0, rel=2e-3)
+
+
+def test_a_motion_shorter_than_a_control_period_is_refused() -> None:
+    robot = arm()
+    machine = ControlledRobot(robot)
+    path = JointTrajectoryController(robot, name="path")
+    machine.manager.load(path)
+    machine.manager.switch(start=["path"])
+    target = {"s1": (1e-6, 0.0)}
+    for go in (
+        lambda: path.go(target, machine.now, duration=0.009),
+        lambda: path.follow([(1.0, target), (0.0, {"s1": (0.0, 0.0)})], machine.now),
+    ):
+        with pytest.raises(sg.DescriptionError, match=r"at least the control period, 0\.01 s"):
+            go()
+    assert path.duration == 0.0
+    path.go(target, machine.now, duration=0.01)
 
 
 @pytest.mark.slow

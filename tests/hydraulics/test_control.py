@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.hydraulics.control import Pid
+from examples.paper003.control import ArmBendPid, Pid
 from softgrasp.mechanics.transforms import Array
 from tests.hydraulics.arms import one_section, two_sections
 
@@ -63,15 +63,15 @@ def test_gains_and_shapes_that_cannot_be_are_reported() -> None:
     with pytest.raises(sg.DescriptionError, match="ki: expected 0 or more, found -1"):
         Pid(1.0, -1.0, 0.0, PERIOD)
     with pytest.raises(sg.DescriptionError, match="period: expected a time above 0 s, found 0 s"):
-        sg.hydraulics.ArmBendPid(one_section(), 0.0)
+        ArmBendPid(one_section(), 0.0)
     with pytest.raises(sg.DescriptionError, match=r"target: expected bends of shape \(1, 2\), fo"):
-        sg.hydraulics.ArmBendPid(one_section(), PERIOD).torques([0.1, 0.2], [[0.0, 0.0]])
+        ArmBendPid(one_section(), PERIOD).torques([0.1, 0.2], [[0.0, 0.0]])
 
 
 def test_chambers_make_the_moments_with_minimum_pressures() -> None:
     """One chamber of each section pushes nothing, and the moments are those asked for."""
     arm = two_sections()
-    control = sg.hydraulics.ArmBendPid(arm, PERIOD, kp=1.0, ki=0.0, kd=0.0)
+    control = ArmBendPid(arm, PERIOD, kp=1.0, ki=0.0, kd=0.0)
     target = np.array([[0.4, 0.1], [-0.2, 0.3]])
     pressures = control.pressures(target, np.zeros((2, 2))).reshape(2, 3)
     assert (pressures.min(axis=1) < 1e-6).all()
@@ -89,7 +89,7 @@ class Loop:
     def __init__(self, arm: sg.hydraulics.HydraulicArm) -> None:
         self.chain = sg.hydraulics.ArmChain(arm, links=2)
         self.drives = sg.hydraulics.DriveStepper(sg.hydraulics.drive_model(arm), PERIOD)
-        self.control = sg.hydraulics.ArmBendPid(arm, PERIOD)
+        self.control = ArmBendPid(arm, PERIOD)
 
     def go(self, target: list[list[float]], duration: float) -> Array:
         """Bends [rad], (t, sections, 2)."""

@@ -11,10 +11,12 @@ import pytest
 import softgrasp as sg
 from softgrasp.continuum.settling import settling
 from softgrasp.continuum.statics import PlanarChain, rest
+from softgrasp.model.robot import robot_model
 from softgrasp.model.soft_finger import TIP, finger_model
 from softgrasp.model.timestep import damped_spring_limit, spring_limit
 from softgrasp.sim.engine import caught_warnings, has_diverged
 from softgrasp.sim.soft_dynamics import (
+    INTEGRATORS,
     ReleaseTestRig,
     linear_mode,
     release_motion,
@@ -328,3 +330,42 @@ def test_dampers_taken_implicitly_lengthen_the_step() -> None:
     assert damped_spring_limit(model) == pytest.approx(spring_limit(model), rel=2e-3)
     model.jnt_stiffness[:] = 0.0
     assert damped_spring_limit(model) == 1.0
+
+
+@pytest.mark.parametrize("integrator", ["euler", "implicitfast", "implicit", "rk4"])
+@pytest.mark.parametrize("name", ["paper000", "soft_gripper_two"])
+def test_the_largest_step_is_where_a_step_of_mujoco_grows(name: str, integrator: str) -> None:
+    """Eigenvalues of the differentiated step, by columns, on both sides of the limit."""
+    model = (
+        finger_model(sg.io.load_finger(name))
+        if name == "paper000"
+        else robot_model(sg.io.load_robot(name))
+    )
+    model.opt.integrator = INTEGRATORS[integrator]
+    limit = stable_step_of(model, integrator)
+    assert 0.0 < limit <= 1e-2
+    for factor, grows in ((0.999, False), (1.001, True)):
+        model.opt.timestep = factor * limit
+        assert (growth(model) > 1.0 + 1e-5) is (grows and limit < 1e-2)
+
+
+def growth(model: mujoco.MjModel) -> float:
+    """Largest magnitude of the eigenvalues of a step from rest."""
+    data, columns = mujoco.MjData(model), []
+    for index in range(2 * model.nv):
+        ends = []
+        for change in (1e-6, -1e-6):
+            mujoco.mj_resetData(model, data)
+            (data.qpos if index < model.nv else data.qvel)[index % model.nv] += change
+            mujoco.mj_step(model, data)
+            ends.append(np.concatenate([data.qpos, data.qvel]))
+        columns.append((ends[0] - ends[1]) / 2e-6)
+    return float(np.abs(np.linalg.eigvals(np.stack(columns, axis=1))).max())
+
+
+def test_a_finger_that_no_step_bears_is_refused() -> None:
+    """One millimetre in eight cells: its springs are too stiff for masses of a milligram."""
+    finger = sg.rld.discretise(1e-3, 1e-3, 1e-3, joints=8)
+    with pytest.raises(sg.DescriptionError, match="timestep: finger 'finger': expected springs"):
+        sg.soft.move_finger(finger, 0.01)
+    assert np.isfinite(sg.soft.move_finger(finger, 0.01, integrator="discrete").joint_angles).all()

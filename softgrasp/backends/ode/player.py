@@ -23,11 +23,13 @@ from softgrasp.backends.ode import bindings
 from softgrasp.backends.ode.controller_api import Session, controller_of, install
 from softgrasp.backends.ode.world import OdeWorld
 from softgrasp.backends.wbt.parser import World, read_world
-from softgrasp.backends.wbt.schema import texts
+from softgrasp.backends.wbt.schema import held_nodes, texts
 from softgrasp.backends.wbt.validation import problems
 from softgrasp.errors import BackendUnavailable, DivergedError, SimulationError, SoftgraspError
 
 PLAYER = "softgrasp.backends.ode.player"
+MAX_DEPTH = 200
+"""Number of nodes within one another that are simulated."""
 WITHOUT_MOTION = {"Appearance", "Fog", "Material", "TexturedBackground", "TexturedBackgroundLight"}
 """Types of opaque nodes without influence on motion."""
 TAIL = 2000
@@ -145,7 +147,20 @@ def play(path: Path) -> int:
 
 
 def _check(tree: World) -> None:
-    """Refuse worlds with errors or opaque nodes; steps may be shorter than those of Webots."""
+    """Refuse worlds with errors, opaque nodes or too many levels.
+
+    Steps may be shorter than those of Webots.
+    """
+    level, depth = list(tree.nodes), 0
+    while level:
+        if (depth := depth + 1) > MAX_DEPTH:
+            raise SimulationError(
+                f"{tree.file}: line {level[0].line}: expected nodes within at most {MAX_DEPTH} "
+                "others to simulate them in ODE, found more; join Groups and Poses that hold one "
+                "node each"
+            )
+        inner = (part for node in level for _, part in held_nodes(node))
+        level = list({id(part): part for part in inner}.values())
     opaque = sorted({node.type for node in tree.opaque()} - WITHOUT_MOTION)
     if opaque:
         raise SimulationError(

@@ -105,6 +105,18 @@ def allowed(node_type: str, key: str, *, bounding: bool = False) -> tuple[str, .
     return slot(f"bounding {key}") if inside else fields(node_type)[key].words
 
 
+def rules(kind: str, node_type: str) -> Mapping[str, Any]:
+    """Return the limits of the fields of a node type, by field.
+
+    Args:
+        kind: ``ranges`` of numbers or ``counts`` of items, each (low, high, words), or
+            ``required``, the fields that need a node.
+        node_type: The type.
+    """
+    held: Mapping[str, Any] = _schema()["rules"][kind].get(node_type, {})
+    return held
+
+
 def oldest_version() -> str:
     """Return the oldest version of Webots whose worlds can be read."""
     return str(_schema()["oldest"])

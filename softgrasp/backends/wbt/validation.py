@@ -2,8 +2,8 @@
 
 The parser already refuses unknown nodes and fields, wrong types and nodes in fields that do not
 take them. Here are errors that Webots would refuse, warn of, or silently simulate differently from
-what the text suggests. Most are rows of a table: ranges of numbers, numbers of items, required
-nodes, nodes that must surround others. Sources: the reference manual of Webots R2025a and the
+what the text suggests. Most are rows of the schema table: ranges of numbers, numbers of items and
+required nodes. Sources: the reference manual of Webots R2025a and the
 issues of cyberbotics/webots that are named below.
 
 No library does this: urdf2webots writes worlds but cannot read them, and Webots has no offline
@@ -30,8 +30,10 @@ from softgrasp.backends.wbt.schema import (
     default,
     held_nodes,
     integers,
+    node_types,
     number,
     numbers,
+    rules,
     text,
     value,
     vector,
@@ -41,8 +43,6 @@ from softgrasp.errors import did_you_mean
 
 MIN_STEP = 1.0
 """Shortest basicTimeStep of Webots [ms]."""
-MAX_POINTS = 100_000
-"""Points of a mesh above which Webots warns."""
 MOTORS = ("RotationalMotor", "LinearMotor")
 FORCE_SENSORS = ("force", "force-3d")
 """Types of touch sensors that measure forces, not only contact."""
@@ -54,60 +54,6 @@ ROUNDING = 1e-6
 """Relative error of moments of inertia in files of seven digits."""
 
 
-class Range(NamedTuple):
-    """Closed interval of allowed numbers."""
-
-    low: float
-    high: float
-    words: str
-
-
-NON_NEGATIVE = Range(0.0, math.inf, "at least 0")
-POSITIVE = Range(math.ulp(0.0), math.inf, "a number above 0")
-FRACTION = Range(0.0, 1.0, "0 to 1")
-RANGES: dict[str, dict[str, Range]] = {
-    "WorldInfo": {"gravity": NON_NEGATIVE},
-    "ContactProperties": {
-        "bounce": FRACTION,
-        "softERP": FRACTION,
-        "softCFM": POSITIVE,
-        "bounceVelocity": NON_NEGATIVE,
-    },
-    "HingeJointParameters": {
-        "springConstant": NON_NEGATIVE,
-        "dampingConstant": NON_NEGATIVE,
-        "staticFriction": NON_NEGATIVE,
-        "minStop": Range(-math.pi, 0.0, "-pi to 0"),
-        "maxStop": Range(0.0, math.pi, "0 to pi"),
-    },
-    "JointParameters": {
-        "springConstant": NON_NEGATIVE,
-        "dampingConstant": NON_NEGATIVE,
-        "staticFriction": NON_NEGATIVE,
-    },
-    "RotationalMotor": {"maxTorque": NON_NEGATIVE, "maxVelocity": NON_NEGATIVE},
-    "LinearMotor": {"maxForce": NON_NEGATIVE, "maxVelocity": NON_NEGATIVE},
-    "Damping": {"linear": FRACTION, "angular": FRACTION},
-    "Box": {"size": POSITIVE},
-    "Sphere": {"radius": POSITIVE},
-    "Cylinder": {"height": POSITIVE, "radius": POSITIVE},
-    "Capsule": {"height": POSITIVE, "radius": POSITIVE},
-    "Plane": {"size": POSITIVE},
-}
-COUNTS = {
-    ("ContactProperties", "coulombFriction"): (range(1, 5), "1 to 4 numbers"),
-    ("Physics", "inertiaMatrix"): ((0, 2), "2 vectors or none"),
-    ("Mesh", "url"): ((1,), "one file"),
-    ("Coordinate", "point"): (range(MAX_POINTS + 1), f"at most {MAX_POINTS} points"),
-}
-"""Allowed numbers of items of list fields."""
-REQUIRED = {
-    "HingeJoint": ("jointParameters", "endPoint"),
-    "SliderJoint": ("jointParameters", "endPoint"),
-    "TouchSensor": ("boundingObject",),
-    "IndexedFaceSet": ("coord",),
-}
-"""Fields that need a node."""
 SURROUNDED = ((DEVICES, ("Robot",), "a Robot"), (JOINTS, SOLIDS, "a solid"))
 """Nodes, and the nodes of which one must be around them."""
 
@@ -167,21 +113,20 @@ def check_world(path: str | Path) -> list[Problem]:
 
 
 def _table_errors(node: Node) -> Iterator[str]:
-    """Check the fields of a node against the tables above."""
-    for key, (low, high, words) in RANGES.get(node.type, {}).items():
+    """Check the fields of a node against the limits of the schema table."""
+    for key, (low, high, words) in rules("ranges", node.type).items():
         held = value(node, key)
         parts = vector(node, key) if isinstance(held, tuple) else (number(node, key),)
         if not all(low <= part <= high for part in parts):
             expected = words if len(parts) == 1 else words.replace("a number", "numbers")
             actual = " ".join(f"{part:g}" for part in parts)
             yield f"{node.type}.{key}: expected {expected}, found {actual}"
-    for (node_type, key), (allowed, words) in COUNTS.items():
-        if node.type == node_type:
-            items = value(node, key)
-            count = len(items) if isinstance(items, list) else 0
-            if count not in allowed:
-                yield f"{node_type}.{key}: expected {words}, found {count}"
-    for key in REQUIRED.get(node.type, ()):
+    for key, (low, high, words) in rules("counts", node.type).items():
+        items = value(node, key)
+        count = len(items) if isinstance(items, list) else 0
+        if not low <= count <= high:
+            yield f"{node.type}.{key}: expected {words}, found {count}"
+    for key in rules("required", node.type):
         if node.node(key) is None:
             yield f"{node.type}.{key}: expected a node, found none"
 
@@ -226,6 +171,8 @@ def _physics(node: Node) -> Iterator[str]:
             f"found density {density:g} and mass {mass:g}"
         )
     inertia, centers = vectors(node, "inertiaMatrix"), len(vectors(node, "centerOfMass"))
+    if len(inertia) == 1:
+        yield "Physics.inertiaMatrix: expected 2 vectors or none, found 1"
     if centers > 1 or (inertia and not centers):
         expected = "1 vector beside an inertiaMatrix" if inertia else "1 vector or none"
         yield f"Physics.centerOfMass: expected {expected}, found {centers}"
@@ -412,6 +359,11 @@ def _motor_range(motor: Node, parameters: Node | None) -> Iterator[str]:
         yield f"{motor.type}.maxPosition: expected at most maxStop ({stops[1]:g}), found {high:g}"
 
 
+def _hides(node: Node) -> bool:
+    """Return whether a node is opaque, so that what it puts around its children is unknown."""
+    return node.type not in node_types()
+
+
 class _Location(NamedTuple):
     """A node with its field and its ancestors, the parent last."""
 
@@ -420,7 +372,15 @@ class _Location(NamedTuple):
     around: tuple[Node, ...]
 
     def nearest(self, types: tuple[str, ...]) -> Node | None:
-        return next((node for node in reversed(self.around) if node.type in types), None)
+        """Return the innermost ancestor of some types, or an opaque one, which may be of them."""
+        inner_first = reversed(self.around)
+        return next((node for node in inner_first if node.type in types or _hides(node)), None)
+
+    @property
+    def known_around(self) -> list[Node]:
+        """Ancestors inside the innermost opaque one, the parent last."""
+        hidden = [index for index, node in enumerate(self.around, 1) if _hides(node)]
+        return list(self.around[hidden[-1] if hidden else 0 :])
 
 
 def _locations(world: World) -> Iterator[_Location]:
@@ -460,7 +420,7 @@ def _gaps_of_physics(world: World) -> Iterator[Complaint]:
     for here in _locations(world):
         if here.node.type not in SOLIDS or here.node.node("physics") is None:
             continue
-        outer = [node for node in here.around if node.type in SOLIDS]
+        outer = [node for node in here.known_around if node.type in SOLIDS]
         moving = [index for index, node in enumerate(outer) if node.node("physics") is not None]
         for gap in outer[moving[-1] + 1 :] if moving else ():
             name = text(gap, "name")
@@ -480,12 +440,16 @@ def _unique_names(world: World) -> Iterator[Complaint]:
             kind = "solid" if types is SOLIDS else "device"
             other = first.setdefault((kind, id(outer), name), node)
             if other is not node:
-                owner = "the world" if outer is None else f"'{text(outer, 'name')}'"
+                owner = "the world" if outer is None else _owner(outer)
                 yield (
                     node,
                     f"expected another name than '{name}', which a {kind} of {owner} has already"
                     f"{_line(other)}",
                 )
+
+
+def _owner(node: Node) -> str:
+    return f"the {node.type}" if _hides(node) else f"'{text(node, 'name')}'"
 
 
 def _line(node: Node) -> str:

@@ -1,7 +1,9 @@
 """Soft hands from U(C)RDF robots: the link that carries all bendables is the palm.
 
 The hand's frame lies between the bases of the fingers, which point towards -z. Each bendable is one
-finger, actuated by those of its chambers that bend it towards its phi.
+finger, actuated by those of its chambers that bend it towards its phi. A tendon, which has the
+bending moment tension · radius, is the chamber of ``EQUIVALENT_AREA`` on the other side with the
+same moment, and so are bending moments of a bendable without ``<actuation>``.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import numpy as np
 
 from softgrasp.continuum.rld import finger_from_bendable
 from softgrasp.description.actuation import Rates
-from softgrasp.description.bendable import Bendable, Chamber
+from softgrasp.description.bendable import Bendable, Chamber, Tendon
 from softgrasp.description.contact import Contact
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh, Sphere
 from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
@@ -34,6 +36,8 @@ CLOSING_TIME = 2.5
 """Time in which the pressure reaches its limit [s]."""
 PRECISION_FRACTION = 0.5
 """Pressure of a precision grasp over the limit [–]."""
+EQUIVALENT_AREA = 1e-4
+"""Area of the chamber that is a tendon [m²]: 10 kPa are a tension of 1 N."""
 ALONG = 1e-9
 """Difference below which directions are equal [–]."""
 
@@ -46,13 +50,15 @@ def soft_hand(robot: Robot) -> Hand:
 
     Raises:
         DescriptionError: There are no bendables, they are on different links or on one another, a
-            moving joint is on the palm, or a bendable is not planar, has no chambers that bend it
-            towards phi, or no pressure limit.
+            moving joint is on the palm, or a bendable is not planar, has no actuators that bend it
+            towards phi, or chambers without a pressure limit.
 
     Warns:
-        SoftgraspWarning: Joints that carry the palm, links fixed to it, or a shape are left out.
+        SoftgraspWarning: Tendons or moments are equivalent chambers, or a bendable folds into
+            itself. Joints that carry the palm, links fixed to it, or a shape are left out.
     """
     palm = _palm_of(robot)
+    robot = robot.replace(bendables=tuple(_with_chambers(part) for part in robot.bendables))
     limits = {part.name: _pressures(part) for part in robot.bendables}
     fingers = {part.name: _finger(robot, part) for part in robot.bendables}
     bases = np.array([origin_frame(part.origin)[:3, 3] for part in robot.bendables])
@@ -145,6 +151,52 @@ def _finger(robot: Robot, part: Bendable) -> SoftFinger:
     return with_tip(finger, robot.link(part.child), np.array([0.0, 0.0, 1.0]))
 
 
+def _with_chambers(part: Bendable) -> Bendable:
+    """Replace tendons, or moments of a bendable without actuators, by equivalent chambers.
+
+    Their largest tension or moment bends a free finger to ``kappa_max``.
+    """
+    if part.fold_ratio > 1.0:
+        warnings.warn(
+            f"bendable '{part.name}': kappa_max {part.kappa_max:.4g} 1/m is above 1 over its "
+            f"radius, {1.0 / part.backbone.radius:.4g} 1/m: it folds into itself there",
+            SoftgraspWarning,
+            stacklevel=4,
+        )
+    tendons = [actuator for actuator in part.actuation if isinstance(actuator, Tendon)]
+    if part.actuation and not tendons:
+        return part
+    stiffness, where = part.backbone.bending_stiffness, f"bendable '{part.name}'"
+    if not stiffness:
+        raise DescriptionError("expected a bending_stiffness, found none", field=where)
+    phi, moment = part.limits.phi_min or 0.0, stiffness * part.kappa_max
+    lines = [(tendon.angle, tendon.radius) for tendon in tendons] or [(phi, part.backbone.radius)]
+    closing = math.fsum(radius for angle, radius in lines if math.cos(angle - phi) > ALONG)
+    # with several tendons on one side, all at the same tension
+    tension = moment / (closing or max(radius for _, radius in lines))
+    chambers = tuple(
+        Chamber(
+            angle=angle + math.pi,
+            radius=radius,
+            area=EQUIVALENT_AREA,
+            pressure_max=tension / EQUIVALENT_AREA,
+        )
+        for angle, radius in lines
+    )
+    unit = f"{1e-3 / EQUIVALENT_AREA:g} kPa for 1 N of tension"
+    if not tendons:
+        unit = f"{1e-6 / (EQUIVALENT_AREA * part.backbone.radius):.4g} kPa for 1 N·mm of moment"
+    warnings.warn(
+        f"{where}: pressures stand for {'its tendons' if tendons else 'bending moments'}, {unit}; "
+        f"at the highest, {1e-3 * tension / EQUIVALENT_AREA:.4g} kPa, it bends to kappa_max"
+        + ("; its length is constant" if part.backbone.axial_stiffness else ""),
+        SoftgraspWarning,
+        stacklevel=4,
+    )
+    backbone = part.backbone.replace(axial_stiffness=None, axial_damping=None)
+    return part.replace(actuation=chambers, backbone=backbone)
+
+
 def _closing(part: Bendable) -> list[int]:
     """Return indices of the chambers that bend a finger towards its phi; others stay empty."""
     where = f"bendable '{part.name}'"
@@ -154,9 +206,6 @@ def _closing(part: Bendable) -> list[int]:
             field=where,
         )
     chambers = [actuator for actuator in part.actuation if isinstance(actuator, Chamber)]
-    if len(chambers) != len(part.actuation) or not chambers:
-        actuation_text = "tendons" if part.actuation else "no actuation"
-        raise DescriptionError(f"expected chambers, found {actuation_text}", field=where)
     phi = part.limits.phi_min or 0.0
     closing = [
         index
@@ -165,8 +214,8 @@ def _closing(part: Bendable) -> list[int]:
     ]
     if not closing:
         raise DescriptionError(
-            "expected a chamber on the side away from phi, which bends the finger towards phi, "
-            "found none",
+            "expected a chamber on the side away from phi, or a tendon on that of phi, which bends "
+            "the finger towards phi, found none",
             field=where,
         )
     return closing

@@ -191,3 +191,13 @@ def test_the_player_states_its_usage() -> None:
     )
     assert done.returncode == 2
     assert done.stderr == "usage: python -m softgrasp.backends.ode.player WORLD.wbt\n"
+
+
+@pytest.mark.usefixtures("ode_library")
+def test_a_world_of_many_levels_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    deep = "Group { children [ " * 3000 + " ] }" * 3000
+    world = project(tmp_path, "")
+    world.write_text(f"{world.read_text()}{deep}", encoding="utf-8")
+    with pytest.raises(SimulationError, match="expected nodes within at most 200 others") as error:
+        run_world(world, 60.0)
+    assert "RecursionError" not in str(error.value)

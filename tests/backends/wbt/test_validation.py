@@ -387,3 +387,46 @@ def test_rounded_inertias_of_plates_are_taken():
         },
     )
     assert result(made(Node("Solid", {"physics": physics}))) == []
+
+
+HIDDEN = """#VRML_SIM R2025a utf8
+EXTERNPROTO "https://example.org/protos/Arm.proto"
+WorldInfo { }
+Viewpoint { }
+%s
+"""
+GRIPPER = """HingeJoint {
+  jointParameters HingeJointParameters { axis 0 0 1 }
+  device [ RotationalMotor { name "finger" } PositionSensor { name "position" } ]
+  endPoint Solid { name "finger" physics Physics { density -1 mass 0.1 } }
+}"""
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "Arm { tool [ %s ] }",
+        "Solid { children [ Arm { tool %s } ] }",
+        "Arm { tool [ Group { children [ %s ] } ] }",
+    ],
+)
+def test_children_of_an_opaque_node_are_no_orphans(inner: str):
+    """A PROTO whose file is elsewhere may be a robot, a solid or something around either."""
+    assert result(parse_world(HIDDEN % (inner % GRIPPER))) == []
+    twice = "\n".join(inner % GRIPPER for _ in range(2))
+    unique = twice.replace("Solid { children", 'Solid { name "other" children', 1)
+    assert result(parse_world(HIDDEN % unique)) == []
+
+
+def test_children_of_known_nodes_are_still_orphans():
+    problems = result(parse_world(HIDDEN % f"Group {{ children [ {GRIPPER} ] }}"))
+    assert len(problems) == 3
+    assert all("around the" in problem for problem in problems)
+
+
+def test_names_are_compared_within_one_opaque_node():
+    solids = 'Solid { name "a" } Solid { name "a" }'
+    (problem,) = result(parse_world(HIDDEN % f"Arm {{ tool [ {solids} ] }}"))
+    assert "expected another name than 'a', which a solid of the Arm has already" in problem
+    apart = 'Arm { tool Solid { name "a" } } Arm { tool Solid { name "a" } }'
+    assert result(parse_world(HIDDEN % apart)) == []

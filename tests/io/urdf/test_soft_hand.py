@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from softgrasp.continuum.statics import joint_positions
 from softgrasp.description.bendable import Bendable, Chamber, Origin, Tendon
 from softgrasp.description.geometry import Mesh
 from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot
+from softgrasp.io.urdf import write_robot
 from softgrasp.io.urdf.soft_hand import soft_hand
 from softgrasp.mechanics.robot_kinematics import origin_frame
 from softgrasp.mechanics.transforms import transform
+from softgrasp.model.robot import robot_to_mjcf
 
 WRIST = (
     "robot 'soft_gripper_two': expected a hand only; what carries its palm, and what is fixed to "
@@ -142,7 +145,6 @@ def opposite(robot: Robot) -> Robot:
     return robot.replace(bendables=(one, other.replace(origin=Origin(rpy=(np.pi, 0.0, 0.0)))))
 
 
-TENDONS = (Tendon(angle=0.0, radius=0.01),)
 OPEN = (Chamber(angle=np.pi, radius=0.006, area=1e-4),)
 LEFT = "bendable 'left_finger': "
 
@@ -172,8 +174,6 @@ LEFT = "bendable 'left_finger': "
             "bendable: expected fingers of 'soft_gripper_two' that point in one direction, found "
             "opposite ones",
         ),
-        (gripper(actuation=TENDONS), LEFT + "expected chambers, found tendons"),
-        (gripper(actuation=()), LEFT + "expected chambers, found no actuation"),
         (gripper(actuation=OPEN), LEFT + "expected a pressure_max, found none"),
     ],
 )  # fmt: skip
@@ -200,8 +200,8 @@ def test_the_chambers_that_close_the_hand_are_chosen() -> None:
         with pytest.raises(sg.DescriptionError) as refused:
             soft_hand(gripper(actuation=chambers(*angles)))
         assert str(refused.value) == (
-            f"{LEFT}expected a chamber on the side away from phi, which bends the finger towards "
-            "phi, found none"
+            f"{LEFT}expected a chamber on the side away from phi, or a tendon on that of phi, "
+            "which bends the finger towards phi, found none"
         )
 
 
@@ -253,3 +253,63 @@ def test_other_files_are_no_hand() -> None:
         "hand.step: expected a hand as .yaml, .yml, .ucrdf, .urdf, .xacro, .xml, .mjcf or a "
         "library name, found '.step'"
     )
+
+
+# --------------------
+# Tendons and bending moments
+
+OPPOSED = (Tendon(angle=0.0, radius=0.006), Tendon(angle=np.pi, radius=0.006))
+SAME_MOMENTS = re.escape("pressures stand for")
+
+
+def bent(hand: sg.Hand, pressure: float) -> float:
+    """Bending angle of the first finger in the air [rad]."""
+    finger = hand.soft_fingers[0].finger
+    return float(sum(pressure * j.pressure_gain / j.stiffness for j in finger.joints))
+
+
+@pytest.mark.parametrize("actuation", [OPPOSED, ()])
+def test_tendons_and_moments_bend_a_finger_up_to_its_limit(actuation: tuple[Any, ...]) -> None:
+    robot = gripper(actuation=actuation)
+    with pytest.warns(sg.SoftgraspWarning, match=SAME_MOMENTS):
+        hand = soft_hand(robot)
+    part = robot.bendables[0]
+    for share in (0.5, 1.0):
+        pressure = share * hand.grasps.power.pressure
+        assert bent(hand, pressure) == pytest.approx(share * part.theta_max, rel=1e-9)
+
+
+def test_a_tendon_is_the_chamber_with_its_moment() -> None:
+    """T r = p A r, the chamber being on the other side."""
+    with pytest.warns(sg.SoftgraspWarning, match="10 kPa for 1 N of tension"):
+        pulled = soft_hand(gripper(actuation=OPPOSED))
+    area, limit = 1e-4, pulled.soft_fingers[0].limits[1]
+    chambers = tuple(
+        Chamber(angle=one.angle + np.pi, radius=one.radius, area=area, pressure_max=limit)
+        for one in OPPOSED
+    )
+    pressed = soft_hand(gripper(actuation=chambers))
+    assert pulled.soft_fingers == pressed.soft_fingers
+    assert pulled.grasps == pressed.grasps
+
+
+def test_tendons_that_open_only_are_refused() -> None:
+    with (
+        pytest.warns(sg.SoftgraspWarning, match=SAME_MOMENTS),
+        pytest.raises(sg.DescriptionError, match="or a tendon on that of phi"),
+    ):
+        soft_hand(gripper(actuation=OPPOSED[1:]))
+
+
+@pytest.mark.parametrize("actuation", [OPPOSED, ()])
+@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
+def test_a_hand_of_tendons_grasps_as_a_file_and_as_its_export(
+    tmp_path: Path, actuation: tuple[Any, ...]
+) -> None:
+    robot = gripper(actuation=actuation)
+    write_robot(robot, tmp_path / "hand.ucrdf")
+    (tmp_path / "hand.xml").write_text(robot_to_mjcf(robot), encoding="utf-8")
+    for name in ("hand.ucrdf", "hand.xml"):
+        hand = sg.load_hand(tmp_path / name)
+        scene = sg.GraspScene(hand=hand, object=sg.load_object("sphere_25"), grasp="power")
+        assert sg.simulate(scene).outcome is sg.Outcome.CLOSED, name
