@@ -7,7 +7,7 @@ of the object and the positions of movable supports into a copy of it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import cache
@@ -34,8 +34,14 @@ FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 WRIST_LIMITS = (-0.5, 0.5)
 """Limits of the targets of a wrist, whose actuators have none [m or rad]."""
 Shape = Sphere | Cuboid | Cylinder | Capsule
-SHAPES = ("ball", "cube", "can", "peg", "bar")
-"""Shapes of ``object_of``."""
+SHAPES: dict[str, Callable[[float], Shape]] = {
+    "ball": lambda size: Sphere(radius=size),
+    "cube": lambda size: Cuboid(size=(2.0 * size,) * 3),
+    "can": lambda size: Cylinder(radius=size, height=2.6 * size),
+    "peg": lambda size: Cuboid(size=(2.0 * size, 2.0 * size, 7.0 * size)),
+    "bar": lambda size: Cuboid(size=(12.0 * size, 2.0 * size, 2.0 * size)),
+}
+"""Shapes of half-width ``size`` [m]; the others are similar to that of size 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,19 +90,11 @@ def object_of(shape: str, size: float, density: float) -> GraspObject:
     """Return a primitive whose height is its half-width ``size`` [m] times a constant.
 
     Args:
-        shape: ``ball``, ``cube``, ``can`` (cylinder), ``peg`` (slender cuboid) or ``bar`` (the
-            same, lying).
+        shape: A key of ``SHAPES``.
         size: Half of its width [m].
         density: Density [kg/m³].
     """
-    shapes: dict[str, Shape] = {
-        "ball": Sphere(radius=size),
-        "cube": Cuboid(size=(2.0 * size,) * 3),
-        "can": Cylinder(radius=size, height=2.6 * size),
-        "peg": Cuboid(size=(2.0 * size, 2.0 * size, 7.0 * size)),
-        "bar": Cuboid(size=(12.0 * size, 2.0 * size, 2.0 * size)),
-    }
-    return GraspObject(name="object", shape=shapes[shape], density=density)
+    return GraspObject(name="object", shape=SHAPES[shape](size), density=density)
 
 
 def half_height(shape: str, size: float) -> float:

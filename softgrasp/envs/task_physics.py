@@ -7,7 +7,6 @@ observed is in the sensors of its last step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 from typing import Protocol
 
@@ -57,18 +56,15 @@ class MujocoPhysics:
 
     kinds: int | None = None
 
-    def __init__(
-        self, models: Sequence[mujoco.MjModel], count: int, substeps: int, threads: int
-    ) -> None:
+    def __init__(self, base: mujoco.MjModel, count: int, substeps: int, threads: int) -> None:
         """Copy the model for each episode.
 
         Args:
-            models: Models with each kind of shape.
+            base: The model.
             count: Number of episodes.
             substeps: Steps of a decision.
             threads: Number of threads that step them.
         """
-        base = models[0]
         self._models = [copy(base) for _ in range(count)]
         self._datas = [mujoco.MjData(base) for _ in range(max(threads, 1))]
         self._rollout = Rollout(nthread=threads if threads > 1 else 0).rollout

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from numbers import Real
 from typing import Any
 
 import mujoco
@@ -53,7 +54,7 @@ class TaskSimulation:
         self, task: Task, count: int, threads: int, joints: bool, noise: float,
         engine: str = "mujoco",
     ) -> None:  # fmt: skip
-        """Compile the model and put an episode of it into the engine as often as asked.
+        """Compile the model and put its episodes into the engine.
 
         Args:
             task: The task.
@@ -96,14 +97,14 @@ class TaskSimulation:
     def _physics(self, engine: str, threads: int) -> TaskPhysics:
         """Return the episodes in an engine; errors as ``__init__``."""
         model, size, density = self.built.model, self.task.size[0], self.task.density[0]
-        models = [copy(model) for _ in self.task.shapes] or [model]
-        for kind, shape in zip(models, self.task.shapes, strict=False):
-            put_primitive(self.built, kind, self._data, shape, size, density)
         if engine == "mujoco":
-            return MujocoPhysics(models, self.count, self.substeps, threads)
+            return MujocoPhysics(model, self.count, self.substeps, threads)
         if engine not in EPISODE_ENGINES:
             hint = did_you_mean(engine, ["mujoco", *EPISODE_ENGINES])
             raise DescriptionError(f"expected an engine, found '{engine}'; {hint}", field="engine")
+        models = [copy(model) for _ in self.task.shapes] or [model]
+        for kind, shape in zip(models, self.task.shapes, strict=False):
+            put_primitive(self.built, kind, self._data, shape, size, density)
         physics: TaskPhysics = EPISODE_ENGINES.load(engine)(models, self.count, self.substeps)
         return physics
 
@@ -353,16 +354,20 @@ def _checked_options(task: Task, options: dict[str, Any]) -> dict[str, Any]:
             )
     for name in ("density", "friction", "size"):
         value = options.get(name, 1.0)
-        if not (isinstance(value, int | float) and 0.0 < value < np.inf):
+        if not (isinstance(value, Real) and 0.0 < float(value) < np.inf):
             raise DescriptionError(f"expected a positive number, found {value!r}", field=name)
     if (shape := options.get("shape")) is not None and shape not in SHAPES:
         hint = did_you_mean(str(shape), SHAPES)
         raise DescriptionError(f"expected a shape, found {shape!r}; {hint}", field="shape")
-    goal = options.get("goal")
-    if goal is not None and np.shape(goal) != (len(task.goal),):
+    if (goal := options.get("goal")) is not None:
+        _check_goal(task, goal)
+    return options
+
+
+def _check_goal(task: Task, goal: Any) -> None:
+    if np.shape(goal) != (len(task.goal),):
         raise DescriptionError(
             f"expected {len(task.goal)} numbers, found shape {np.shape(goal)}", field="goal"
         )
-    if goal is not None and not np.isfinite(np.asarray(goal, dtype=float)).all():
+    if not all(isinstance(one, Real) and np.isfinite(float(one)) for one in goal):
         raise DescriptionError(f"expected finite numbers, found {goal}", field="goal")
-    return options

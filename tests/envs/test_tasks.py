@@ -181,6 +181,7 @@ def test_more_of_the_goal_is_more_progress(task: str) -> None:
 
 def test_options_choose_the_goal_and_the_object() -> None:
     env = env_of("Lift")
+    env.reset(seed=0, options={"goal": np.array([0.05]), "size": np.float32(0.02)})
     _, info = env.reset(seed=0, options={"goal": [0.05], "shape": "can", "size": 0.02})
     assert info["goal"] == [0.05]
     assert env.simulation.physics.model(0).geom("object").size[0] == 0.02
@@ -188,6 +189,7 @@ def test_options_choose_the_goal_and_the_object() -> None:
         ({"gaol": [0.05]}, "expected an option of reset, found 'gaol'; did you mean 'goal'?"),
         ({"goal": [0.05, 1.0]}, "goal: expected 1 numbers, found shape (2,)"),
         ({"goal": [float("nan")]}, "goal: expected finite numbers, found [nan]"),
+        ({"goal": ["up"]}, "goal: expected finite numbers, found ['up']"),
         ({"friction": -3.0}, "friction: expected a positive number, found -3.0"),
         ({"density": float("nan")}, "density: expected a positive number, found nan"),
         ({"size": "2"}, "size: expected a positive number, found '2'"),

@@ -19,17 +19,17 @@ FEW = 12
 def read(case: FingerCase, path: Path) -> SlicedFinger:
     """Read a finger; state what the mesh does not show and the warnings request."""
     stated = {"base": tuple(case.pose[:3, 3]), "up": tuple(case.pose[:3, 2])}
-    asked = {"base": case.needs_base, "up": case.needs_up}
+    needed = {"base": case.needs_base, "up": case.needs_up}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SoftgraspWarning)
         sliced = slice_finger(
-            path, units=case.units, **{name: stated[name] for name in asked if asked[name]}
+            path, units=case.units, **{name: stated[name] for name in needed if needed[name]}
         )
-    for name in asked:
-        asked[name] |= any(f"--{name}" in str(warning.message) for warning in caught)
+    for name in needed:
+        needed[name] |= any(f"--{name}" in str(warning.message) for warning in caught)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SoftgraspWarning)
-        chosen = {name: stated[name] for name in asked if asked[name]}
+        chosen = {name: stated[name] for name in needed if needed[name]}
         return slice_finger(path, units=case.units, **chosen) if chosen else sliced
 
 

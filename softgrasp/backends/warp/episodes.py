@@ -76,7 +76,7 @@ class WarpPhysics:
         self._substeps = substeps
 
     def model(self, row: int) -> mujoco.MjModel:
-        """Return the model of an episode, until another one is asked for."""
+        """Return the model of an episode, valid until the next call."""
         model = self._scratch[row % len(self._scratch)][0]
         batch, world = self._world(row)
         for name, values in batch.arrays.items():

@@ -339,3 +339,25 @@ def test_worlds_of_a_vector_keep_their_kind_of_shape():
     with pytest.raises(sg.DescriptionError, match=r"shape: expected 'cube'") as refused:
         simulation.reset(0, options={"shape": "ball"})
     assert refused.value.field == "shape"
+
+
+def test_a_failed_step_is_taken_back_with_softer_friction():
+    """World 0 has moved, world 1 has failed, world 2 has failed too often to try again."""
+    count, speeds = 3, np.array([[1.0], [np.nan], [np.inf]], dtype=np.float32)
+    step, failures = (warp.zeros(count, dtype=int, device="cpu") for _ in range(2))
+    failures.assign(np.array([1, 0, kernels.RETRIES], dtype=np.int32))
+    softness = warp.full(count, value=0.5, dtype=float, device="cpu")
+    kept = [warp.full((count, 1), value=one, dtype=float, device="cpu") for one in (0.1, 0.2)]
+    now = [warp.full((count, 1), value=0.3, dtype=float, device="cpu") for _ in range(3)]
+    now[1].assign(speeds)
+    warp.launch(
+        kernels.take_back, count, [step, failures, 0.5, softness, *kept, *now], device="cpu"
+    )
+    assert step.numpy().tolist() == [1, 0, 0]
+    assert failures.numpy().tolist() == [0, 1, kernels.RETRIES + 1]
+    assert softness.numpy().tolist() == [0.5, 0.5 * kernels.SOFTENING, 0.5]
+    positions, velocities, start = (array.numpy()[:, 0] for array in now)
+    assert positions == pytest.approx([0.3, 0.1, 0.3])
+    assert velocities == pytest.approx([1.0, 0.2, np.inf])
+    assert start == pytest.approx([0.3, 0.0, 0.3])
+    assert [array.numpy()[0, 0] for array in kept] == pytest.approx([0.3, 1.0])
