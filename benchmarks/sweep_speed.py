@@ -158,6 +158,23 @@ def many_grasps(grasps: int) -> Iterator[Line]:
     yield aimed(f"{grasps} grasps as a sweep with two workers, from plan to table, speed over raw",
                 speed, 1.3, "each new shape is tried once before its row; start of the workers",
                 least=True)  # fmt: skip
+    yield one_shape(grasps)
+
+
+def one_shape(grasps: int) -> Line:
+    """A sweep of density and friction with two workers, whose object keeps its shape."""
+    plan = plan_of(grasps)
+    plan = plan.replace(axes=tuple(axis for axis in plan.axes if axis.path != "object.radius"))
+    values = combinations(plan)[:ROUND]
+    raws = [open_loop(compile_scene(scene_of(plan, one, None))) for one in values]
+    begin = time.perf_counter()
+    list(map(OpenLoop.__call__, raws))
+    wall = (time.perf_counter() - begin) * grasps / ROUND
+    begin = time.perf_counter()
+    sg.sweep(plan, workers=2)
+    speed = wall / (time.perf_counter() - begin)
+    return aimed("the same of one shape", speed, 1.3, "a row as above; start of the workers",
+                 least=True)  # fmt: skip
 
 
 def one_simulation(rounds: int = 15) -> Iterator[Line]:
