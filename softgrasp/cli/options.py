@@ -145,6 +145,10 @@ def viewpoint_of(text: str | None) -> Viewpoint | None:
     return viewpoint
 
 
+AUTO = "auto"
+"""Word for a pressure that is searched by trials."""
+
+
 def pressure_of(text: str | float) -> float:
     """Read a pressure in Pa, or with its unit: 60000, 60kPa, 0.6bar, 0.06MPa.
 
@@ -160,6 +164,15 @@ def pressure_of(text: str | float) -> float:
     if not math.isfinite(number):
         raise typer.BadParameter(f"expected a pressure such as 60kPa, found '{text}'")
     return number * PREFIXES.get(unit, 1.0)
+
+
+def pressure_or_auto(text: str | float) -> float | str:
+    """Read a pressure as ``pressure_of``, or ``auto``.
+
+    Raises:
+        BadParameter: As ``pressure_of``.
+    """
+    return AUTO if str(text).strip().lower() == AUTO else pressure_of(text)
 
 
 def valleys_of(text: str | tuple[float, ...] | int) -> tuple[float, ...] | int:
@@ -300,18 +313,20 @@ class SceneOptions:
         ),
     ] = None
     pressure: Annotated[
-        float | None,
+        Any,
         typer.Option(
-            metavar="PA",
-            parser=pressure_of,
-            help="Working pressure of soft fingers [Pa], or such as 60kPa; else the grasp's.",
+            metavar="PA|auto",
+            parser=pressure_or_auto,
+            help="Working pressure of soft fingers [Pa], or such as 60kPa, or auto, which searches "
+            "pose and pressure by trials; else the grasp's.",
         ),
     ] = None
     fingers: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Make a hand of N soft fingers from the mesh of one, the HAND; needs --pressure.",
+            help="Make a hand of N soft fingers from the mesh of one, the HAND; without --pressure "
+            "it is searched.",
         ),
     ] = None
     youngs_modulus: Annotated[

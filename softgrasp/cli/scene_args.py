@@ -15,7 +15,7 @@ from typing import Any
 from softgrasp.assets import MESH_SUFFIXES, ROBOT_SUFFIXES, YAML_SUFFIXES
 from softgrasp.cli import terminal
 from softgrasp.cli.names import plain_value, require_scene
-from softgrasp.cli.options import SceneOptions
+from softgrasp.cli.options import AUTO, SceneOptions
 from softgrasp.description.base import Vec3
 from softgrasp.description.closure import CLOSURES
 from softgrasp.description.closure_base import Closure
@@ -142,10 +142,10 @@ def _hand_of_fingers(first: str, obj: GraspObject, options: SceneOptions) -> Han
             if value is not None:
                 raise DescriptionError(f"--{name}: expected the mesh of a finger, found '{first}'")
         return None
-    if options.fingers is None or options.pressure is None:
+    if options.fingers is None:
         raise DescriptionError(
-            f"{first}: the mesh of a finger makes a hand with --fingers and --pressure, for "
-            "instance --fingers 3 --pressure 60kPa"
+            f"{first}: the mesh of a finger makes a hand with --fingers and perhaps --pressure, "
+            "for instance --fingers 3 --pressure 60kPa"
         )
     from softgrasp.io.soft_finger.finger import OPENING, SILICONE_MODULUS, soft_hand_from_mesh
     from softgrasp.model.shapes import extent
@@ -154,7 +154,7 @@ def _hand_of_fingers(first: str, obj: GraspObject, options: SceneOptions) -> Han
         first,
         fingers=options.fingers,
         opening=OPENING * max(extent(obj.shape)[:2]),
-        pressure=options.pressure,
+        pressure=None if options.pressure == AUTO else options.pressure,
         youngs_modulus=options.youngs_modulus or SILICONE_MODULUS,
         poisson_ratio=options.poisson_ratio,
         units=options.units,
@@ -283,7 +283,9 @@ def _with_contact(scene: GraspScene, options: SceneOptions) -> GraspScene:
     if options.sensors:
         added = sensors_of(scene.hand, options.sensors)
         scene = scene.replace(sensors=(*scene.sensors, *added))
-    if options.pressure is not None:
+    if options.pressure == AUTO:
+        scene = scene.replace(hand=_with_open_pressure(scene.hand))
+    elif options.pressure is not None:
         scene = with_field(scene, "closure.pressure", options.pressure)
     for option, path in CONTACT_NUMBERS.items():
         if (value := getattr(options, option)) is not None:
@@ -292,6 +294,19 @@ def _with_contact(scene: GraspScene, options: SceneOptions) -> GraspScene:
         scene = with_field(scene, "contact.dynamic_friction", None)
         scene = with_field(scene, "contact.static_friction", options.friction)
     return scene
+
+
+def _with_open_pressure(hand: Hand) -> Hand:
+    """Return a hand of soft fingers whose poses and pressures are searched for each object."""
+    if not hand.soft_fingers or hand.fingers:
+        raise DescriptionError(
+            f"--pressure {AUTO}: expected a hand with soft fingers only, found '{hand.name}'"
+        )
+    power, precision = hand.grasps.power, hand.grasps.precision
+    grasps = hand.grasps.replace(
+        power=power.replace(per_object=True), precision=precision.replace(per_object=True)
+    )
+    return hand.replace(grasps=grasps)
 
 
 def _gravity_changes(gravity: Vec3, success: SuccessCriterion | None, *, closing: bool) -> Changes:

@@ -102,7 +102,8 @@ class GraspPreset(Description):
     """Whether the hand reaches down for an object on a table."""
     per_object: bool = False
     """Whether ``center``, orientation and ``rates`` are computed anew for each object, from those
-    for a ball; as in imported hands without specified grasps."""
+    for a ball, as in imported hands without specified grasps; of hands with soft fingers only,
+    ``center``, orientation and ``pressure``."""
 
 
 class Grasps(Description):

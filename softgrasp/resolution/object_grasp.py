@@ -280,7 +280,7 @@ def _candidates(scene: GraspScene) -> Iterator[Choice]:
         if not preset.per_object and kind not in first:
             yield Choice(kind, preset)
         tried = scene.replace(grasp=kind)
-        computed[kind] = _soft_presets(tried) if hand.soft_fingers else _presets(tried)
+        computed[kind] = soft_presets(tried) if hand.soft_fingers else _presets(tried)
         early = islice(computed[kind], None if hand.soft_fingers else EARLY)
         yield from (Choice(kind, one) for one in early)
         if preset.per_object:
@@ -312,7 +312,7 @@ def _presets(scene: GraspScene) -> Iterator[GraspPreset]:
         yield _preset(preset, _rates(rates, search, grasp.arrivals), grasp, frame)
 
 
-def _soft_presets(scene: GraspScene) -> Iterator[GraspPreset]:
+def soft_presets(scene: GraspScene) -> Iterator[GraspPreset]:
     """Yield grasps by soft fingers: the object at several depths, in rotations by 90°.
 
     The depths are that of the grasp, and nearer ones as far as the object is clear of the palm.
@@ -376,10 +376,10 @@ def _field(shape: ObjectShape) -> ObjectField:
     """Sample the distances from a shape."""
     from softgrasp.grasp_synthesis.object_field import ObjectField
 
-    return ObjectField(_parts(shape), mass_properties(shape).inertia)
+    return ObjectField(parts_of(shape), mass_properties(shape).inertia)
 
 
-def _parts(shape: ObjectShape) -> list[Part]:
+def parts_of(shape: ObjectShape) -> list[Part]:
     """Return the convex parts of a shape about its centre of mass."""
     if isinstance(shape, Compound):
         return convex_parts(shape)

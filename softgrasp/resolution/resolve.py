@@ -60,7 +60,11 @@ def _resolved(described: GraspScene) -> ResolvedScene:
     if scene is not kind:
         origins["hand_pose"] = Origin("computed", f"at rest on the {scene.arm.kind} carrier")  # type: ignore[union-attr]
     scene = with_sufficient_closure(scene, origins)
-    if scene.preset.per_object or scene.adapts_grasp:
+    if scene.preset.per_object and scene.hand.soft_fingers and not scene.hand.fingers:
+        from softgrasp.resolution.soft_grasp import with_soft_grasp
+
+        scene = with_soft_grasp(scene, origins)
+    elif scene.preset.per_object or scene.adapts_grasp:
         from softgrasp.resolution.object_grasp import with_object_grasp  # loads meshes
 
         scene = with_object_grasp(scene, origins)

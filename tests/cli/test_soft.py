@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.cli.options import SceneOptions, pressure_of
+from softgrasp.cli.options import SceneOptions, pressure_of, pressure_or_auto
 from softgrasp.cli.scene_args import scene_of
 from softgrasp.model.object import default_grasp
 from softgrasp.report.pressure_figure import grip_of
@@ -146,12 +146,16 @@ def test_a_grasp_from_the_mesh_of_a_finger(run: Run, tmp_path: Path) -> None:
     [
         (
             ("finger.stl", "sphere"),
-            "finger.stl: the mesh of a finger makes a hand with --fingers and --pressure, for "
-            "instance --fingers 3 --pressure 60kPa",
+            "finger.stl: the mesh of a finger makes a hand with --fingers and perhaps "
+            "--pressure, for instance --fingers 3 --pressure 60kPa",
         ),
         (
             ("soft_gripper", "sphere", "--fingers", "3"),
             "--fingers: expected the mesh of a finger, found 'soft_gripper'",
+        ),
+        (
+            ("four_finger", "sphere", "--pressure", "auto"),
+            "--pressure auto: expected a hand with soft fingers only, found 'four_finger'",
         ),
         (
             ("soft_gripper", "sphere", "--pressure", "60psi"),
@@ -168,3 +172,21 @@ def test_options_of_hands_from_meshes(words: tuple[str, ...], sentence: str, run
 )
 def test_pressures_have_units(text: str, pascals: float) -> None:
     assert pressure_of(text) == pytest.approx(pascals, rel=1e-12)
+    assert pressure_or_auto(text) == pressure_of(text)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
+def test_a_pressure_that_is_searched_holds(run: Run, tmp_path: Path) -> None:
+    """A finger of a mesh and a gripper of the library pick from a table without a pressure."""
+    hollow_finger().export("finger.stl")
+    for words in (("finger.stl", "strawberry", "--fingers", "3"), ("soft_gripper", "sphere")):
+        quick = ("--pressure", "auto", "--lift", "--no-video", "--no-report", "--out", "o")
+        ran = run("grasp", *words, *quick)
+        assert ran.code == 0, ran.err
+        assert "which hold it in trials" in ran.err
+        result = sg.load_result("o")
+        origin = result.resolved.value("closure.pressure")
+        assert origin.source == "computed"
+        limit = result.scene.hand.soft_fingers[0].limits[1]
+        assert 0.0 < result.pressure[-1, 0] < limit

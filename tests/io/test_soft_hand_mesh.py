@@ -69,6 +69,19 @@ def test_fingers_leave_the_opening_and_bend_to_the_middle(fingers: int, path: Pa
 
 
 @QUIET
+def test_without_a_pressure_the_limit_bends_a_free_finger_by_half_a_turn(path: Path) -> None:
+    hand = soft_hand_from_mesh(path, fingers=2, opening=0.05)
+    digit = hand.soft_fingers[0]
+    limit = digit.limits[1]
+    bent = sum(limit * joint.pressure_gain / joint.stiffness for joint in digit.finger.joints)
+    assert bent == pytest.approx(np.pi, rel=0.05)  # the limit has two digits
+    assert hand.grasps.power.per_object
+    assert not soft_hand_from_mesh(
+        path, fingers=2, opening=0.05, pressure=1e4
+    ).grasps.power.per_object
+
+
+@QUIET
 def test_the_blocked_tip_balances_the_moments(path: Path) -> None:
     """Without bending the force is that which holds the tip of the unloaded chain: linear in p."""
     hand = soft_hand_from_mesh(path, fingers=2, opening=0.05, pressure=PRESSURE)

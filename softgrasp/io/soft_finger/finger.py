@@ -257,7 +257,7 @@ def soft_hand_from_mesh(
     *,
     fingers: int,
     opening: float,
-    pressure: float,
+    pressure: float | None = None,
     youngs_modulus: float = SILICONE_MODULUS,
     poisson_ratio: float | None = None,
     units: str | None = None,
@@ -275,7 +275,8 @@ def soft_hand_from_mesh(
         path: Mesh of the finger with its chambers.
         fingers: Number of fingers.
         opening: Diameter of the circle between the flat sides of the straight fingers [m].
-        pressure: Working pressure of the grasps, the limit of the fingers [Pa].
+        pressure: Working pressure of the grasps, the limit of the fingers [Pa]; by default it is
+            searched for each object, up to what bends a free finger by half a turn.
         youngs_modulus: [Pa]
         poisson_ratio: As of ``finger_from_mesh``: of walls that widen; by default they do not.
         units: Unit of the file; by default m, or mm where the finger would be longer than 1 m.
@@ -295,7 +296,7 @@ def soft_hand_from_mesh(
     if not 2 <= fingers <= MAX_FINGERS:
         raise DescriptionError(f"expected 2 to {MAX_FINGERS}, found {fingers}", field="fingers")
     for field, value in {"opening": opening, "pressure": pressure}.items():
-        if not 0.0 < value < np.inf:
+        if value is not None and not 0.0 < value < np.inf:
             raise DescriptionError(f"expected a number above 0, found {value:g}", field=field)
     file = Path(path)
     finger = finger_from_mesh(
@@ -313,14 +314,16 @@ def soft_hand_from_mesh(
     )
     joints = (joint.replace(damping=SILICONE_LOSS * joint.stiffness) for joint in finger.joints)
     finger = finger.replace(joints=tuple(joints))
+    limit = _largest_pressure(finger) if pressure is None else pressure
     low = min(link.center[2] - 0.5 * link.size[2] for link in finger.links)
     high = max(link.center[2] + 0.5 * link.size[2] for link in finger.links)
     radius = 0.5 * opening - low
     grasp = GraspPreset(
         center=(0.0, 0.0, -CENTER_FRACTION * finger.tip[0]),
-        rates=Rates([pressure / CLOSING_TIME]),
-        pressure=pressure,
+        rates=Rates([limit / CLOSING_TIME]),
+        pressure=limit,
         from_above=True,
+        per_object=pressure is None,
     )
     palm = Cylinder(radius=radius + high, height=PALM_HEIGHT)
     return Hand(
@@ -330,7 +333,7 @@ def soft_hand_from_mesh(
                 name=f"F{index + 1}",
                 base=_mounting(radius, 2.0 * np.pi * index / fingers),
                 finger=finger,
-                limits=(0.0, pressure),
+                limits=(0.0, limit),
             )
             for index in range(fingers)
         ),
@@ -339,6 +342,12 @@ def soft_hand_from_mesh(
         grasps=Grasps(power=grasp, precision=grasp),
         source=f"{fingers} fingers, {finger.source}",
     )
+
+
+def _largest_pressure(finger: SoftFinger) -> float:
+    """Return the pressure that bends a free finger by half a turn, to two digits [Pa]."""
+    bending = sum(joint.pressure_gain / joint.stiffness for joint in finger.joints)
+    return float(f"{np.pi / bending:.2g}")
 
 
 def _units_of(file: Path) -> str:
