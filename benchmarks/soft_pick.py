@@ -69,11 +69,11 @@ def searched(hand: sg.description.Hand) -> sg.description.Hand:
 def pick(hand: sg.description.Hand, file: Path) -> Pick:
     """Pick one object from a table."""
     begin = time.perf_counter()
-    scene = GraspScene(
-        hand=hand, object=sg.load_object(file), surroundings=(sg.description.Table(),),
-        gravity=True, lift=sg.description.Lift(),
-    )  # fmt: skip
     try:
+        scene = GraspScene(
+            hand=hand, object=sg.load_object(file), surroundings=(sg.description.Table(),),
+            gravity=True, lift=sg.description.Lift(),
+        )  # fmt: skip
         result, refusal = sg.simulate(scene), ""
     except sg.SoftgraspError as error:
         result, refusal = None, str(error)

@@ -1,7 +1,8 @@
-"""A soft finger from its mesh against a deformable solid of the same finger (MuJoCo flex).
+"""A soft finger from its mesh against a deformable solid and an elastic rod (MuJoCo flex).
 
 The finger is a block of silicone. A chamber along it of constant section makes a bending moment,
-which is a couple on its end: that is how the solid is actuated. Its elements are quadratic.
+which is a couple on its end: that is how solid and rod are actuated. Elements of the solid are
+quadratic; the rod has edges between vertices, of which the first is clamped.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ PLATE = 100.0
 """Rate of the force that brings the blocked tip back to its height [N/(m·s)]."""
 PRESSURES = (20e3, 40e3, 60e3)
 JOINTS = 8
+EDGES, ROD_STEP = (8, 16, 32), 1e-3
 
 
 class Solid(NamedTuple):
@@ -141,6 +143,64 @@ def test_the_blocked_tip_presses_as_the_solid(pressure: float, tmp_path: Path) -
     (force,) = blocked_force(finger, [pressure])
     print(f"{pressure:g} Pa: {force:.4f} N, solid {solid.force:.4f} N")
     assert force == pytest.approx(solid.force, rel=0.1)
+
+
+def rod_model(edges: int) -> mujoco.MjModel:
+    """A rod of the block's section, with its first edge clamped."""
+    spec = mujoco.MjSpec()
+    spec.option.timestep, spec.option.gravity = ROD_STEP, [0.0, 0.0, 0.0]
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_DISCRETE
+    base = spec.worldbody.add_body(name="rod", pos=[LENGTH / 2, 0.0, 0.0])
+    flex = base.make_flex(
+        name="rod", type="grid", dim=1, count=[edges + 1, 1, 1], radius=1e-3, equality=1,
+        spacing=[LENGTH / edges, 0.01, 0.01], mass=DENSITY * LENGTH * WIDTH * HEIGHT,
+    )  # fmt: skip
+    flex.young, flex.damping = YOUNG, 0.02
+    flex.section = mujoco.mjtFlexSection.mjFLEXSECTION_BOX
+    flex.sectionsize = [WIDTH / 2, HEIGHT / 2]
+    flex.contype = flex.conaffinity = 0
+    flex.selfcollide = mujoco.mjtFlexSelf.mjFLEXSELF_NONE
+    for body in spec.bodies[2:]:
+        if body.pos[0] + LENGTH / 2 < 1.5 * LENGTH / edges:
+            for joint in list(body.joints):
+                spec.delete(joint)
+    return spec.compile()
+
+
+def rod_at_rest(pressure: float, edges: int, duration: float = 4.0) -> tuple[Array, float]:
+    """Return the tip of the rod at rest under a couple on its last edge [m], and its cost [s/s]."""
+    model = rod_model(edges)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    first, last = model.nbody - 2, model.nbody - 1
+    steps = round(duration / model.opt.timestep)
+    for step in range(steps):
+        edge = data.xpos[last] - data.xpos[first]
+        moment = GAIN * pressure * min(1.0, 3.0 * step / steps)
+        force = moment * np.cross(edge, [0.0, 1.0, 0.0]) / (edge @ edge)
+        data.xfrc_applied[first, :3], data.xfrc_applied[last, :3] = force, -force
+        mujoco.mj_step(model, data)
+    assert np.abs(data.qvel).max() < 1e-3, "the rod has settled"
+    tip = data.xpos[last].copy()
+    data.xfrc_applied[:], begin = 0.0, time.perf_counter()
+    mujoco.mj_step(model, data, 1000)
+    return tip, (time.perf_counter() - begin) / (1000 * model.opt.timestep)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pressure", PRESSURES)
+def test_rods_converge_to_the_chain(pressure: float, tmp_path: Path) -> None:
+    """In first order, as the clamped edge does not bend: the chain has half a cell there."""
+    exact = equilibrium(chain(tmp_path), pressure=pressure, gravity=False).tip_position
+    tips = [rod_at_rest(pressure, edges) for edges in EDGES]
+    errors = [float(np.linalg.norm(tip - exact)) / LENGTH for tip, _ in tips]
+    costs = ", ".join(f"{seconds:.3f} s" for _, seconds in tips)
+    print(
+        f"{pressure:g} Pa: tips {', '.join(f'{100 * one:.2f} %' for one in errors)} away, {costs}"
+    )
+    np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 2.0, rtol=0.05)
+    limit = 2.0 * tips[-1][0] - tips[-2][0]
+    assert np.linalg.norm(limit - exact) / LENGTH < 2e-3
 
 
 @pytest.mark.slow
