@@ -94,7 +94,7 @@ def with_soft_grasp(scene: GraspScene, origins: dict[str, Origin]) -> GraspScene
     else:
         message = f"'{name}' fits between the fingers of '{hand}' in none of the poses tried"
     warnings.warn(message, SoftgraspWarning, stacklevel=2)
-    origins["closure.pressure"] = Origin("computed", reason)
+    origins[f"hand.grasps.{scene.grasp}.pressure"] = Origin("computed", reason)
     if chosen.preset.center != preset.center:
         origins[f"hand.grasps.{scene.grasp}.center"] = Origin("computed", "the first that holds it")
     if chosen.euler is not None and chosen.euler != scene.object_euler:

@@ -186,7 +186,7 @@ def test_a_pressure_that_is_searched_holds(run: Run, tmp_path: Path) -> None:
         assert ran.code == 0, ran.err
         assert "which hold it in trials" in ran.err
         result = sg.load_result("o")
-        origin = result.resolved.value("closure.pressure")
+        origin = result.resolved.value(f"hand.grasps.{result.scene.grasp}.pressure")
         assert origin.source == "computed"
         limit = result.scene.hand.soft_fingers[0].limits[1]
         assert 0.0 < result.pressure[-1, 0] < limit
