@@ -45,6 +45,7 @@ from softgrasp.calibration.measurement_checks import (
 )
 from softgrasp.calibration.objectives import root_mean_square
 from softgrasp.calibration.optimizers import jacobian
+from softgrasp.calibration.series_checks import series_findings
 from softgrasp.calibration.stages import (
     Search,
     Stage,
@@ -68,9 +69,13 @@ measurements are better than that [–]."""
 ASSUMED = {"rad": (math.radians(1.0), 0.0), "N": (0.01, 0.03), "s": (0.002, 0.1), "m": (1e-4, 0.2)}
 """Measurement error where none is declared, by unit: absolute [unit], and relative to the root
 mean square of the measured values [–]. Angles: photographs of 320 pixels (docs/calibration.md)."""
-RATE = (1.25, 1.8)
-"""Ratio of measured and simulated frequency of releases from which it is reported, and from
-which the fit is not credible [–]."""
+RATE = (2.5, 4.0)
+"""Logarithm of the ratio of measured and simulated frequency of releases, over its standard error,
+from which it is reported, and from which a slower finger refutes the fit [–]."""
+FASTER = 1.8
+"""Ratio from which a faster one does: silicone is stiffer in vibration than at rest [–]."""
+COUNTED = 0.03
+"""Standard error of the frequency of one release, from overshoots and settling time [–]."""
 UNLIKELY_CAUSE = 1e-4
 """The same for the F tests of all systematic errors of a stage together [–]."""
 EXPLAINED = 0.3
@@ -196,7 +201,7 @@ def assess_credibility(
     alternatives: list[Alternative] = []
     quantities = tuple(plausible_quantities(problem))
     findings = [Finding(stage, sentence, refutes=False) for stage, sentence in copies]
-    checked = measurement_findings(problem)
+    checked = [*measurement_findings(problem), *series_findings(problem)]
     findings += checked
     findings += implausible(quantities)
     for name, position in fitted.items():
@@ -563,17 +568,22 @@ class _Fit(StageFit):
         if not ratios.size:
             return []
         ratio = float(np.exp(np.median(np.log(ratios))))
-        if max(ratio, 1.0 / ratio) < RATE[0]:
+        # a frequency has half the relative error of the stiffness
+        error = math.hypot(0.5 * self.problem.model_error, COUNTED / math.sqrt(len(ratios)))
+        away = abs(math.log(ratio)) / error
+        if away < RATE[0]:
             return []
         mode = first_mode(self.problem.finger, self.stiffness)
         delay = _common_delay(measured[0], simulated[0] * measured[1] / simulated[1])
         late = f"a clock that starts {delay:.2g} s before the release, " if delay else ""
         sentence = (
-            f"dampers: releases oscillate {ratio:.2g} times as fast as springs and masses do "
+            f"dampers: releases oscillate {ratio:.3g} times as fast as springs and masses do "
             f"({mode.frequency:.3g} Hz); compare {late}the frame rate, the counting of overshoots, "
-            "the masses and lengths of the finger, and its stiffness"
+            "the masses and lengths of the finger, and its stiffness, which a camera that is not "
+            "square to the finger or a tilted clamp falsifies"
         )
-        return [Finding("dampers", sentence, refutes=max(ratio, 1.0 / ratio) > RATE[1])]
+        refutes = ratio > FASTER or (ratio < 1.0 and away > RATE[1])
+        return [Finding("dampers", sentence, refutes)]
 
 
 def _common_delay(measured: Array, expected: Array) -> float | None:

@@ -10,7 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from scipy import stats
@@ -317,10 +317,22 @@ def rounding_step(values: Array) -> float | None:
 
 
 def _falling_times(problem: CalibrationProblem) -> Iterator[Finding]:
-    """Yield the two weights of which the heavier one settles much earlier."""
-    timed = sorted(
-        (one.mass, one.settling_time) for one in problem.releases if one.settling_time is not None
+    """Yield that the order of the weights is reversed, or a heavier one that settles early."""
+    counted = sorted(
+        (one.mass, one.settling_time, one.overshoots)
+        for one in problem.releases
+        if one.settling_time is not None and one.overshoots is not None
     )
+    if len(counted) > 2 and all(
+        b[0] > a[0] and b[1] < a[1] and b[2] < a[2] for a, b in pairwise(counted)
+    ):
+        sentence = (
+            "dampers: heavier weights settle earlier, after fewer overshoots, one and all; they "
+            "bend the finger farther: are the releases exchanged?"
+        )
+        yield Finding("dampers", sentence, refutes=True)
+        return
+    timed = [(mass, seconds) for mass, seconds, _ in counted]
     falls = [(b[1] / a[1], a, b) for a, b in combinations(timed, 2) if b[0] > a[0]]
     ratio, light, heavy = min(falls, default=(1.0, (0.0, 0.0), (0.0, 0.0)))
     if len(timed) > 2 and ratio < EARLIER:
