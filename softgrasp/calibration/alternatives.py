@@ -32,6 +32,8 @@ NEGLIGIBLE = 0.01
 """Residual over the measured values, both rms, below which its pattern does not matter [–]."""
 MAX_HALVINGS = 8
 """Number of start values that are tried for a reading."""
+GAPS = (2e-3, 4e-3, 8e-3, 16e-3)
+"""Distances of the plate beyond the described one that are tried [m]."""
 MAX_SWAPPED = 8
 """Number of loads up to which swapped rows are tried in all pairs."""
 MAX_ROWS = 24
@@ -292,12 +294,12 @@ def _read_forces(
     forces = [one for one in problem.forces if not one.held_out]
     block = stage.block
 
-    def of(pressures: Array, measured: Array) -> Stage:
+    def of(pressures: Array, measured: Array, wider: float = 0.0) -> Stage:
         moved = [forces[0].replace(pressure=max(float(p), 0.0)) for p in pressures]
 
         def simulate(parameters: Array) -> Array:
             k = np.broadcast_to(stiffness, (len(parameters), len(stiffness)))
-            return experiments.forces(k, block.of_joints(parameters), moved)
+            return experiments.forces(k, block.of_joints(parameters), moved, wider)
 
         return replace(
             stage, simulate=simulate, measured=measured,
@@ -320,6 +322,8 @@ def _read_forces(
         before, after = levels[index[inner] - 1], levels[index[outer] + 1]
         yield "each force belongs to the pressure before", of(before, force[inner])
         yield "each force belongs to the pressure after", of(after, force[outer])
+    for gap in GAPS:
+        yield f"the plate is about {1e3 * gap:g} mm farther from the tip", of(pressure, force, gap)
     yield "the forces have the other sign", of(pressure, -force)
     yield "the forces are in the reverse order", of(pressure, force[::-1])
     for a, b in combinations(levels.tolist() if len(levels) <= MAX_SWAPPED else [], 2):

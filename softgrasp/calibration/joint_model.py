@@ -1,8 +1,9 @@
 """Measured angles and forces as functions of standardised parameters with a Gaussian prior.
 
 Beside the finger's parameters the model has nuisance parameters: tilt of the clamp, roll of the
-camera, hook mass, load point, mass of the finger, offsets of joint angles (rounded valleys), tare;
-and the discrepancy of the model, a relative error of each joint's angle and of the forces.
+camera, hook mass, load point, mass of the finger, offsets of joint angles (rounded valleys), tare,
+gap and friction of the plate; and the discrepancy of the model, a relative error of each joint's
+angle and of the forces.
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ class Priors:
         angles: Of the model's angle of a joint, the same under all weights, relative [–].
         shape: Of the model's angle of a joint under one weight, relative [–].
         forces: Of the model's force at each pressure, relative [–].
+        gap: Of the distance of the plate, where it is stated [m].
+        unstated_gap: The same where it is not [m].
+        friction: Of the coefficient of friction between tip and plate [–].
     """
 
     joints: float = 0.7
@@ -54,6 +58,9 @@ class Priors:
     angles: float = 0.02
     shape: float = 0.01
     forces: float = 0.003
+    gap: float = 1e-4
+    unstated_gap: float = 2e-3
+    friction: float = 0.1
 
 
 class JointModel:
@@ -78,6 +85,8 @@ class JointModel:
         self.problem, self.experiments, self.priors = problem, experiments, priors
         self.relative = problem.zero == "unloaded"
         self.offset, self.tilt = priors.offset, priors.tilt
+        is_stated = "plate_gap" in problem.model_fields_set
+        self.gap = priors.gap if is_stated else priors.unstated_gap
         self.loads = [one for one in problem.hung if not one.held_out]
         self.forces = [one for one in problem.forces if not one.held_out]
         if not self.loads:
@@ -98,7 +107,7 @@ class JointModel:
         names += [f"offset of joint {i}" for i in joints]
         names += [f"model error of joint {i}" for i in joints]
         if self.forces:
-            names += ["tare"]
+            names += ["tare", "gap of the plate", "friction of the plate"]
             names += [f"model error at {p / 1e3:g} kPa" for p in self._pressures]
         return tuple(names)
 
@@ -145,7 +154,8 @@ class JointModel:
         angles = self._rig(noise).angles(self.experiments.chain, k)[..., : self.observed]
         parts = [self._shown(angles, noise)]
         if self.forces:
-            force = self.experiments.forces(k, alpha, self.forces)
+            wider = self.gap * noise["gap of the plate"]
+            force = self.experiments.forces(k, alpha, self.forces, wider)
             parts.append(self._read(force, noise))
         return np.concatenate(parts, axis=1)
 
@@ -195,11 +205,14 @@ class JointModel:
     def _linearized_forces(self, z: Array) -> tuple[Array, Array]:
         ends, noise = self._moved(z), self._noise(z[None])
         k, alpha = (one[0] for one in self._joints(z[None]))
-        force, by_k, by_alpha = self.experiments.force_slopes(k, alpha, self.forces)
+        gap = sum(self.sizes) + self.nuisances.index("gap of the plate")
+        wider = self.gap * float(z[gap])
+        force, by_k, by_alpha, by_gap = self.experiments.force_slopes(k, alpha, self.forces, wider)
         half = 0.5 / STEP
         moved_k, moved_alpha = (half * np.subtract(*np.split(x, 2)) for x in self._joints(ends))
-        factor = 1.0 + self.priors.forces * self._per_force(noise)[0]
+        factor = self._force_factor(noise)[0]
         by_z = factor[:, None] * (by_k @ moved_k.T + by_alpha @ moved_alpha.T)
+        by_z[:, gap] += factor * by_gap * self.gap
         still = np.broadcast_to(force, (2 * len(z), len(force)))
         ahead, behind = np.split(self._read(still, self._noise(ends)), 2)
         return self._read(force[None], noise)[0], by_z + (half * (ahead - behind)).T
@@ -248,7 +261,18 @@ class JointModel:
     def _read(self, force: Array, noise: dict[str, Array]) -> Array:
         """Return the forces that the scale shows, (B, p), of those of equilibria."""
         tare = self.priors.tare * float(np.abs(self.force).max()) * noise["tare"][:, None]
-        return np.asarray(force * (1.0 + self.priors.forces * self._per_force(noise)) + tare)
+        return np.asarray(force * self._force_factor(noise) + tare)
+
+    def _force_factor(self, noise: dict[str, Array]) -> Array:
+        """Return the factor of the forces by model error and friction of the plate, (B, P)."""
+        friction = self.priors.friction * noise["friction of the plate"][:, None]
+        return 1.0 + self.priors.forces * self._per_force(noise) + friction * self._friction_share
+
+    @cached_property
+    def _friction_share(self) -> Array:
+        """Change of the forces over µ and themselves, of the finger in the middle of bounds."""
+        k, alpha = (one[0] for one in self._joints(np.zeros((1, self.size))))
+        return self.experiments.friction_share(k, alpha, self.forces)
 
     @property
     def measured(self) -> Array:

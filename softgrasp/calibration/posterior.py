@@ -51,6 +51,8 @@ MIN_NOISE = {"angle": math.radians(0.01), "force": 1e-4}
 """Smallest noise, about the rounding of published numbers [rad, N]."""
 MIN_WEIGHT = 1e-4
 """Weight over the largest below which scales are left out [–]."""
+MIN_GAP = 1e-3
+"""Distance of the plate from the described one from which it is reported [m]."""
 MIN_INCLINATION = math.radians(0.5)
 """Tilt of clamp and roll of camera together from which they are reported [rad]."""
 DISTINGUISHED = 0.2
@@ -85,6 +87,7 @@ class Posterior:
         tilt: Standard deviation of tilt and roll [rad].
         inclination: Tilt of the clamp plus roll of the camera, and its standard deviation [rad].
         tilt_deviation: Standard deviation of the tilt of the clamp alone [rad].
+        gap: Distance of the plate beyond the described one, and its standard deviation [m].
         position: Standardised parameters and nuisances at the maximum, (size,).
     """
 
@@ -103,11 +106,27 @@ class Posterior:
     tilt: float
     inclination: tuple[float, float]
     tilt_deviation: float
+    gap: tuple[float, float]
     position: Array
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Systematic errors that are there but that the measurements do not distinguish."""
+        """Systematic errors that are there, some of which the measurements do not distinguish."""
+        return (*self._gap_warnings, *self._tilt_warnings)
+
+    @property
+    def _gap_warnings(self) -> tuple[str, ...]:
+        gap, deviation = self.gap
+        if abs(gap) < max(3.0 * deviation, MIN_GAP):
+            return ()
+        return (
+            f"torques: the plate is {1e3 * abs(gap):.2g} mm ± {1e3 * deviation:.1g} mm "
+            f"{'farther from' if gap > 0.0 else 'nearer to'} the tip at rest than described "
+            "(plate_gap); stiffness and gains allow for it, the residuals do not",
+        )
+
+    @property
+    def _tilt_warnings(self) -> tuple[str, ...]:
         size, deviation = self.inclination
         if abs(size) < max(3.0 * deviation, MIN_INCLINATION) or (
             self.tilt_deviation < DISTINGUISHED * abs(size)
@@ -346,8 +365,17 @@ class JointFit:
             tilt=model.tilt,
             inclination=(float(inclined.mean()), float(inclined.std())),
             tilt_deviation=float(model.tilt * deviation[count:][tilt]),
+            gap=self._gap(z[count:], deviation[count:]),
             position=z,
         )
+
+    def _gap(self, estimate: Array, deviation: Array) -> tuple[float, float]:
+        """Return the distance of the plate beyond the described one, and its error [m]."""
+        model = self.model
+        if not model.forces:
+            return 0.0, 0.0
+        index = model.nuisances.index("gap of the plate")
+        return model.gap * float(estimate[index]), model.gap * float(deviation[index])
 
     def samples(
         self, z: Array, mixture: list[Component], count: int, rng: np.random.Generator

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from softgrasp.calibration import objectives
 from softgrasp.calibration.objectives import Block, Kind, block_of
@@ -50,6 +51,8 @@ WATCHED = 1.6
 SHORTEST = 0.6
 """Shortest duration of a simulated release [s]."""
 NAME = "evaluations.jsonl"
+ANGLE_STEP = 1e-5
+"""Step of differences of the tip by joint angles [rad]."""
 Values = Callable[[Array], Array]
 Progress = Callable[[str, float], None]
 """Progress callback: description of the current step, and completed fraction."""
@@ -323,41 +326,73 @@ class VirtualExperiments:
             traces.append(rows - rows.mean(axis=1, keepdims=True))
         return traces
 
-    def forces(self, stiffness: Array, gains: Array, forces: Sequence[Force]) -> Array:
-        """Compute the force of the plate on the tip [N], (B, P)."""
+    def forces(
+        self, stiffness: Array, gains: Array, forces: Sequence[Force], wider: ArrayLike = 0.0
+    ) -> Array:
+        """Compute the force of the plate on the tip [N], (B, P), with a ``wider`` gap [m], (B,)."""
         # repeats at one pressure are one simulation
         pressures, inverse = np.unique([one.pressure for one in forces], return_inverse=True)
         free = rest(stiffness, self.chain.weight, np.zeros(1))
-        pressing = self._pressed(stiffness, free, pressures[:, None] * gains[:, None, :])
+        moments = pressures[:, None] * gains[:, None, :]
+        pressing = self._pressed(stiffness, free, moments, wider)
         return np.asarray(pressing.force[:, inverse])
 
     def force_slopes(
-        self, stiffness: Array, gains: Array, forces: Sequence[Force]
-    ) -> tuple[Array, Array, Array]:
+        self, stiffness: Array, gains: Array, forces: Sequence[Force], wider: float = 0.0
+    ) -> tuple[Array, Array, Array, Array]:
         """Compute forces of the plate on the tip, and their derivatives.
 
         Args:
             stiffness: Joint by joint [N·m/rad], (n,).
             gains: Moments over pressure [N·m/Pa], (n,).
             forces: Measured forces, with their pressures.
+            wider: Distance of the plate beyond the gap of the problem [m].
 
         Returns:
-            Forces [N] (P,), and derivatives by stiffness and by gains, (P, n) each.
+            Forces [N] (P,), derivatives by stiffness and by gains, (P, n) each, and by the
+            distance of the plate [N/m], (P,).
         """
         pressures, inverse = np.unique([one.pressure for one in forces], return_inverse=True)
         free = rest(stiffness[None], self.chain.weight, np.zeros(1))
         moments = pressures[:, None] * gains
-        batch = self._pressed(stiffness[None], free, moments[None])
+        batch = self._pressed(stiffness[None], free, moments[None], wider)
         pressing = Pressed(batch.angles[0], batch.force[0])
         by = pressed_slopes(self.chain, pressing, stiffness, self.chain.weight)
         plate = height_slopes(self.chain, free)[0]
         by_stiffness = by.stiffness + by.plate[:, None] * plate
         by_gains = by.moments * pressures[:, None]
-        return pressing.force[inverse], by_stiffness[inverse], by_gains[inverse]
+        return (
+            pressing.force[inverse], by_stiffness[inverse], by_gains[inverse], -by.plate[inverse]
+        )  # fmt: skip
 
-    def _pressed(self, stiffness: Array, free: Rest, moments: Array) -> Pressed:
+    def friction_share(self, stiffness: Array, gains: Array, forces: Sequence[Force]) -> Array:
+        """Compute the change of each force by friction at the plate, over µ and the force, (P,).
+
+        The tip slides towards the clamp as the finger bends; friction µ·F holds it back, with the
+        moments µ·F·dx/dq of the joints q.
+
+        Args:
+            stiffness: Joint by joint [N·m/rad], (n,).
+            gains: Moments over pressure [N·m/Pa], (n,).
+            forces: Measured forces, with their pressures.
+        """
+        moments = np.array([one.pressure for one in forces])[:, None] * gains
+        free = rest(stiffness[None], self.chain.weight, np.zeros(1))
+        batch = self._pressed(stiffness[None], free, moments[None])
+        pressing = Pressed(batch.angles[0], batch.force[0])
+        steps = ANGLE_STEP * np.eye(len(stiffness))
+        ahead, behind = (
+            self.chain.tip(pressing.angles[:, None] + sign * steps)[..., 0] for sign in (1.0, -1.0)
+        )
+        by = pressed_slopes(self.chain, pressing, stiffness, self.chain.weight)
+        share = (by.moments * (ahead - behind)).sum(axis=1) / (2.0 * ANGLE_STEP)
+        return np.asarray(np.nan_to_num(share))
+
+    def _pressed(
+        self, stiffness: Array, free: Rest, moments: Array, wider: ArrayLike = 0.0
+    ) -> Pressed:
         """Press tips on a plate below their height without pressure, for moments (B, P, n)."""
-        plate = self.chain.tip(free.angles)[:, 1] - self._problem.plate_gap
+        plate = self.chain.tip(free.angles)[:, 1] - (self._problem.plate_gap + np.asarray(wider))
         weight = Loads(*(term[None, None] for term in self.chain.weight))
         return pressed(self.chain, stiffness[:, None], weight, moments, plate[:, None])
 

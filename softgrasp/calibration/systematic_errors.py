@@ -375,10 +375,15 @@ def _of_forces(
     results = [
         Nuisance("the scale shows {} too [much|little], as without tare", np.ones(len(forces)),
                  " N", 1.0, 0.03 * largest),
-        Nuisance("the pressures are {} [higher|lower] than named, as with [|absolute pressures, "
-                 "with a gap between tip and plate, or with ]a sensor without tare",
+        Nuisance("the pressures are {} [higher|lower] than named, as with [|absolute pressures "
+                 "or with ]a sensor without tare",
                  np.nan_to_num(slope), " kPa", 1e-3, 0.03 * float(pressures.max())),
     ]  # fmt: skip
+    by_gap = experiments.force_slopes(stiffness, alpha[0], forces)[3]
+    results.append(
+        Nuisance("the plate is {} [farther from|nearer to] the tip than described", by_gap, " mm",
+                 1e3, 1e-3, (-0.05, 0.05))
+    )  # fmt: skip
     results += _of_series(stage.labels, at(0.0))
     for pressure in np.unique(pressures)[2:-1].tolist():
         name = (
