@@ -174,8 +174,9 @@ class CalibrationProblem(Description):
     damping_timestep: NonNegative = 0.0
     """Time step h of the identified damping [s]. ODE, and with it Webots, integrates springs
     implicitly, which adds a damping of h·stiffness; 0 for the total damping."""
-    plate_gap: NonNegative = 0.0
-    """Distance of the plate from the tip at rest without pressure [m]."""
+    plate_gap: Number = 0.0
+    """Distance of the plate from the tip at rest without pressure [m]; negative where the plate
+    holds the tip up, as under a level finger."""
     errors: MeasurementErrors = MeasurementErrors()
     """Declared errors of the measurements, by which the fit is assessed."""
     model_error: Annotated[float, Field(strict=True, ge=0.0, le=0.5)] = 0.05

@@ -125,6 +125,16 @@ def tilted(seed: int) -> CalibrationProblem:
     return replace(Bench(true_finger(), seed=seed), tilt=np.radians(2.0) * (-1) ** seed).problem()
 
 
+def lower_plate(seed: int) -> CalibrationProblem:
+    """A plate 4 mm below the tip, which the problem does not state."""
+    problem, rng = Bench(true_finger(), seed=seed).problem(), np.random.default_rng(3000 + seed)
+    k, alpha = (finger_values(true_finger(), kind)[None] for kind in ("stiffness", "gain"))
+    exact = VirtualExperiments(problem).forces(k, alpha, problem.forces, 4e-3)[0]
+    forces = exact + FORCE_NOISE * rng.standard_normal(len(exact))
+    pairs = zip(problem.forces, forces.tolist(), strict=True)
+    return problem.replace(forces=tuple(one.replace(force=force) for one, force in pairs))
+
+
 def finer(seed: int) -> CalibrationProblem:
     """Angles of a finger with twice as many joints, read as those of seven."""
     problem, rng = good(seed), np.random.default_rng(seed)
@@ -165,5 +175,6 @@ DRAWS: dict[str, Callable[[int], CalibrationProblem]] = {
     "noise, and a base tilted by 2°": tilted,
     "noise, and offsets of 1° in every joint, as of rounded valleys": rounded_valleys,
     "noise, and a finger with twice as many joints": finer,
+    "noise, and a plate 4 mm lower than stated by nobody": lower_plate,
 }
 """Draw by what is wrong with it."""

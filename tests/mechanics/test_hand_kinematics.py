@@ -456,6 +456,7 @@ def test_both_hands_hold_a_ball_too_large_for_one() -> None:
         assert forces[f"left_F{index}_P3"] == pytest.approx(mirrored, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_one_hand_alone_does_not_hold_it() -> None:
     scene = sg.load_scene("two_hands_ball")
     still = scene.closure.replace(active=(True,) * 12 + (False,) * 12)
