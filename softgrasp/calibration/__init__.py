@@ -15,6 +15,7 @@ NAMES = {
     "calibration.next_measurements": ("next_measurements",),
     "calibration.objectives": ("Block", "mean_squared_error", "root_mean_square"),
     "calibration.optimizers": ("least_squares_search", "Swarm"),
+    "calibration.pooling": ("Pool", "pool_fingers"),
     "calibration.posterior": ("joint_posterior", "Posterior"),
     "calibration.result": (
         "CalibrationResult", "CalibrationStatus", "ExtensionResult", "load_calibration",

@@ -17,6 +17,8 @@ from softgrasp.calibration.objectives import mean_squared_error as mean_squared_
 from softgrasp.calibration.objectives import root_mean_square as root_mean_square
 from softgrasp.calibration.optimizers import Swarm as Swarm
 from softgrasp.calibration.optimizers import least_squares_search as least_squares_search
+from softgrasp.calibration.pooling import Pool as Pool
+from softgrasp.calibration.pooling import pool_fingers as pool_fingers
 from softgrasp.calibration.posterior import Posterior as Posterior
 from softgrasp.calibration.posterior import joint_posterior as joint_posterior
 from softgrasp.calibration.result import CalibrationResult as CalibrationResult

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     AnyCalibrationResult = CalibrationResult | ExtensionResult
 
 
+UNITS = {"stiffness": "N·m/rad", "damping": "N·m·s/rad", "gain": "N·m/Pa"}
+"""Units of parameters by the first word of their names."""
+
+
 class Stage(StrEnum):
     """Calibration stages as an enumeration, as Typer takes no list of ``Literal``."""
 
@@ -137,6 +141,14 @@ def calibrate(
             help="Field of the problem, such as gain_model=uniform; repeatable.",
         ),
     ] = None,
+    pool: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="Only pool calibrations of several fingers of one mould, each with its --pool: "
+            "their mean, their scatter, and the next finger.",
+        ),
+    ] = None,
     advise: Annotated[
         bool, typer.Option("--advise", help="Show what to measure next, the best first.")
     ] = False,
@@ -159,6 +171,9 @@ def calibrate(
         return
     if board is not None:
         raise DescriptionError("expected --camera with --board, found none")
+    if pool:
+        _pool_fingers(pool, seed, out, force=force, as_json=json_)
+        return
     if problem is not None:
         require_shipped("problems", problem)
     from softgrasp.calibration.calibrate import calibrate as run
@@ -252,6 +267,38 @@ def _photo_options(
             )
         return {}
     return {"folder": str(photos.resolve())} | options
+
+
+def _pool_fingers(
+    directories: list[Path], seed: int, out: Path | None, *, force: bool, as_json: bool
+) -> None:
+    """Pool calibrated fingers; write pool.json, finger.yaml and the ensemble of the next finger."""
+    from softgrasp.calibration.pooling import pool_fingers
+
+    pooled = pool_fingers(directories, seed=seed)
+    directory = terminal.output_directory("calibrate_pool", out, force=force)
+    require_writable(directory)
+    files = pooled.save(directory)
+    if as_json:
+        terminal.put_json(pooled.document())
+        return
+    terminal.put(f"{pooled.fingers} fingers of one mould")
+    for kind, (common, joint) in pooled.scatter.items():
+        terminal.put(
+            f"{kind}: fingers differ by {100 * common:.2g} %, and each joint by {100 * joint:.2g} %"
+        )
+    rows = [
+        [name, f"{mean:.3g}", _range(ends), _range(following), UNITS[name.partition("_")[0]]]
+        for name, mean, ends, following in zip(
+            pooled.names, pooled.mean, pooled.mean_interval, pooled.next_interval, strict=True
+        )
+    ]
+    terminal.put_table(["", "mean", "its 95 % interval", "the next finger", "unit"], rows)
+    terminal.put_files(files)
+
+
+def _range(ends: Any) -> str:
+    return f"{ends[0]:.3g} … {ends[1]:.3g}"
 
 
 def _calibrate_camera(
