@@ -266,13 +266,13 @@ class JointModel:
     def _force_factor(self, noise: dict[str, Array]) -> Array:
         """Return the factor of the forces by model error and friction of the plate, (B, P)."""
         friction = self.priors.friction * noise["friction of the plate"][:, None]
-        return 1.0 + self.priors.forces * self._per_force(noise) + friction * self._friction_share
+        return 1.0 + self.priors.forces * self._per_force(noise) + friction * self._friction_effect
 
     @cached_property
-    def _friction_share(self) -> Array:
+    def _friction_effect(self) -> Array:
         """Change of the forces over µ and themselves, of the finger in the middle of bounds."""
         k, alpha = (one[0] for one in self._joints(np.zeros((1, self.size))))
-        return self.experiments.friction_share(k, alpha, self.forces)
+        return self.experiments.friction_effect(k, alpha, self.forces)
 
     @property
     def measured(self) -> Array:

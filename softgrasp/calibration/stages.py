@@ -365,7 +365,7 @@ class VirtualExperiments:
             pressing.force[inverse], by_stiffness[inverse], by_gains[inverse], -by.plate[inverse]
         )  # fmt: skip
 
-    def friction_share(self, stiffness: Array, gains: Array, forces: Sequence[Force]) -> Array:
+    def friction_effect(self, stiffness: Array, gains: Array, forces: Sequence[Force]) -> Array:
         """Compute the change of each force by friction at the plate, over µ and the force, (P,).
 
         The tip slides towards the clamp as the finger bends; friction µ·F holds it back, with the
@@ -385,8 +385,8 @@ class VirtualExperiments:
             self.chain.tip(pressing.angles[:, None] + sign * steps)[..., 0] for sign in (1.0, -1.0)
         )
         by = pressed_slopes(self.chain, pressing, stiffness, self.chain.weight)
-        share = (by.moments * (ahead - behind)).sum(axis=1) / (2.0 * ANGLE_STEP)
-        return np.asarray(np.nan_to_num(share))
+        effect = (by.moments * (ahead - behind)).sum(axis=1) / (2.0 * ANGLE_STEP)
+        return np.asarray(np.nan_to_num(effect))
 
     def _pressed(
         self, stiffness: Array, free: Rest, moments: Array, wider: ArrayLike = 0.0

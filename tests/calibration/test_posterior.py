@@ -158,7 +158,7 @@ def test_friction_of_the_plate_lowers_forces_as_equilibria_with_it() -> None:
     k, alpha = (finger_values(true_finger(), kind) for kind in ("stiffness", "gain"))
     pressures = sorted({one.pressure for one in problem.forces})
     forces = [problem.forces[0].replace(pressure=pressure) for pressure in pressures]
-    share = experiments.friction_share(k, alpha, forces)
+    share = experiments.friction_effect(k, alpha, forces)
     free = rest(k[None], chain.weight, np.zeros(1))
     step, friction = 1e-6 * np.eye(len(k)), 0.02
 
