@@ -116,7 +116,8 @@ def _detected_up(solid: Solid, x: Array) -> tuple[Array, str]:
             return z, ""
         return -z, (
             "its chambers lie so low that pressure bends it towards its bellows; the finger is "
-            f"taken to bend away from {_text(-z)}, give up=(x, y, z), --up X Y Z, for another side"
+            f"taken to bend away from {point_text(-z)}, give up=(x, y, z), --up X Y Z, for another "
+            "side"
         )
     if chamber is not None:
         return np.asarray(chamber @ basis[1:]), ""
@@ -124,7 +125,7 @@ def _detected_up(solid: Solid, x: Array) -> tuple[Array, str]:
     z = z * np.sign(z[np.argmax(np.abs(z))])
     return z, (
         "no side has the bellows or the chamber alone; the finger is taken to bend away from "
-        f"{_text(z)}, give up=(x, y, z), --up X Y Z, for another side"
+        f"{point_text(z)}, give up=(x, y, z), --up X Y Z, for another side"
     )
 
 
@@ -196,7 +197,7 @@ def _axis_doubt(solid: Solid, axes: Array, *, is_flat: bool) -> str:
         return ""
     return (
         "the finger is hardly longer than wide; its axis is taken to be "
-        f"{_text(axes[0])}, give axis=(x, y, z), --axis X Y Z, for another"
+        f"{point_text(axes[0])}, give axis=(x, y, z), --axis X Y Z, for another"
     )
 
 
@@ -240,7 +241,7 @@ def _is_reversed(solid: Solid, x: Array, base: Base) -> tuple[bool, str]:
         return flat[1] > flat[0], ""
     lowest_point = solid.vertices[np.argmin(along)]
     return False, (
-        f"both ends look alike; the base is taken to be the one near {_text(lowest_point)} m, "
+        f"both ends look alike; the base is taken to be the one near {point_text(lowest_point)} m, "
         "give base='end', --base end, for the other"
     )
 
@@ -293,12 +294,12 @@ def _square_to(x: Array, up: Sequence[float] | Array) -> Array:
     z = direction - (direction @ x) * x
     if np.linalg.norm(z) < ACROSS:
         raise DescriptionError(
-            f"expected a direction across the finger, found {_text(direction)} along it",
+            f"expected a direction across the finger, found {point_text(direction)} along it",
             field="up",
         )
     return np.asarray(z / np.linalg.norm(z))
 
 
-def _text(point: Array) -> str:
-    """Format a direction or a point for a message."""
+def point_text(point: Array) -> str:
+    """Format a direction or a point (3,) for a message."""
     return "(" + ", ".join(f"{value:.3g}" for value in (point.round(6) + 0.0).tolist()) + ")"
