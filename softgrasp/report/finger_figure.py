@@ -96,7 +96,7 @@ def _draw_side(axes: Axes, table: style.Table, sliced: SlicedFinger) -> None:
     hollow = np.isfinite(low) & np.isfinite(high)
     axes.fill_between(x, low, high, where=hollow, facecolor="white", alpha=0.6, lw=0.0)
     axes.fill_between(x, low, high, where=hollow, facecolor="none", edgecolor=style.EDGE, lw=0.8,
-                      hatch="////", label="chambers")  # fmt: skip
+                      hatch="////", label="chambers" if hollow.any() else "_")  # fmt: skip
     table.plot(axes, x, MM * sliced.centers, "centroid of the material, z [mm]", "x [mm]",
                color=style.POSITION, lw=1.0, label="centroids of the material")  # fmt: skip
     table.add({"x [mm]": x, **{
@@ -140,7 +140,7 @@ def _draw_bending(axes: Axes, sliced: SlicedFinger) -> None:
     style_of_arrow = {"arrowstyle": "-|>", "color": style.INK, "connectionstyle": "arc3,rad=-0.35"}
     axes.annotate("", (x - 0.02 * length, lowest - 0.07 * length), (x + 0.03 * length, z),
                   arrowprops=style_of_arrow)  # fmt: skip
-    axes.annotate("bends under pressure", (x - 0.03 * length, lowest - 0.07 * length), fontsize=7.5,
+    axes.annotate("bends", (x - 0.03 * length, lowest - 0.07 * length), fontsize=7.5,
                   ha="right", va="center")  # fmt: skip
 
 

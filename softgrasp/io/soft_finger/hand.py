@@ -19,6 +19,7 @@ from softgrasp.io.soft_finger.axes import Base
 from softgrasp.io.soft_finger.finger import finger_from_mesh
 from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.transforms import rotate_about, translate
+from softgrasp.units import LengthUnit
 
 MAX_FINGERS = 12
 """Largest number of fingers of a hand."""
@@ -90,7 +91,7 @@ def soft_hand_from_mesh(
         density=SILICONE_DENSITY,
         pressure_gain="chambers",
         poisson_ratio=poisson_ratio,
-        units=_units_of(file) if units is None else units,
+        units=unit_of_mesh(file) if units is None else units,
         valleys=valleys,
         cells=cells,
         axis=axis,
@@ -136,8 +137,12 @@ def _largest_pressure(finger: SoftFinger) -> float:
     return float(f"{np.pi / bending:.2g}")
 
 
-def _units_of(file: Path) -> str:
-    """Return m, or mm for a mesh that would be longer than 1 m."""
+def unit_of_mesh(file: Path) -> LengthUnit:
+    """Return m, or mm for the mesh of a finger that would be longer than 1 m.
+
+    Warns:
+        SoftgraspWarning: It is taken to be in mm.
+    """
     vertices, _ = read_triangles(file)
     if float(np.ptp(vertices, axis=0).max()) <= 1.0:
         return "m"
