@@ -157,12 +157,7 @@ def _stiffness_text(finger: SoftFinger, youngs_modulus: float) -> str:
     return f"{joints} N·m/rad with {1e-6 * youngs_modulus:g} MPa"
 
 
-def free_bending(finger: SoftFinger, pressure: float) -> float:
-    """Return the bending of a free finger without weight [rad]."""
-    return pressure * sum(joint.pressure_gain / joint.stiffness for joint in finger.joints)
-
-
 def _bending_text(finger: SoftFinger) -> str:
-    angle = math.degrees(free_bending(finger, PRESSURE))
+    angle = math.degrees(PRESSURE * finger.bending)
     gains = ", ".join(f"{1e9 * joint.pressure_gain:.3g}" for joint in finger.joints)
     return f"{angle:.3g}° free at {1e-3 * PRESSURE:g} kPa; gains {gains} mm³"

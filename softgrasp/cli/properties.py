@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 
 from softgrasp import assets
-from softgrasp.checks.finger import chamber_of, free_bending, inspect_finger, size_of_finger
+from softgrasp.checks.finger import chamber_of, inspect_finger, size_of_finger
 from softgrasp.checks.inspect import inspect, with_hand_checks
 from softgrasp.checks.report import Inspection, counted, summary
 from softgrasp.checks.robot import inspect_robot_model, total_mass
@@ -190,7 +190,7 @@ def _checked_finger(
         "joint_stiffness_N_m_rad": [joint.stiffness for joint in finger.joints],
         "pressure_gain_N_m_Pa": [joint.pressure_gain for joint in finger.joints],
         "chambers": {"mean_area_m2": area, "lever_m": lever, "volume_m3": volume},
-        "free_bending_rad_at_10_kPa": free_bending(finger, 10e3),
+        "free_bending_rad_Pa": finger.bending,
     }
     return Checked(properties, [], inspected.inspection)
 

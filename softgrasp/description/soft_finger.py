@@ -157,6 +157,11 @@ class SoftFinger(Description):
         """Sum of 1/k over all joints [rad/(N·m)], equal to L/EI of the represented beam."""
         return sum(1.0 / joint.stiffness for joint in self.joints)
 
+    @property
+    def bending(self) -> float:
+        """Bending angle over pressure of the free finger without weight [rad/Pa]."""
+        return sum(joint.pressure_gain / joint.stiffness for joint in self.joints)
+
 
 class MountedSoftFinger(Description):
     """A soft finger of a hand, driven by one pressure.

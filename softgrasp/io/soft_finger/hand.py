@@ -133,8 +133,7 @@ def soft_hand_from_mesh(
 
 def _largest_pressure(finger: SoftFinger) -> float:
     """Return the pressure that bends a free finger by half a turn, to two digits [Pa]."""
-    bending = sum(joint.pressure_gain / joint.stiffness for joint in finger.joints)
-    return float(f"{np.pi / bending:.2g}")
+    return float(f"{np.pi / finger.bending:.2g}")
 
 
 def unit_of_mesh(file: Path) -> LengthUnit:
