@@ -13,7 +13,7 @@ import typer
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import kind_of
-from softgrasp.cli.options import PROBLEMS, Json, Units, reading_in
+from softgrasp.cli.options import FINGER_MESH, PROBLEMS, Json, SceneOptions, with_scene_options
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.files import listening
 
@@ -29,6 +29,7 @@ REPAIRABLE = (
 )
 
 
+@with_scene_options("units", *FINGER_MESH)
 def check(
     what: Annotated[
         str,
@@ -36,7 +37,12 @@ def check(
             metavar="FILE_OR_NAME", help="Hand, object, scene, release, robot, mesh or world."
         ),
     ],
-    units: Units = None,
+    *,
+    finger: Annotated[
+        bool,
+        typer.Option("--finger", help="A mesh is that of a soft finger; --out draws finger.png."),
+    ] = False,
+    options: SceneOptions,
     fix: Annotated[
         bool,
         typer.Option(
@@ -73,23 +79,31 @@ def check(
     Exits with 0 without problems, with 1 where it can be read but has problems, and with 2 where
     it cannot be read as what it claims to be. With --fix, the written file is checked.
     """
-    kind = kind_of(what)
+    kind, units = kind_of(what), options.units
     if units is not None and kind not in ("mesh", "robot", "hand"):
         raise DescriptionError(f"--units: expected a mesh or robot file, found: {kind}")
+    if finger and kind != "mesh":
+        raise DescriptionError(f"--finger: expected a mesh, found: {kind}")
+    for option in () if finger else options.of_mesh_hands:
+        raise DescriptionError(f"{option}: expected --finger with it, found none")
     if mass is not None and not fix:
         raise DescriptionError("--mass: expected --fix with it, found none")
     if buckling and kind != "robot":
         raise DescriptionError(f"--buckling: expected a robot, found: {kind}")
     from softgrasp.cli.properties import checked_document
+    from softgrasp.report.grasp_report import FINGER
 
     if units is not None and fix:
         raise DescriptionError("--units: expected no --fix, which detects the unit itself, with it")
-    with terminal.progress_bar() as update, listening(update), reading_in(units):
+    with terminal.progress_bar() as update, listening(update):
         update(f"reading {what}", None)
         if fix:
             document = fix_robot(kind, what, out, mass)
         else:
-            document = checked_document(kind, what, units or "m")
+            document = checked_document(
+                "finger" if finger else kind, what, units, reading=options.finger_mesh,
+                figure=None if out is None else out / FINGER,
+            )  # fmt: skip
         if buckling:
             document["buckling"] = buckling_properties(what)
     if out is not None and not fix:
@@ -196,7 +210,7 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
     changes = repairs(robot, total_mass=mass)
     written = repaired(robot, total_mass=mass)
     edits: tuple[Edit, ...] = ()
-    before = after = checked_document(kind, what, "m")
+    before = after = checked_document(kind, what)
     verdict = (
         f"{before['verdict']}; nothing that --fix can repair was found ({REPAIRABLE}), and no "
     )
@@ -204,7 +218,7 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
     if changes:
         edits = write_changed(robot_path(what), robot, written, file)
         terminal.note(f"wrote {file}")
-        after = checked_document(kind, str(file), "m")
+        after = checked_document(kind, str(file))
         masses = f"{total_mass(robot):.4g} kg → {total_mass(written):.4g} kg"
         count = counted(len(changes), "repair")
         verdict = f"before {before['verdict']}; {count}, {masses}; after {after['verdict']}"

@@ -21,7 +21,9 @@ from softgrasp.assets import (
 )
 from softgrasp.errors import DescriptionError, did_you_mean
 
-Kind = Literal["hand", "object", "scene", "release", "criterion", "robot", "mesh", "world"]
+OtherKind = Literal["hand", "object", "scene", "release", "criterion", "robot", "mesh", "world"]
+"""Kinds that a file shows itself; whether a mesh is that of a soft finger has to be stated."""
+Kind = OtherKind | Literal["finger"]
 SHIPPED: tuple[Kind, ...] = ("scene", "hand", "object", "robot")
 """Kinds that have a directory in the library; releases lie among the scenes."""
 WORLD_SUFFIX = ".wbt"

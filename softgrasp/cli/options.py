@@ -145,6 +145,10 @@ def viewpoint_of(text: str | None) -> Viewpoint | None:
     return viewpoint
 
 
+FINGER_MESH = ("valleys", "cells", "up", "base", "axis", "youngs_modulus", "poisson_ratio")
+"""Scene options about the mesh of a soft finger."""
+MESH_HAND = ("fingers", "pressure", *FINGER_MESH)
+"""Scene options that make a hand from such a mesh."""
 AUTO = "auto"
 """Word for a pressure that is searched by trials."""
 
@@ -335,7 +339,7 @@ class SceneOptions:
             "--youngs-modulus",
             metavar="PA",
             parser=pressure_of,
-            help="Of the fingers of --fingers [Pa], or such as 0.7MPa (the default, silicone).",
+            help="Of a finger from its mesh [Pa], or such as 0.7MPa (the default, silicone).",
         ),
     ] = None
     poisson_ratio: Annotated[
@@ -343,8 +347,8 @@ class SceneOptions:
         typer.Option(
             "--poisson-ratio",
             metavar="NU",
-            help="Of the fingers of --fingers, if their walls widen under pressure; by default "
-            "fibres prevent it.",
+            help="Of a finger from its mesh, if its walls widen under pressure; by default fibres "
+            "prevent it.",
         ),
     ] = None
     valleys: Annotated[
@@ -352,15 +356,15 @@ class SceneOptions:
         typer.Option(
             metavar="N|X,X,…",
             parser=valleys_of,
-            help="Of the fingers of --fingers: number of their valleys, or positions from the base "
-            "[m], or such as 12mm,24mm; else detected.",
+            help="Number of valleys in the mesh of a finger, or their positions from the base [m], "
+            "or such as 12mm,24mm; else detected.",
         ),
     ] = None
     cells: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Divide the fingers of --fingers evenly into N cells; else 8 where there are no "
+            help="Divide the mesh of a finger evenly into N cells; else 8 where there are no "
             "valleys.",
         ),
     ] = None
@@ -368,8 +372,8 @@ class SceneOptions:
         Triple | None,
         typer.Option(
             metavar="X Y Z",
-            help="Direction in the file to the side away from which the fingers of --fingers bend; "
-            "else that of bellows or chamber.",
+            help="Direction in the mesh of a finger to the side away from which it bends; else "
+            "that of bellows or chamber.",
         ),
     ] = None
     base: Annotated[
@@ -377,7 +381,7 @@ class SceneOptions:
         typer.Option(
             metavar="END",
             parser=base_of,
-            help="Clamped end of the fingers of --fingers: start or end along the axis, or a point "
+            help="Clamped end of the mesh of a finger: start or end along the axis, or a point "
             "X,Y,Z near it [m]; else detected.",
         ),
     ] = None
@@ -385,7 +389,7 @@ class SceneOptions:
         Triple | None,
         typer.Option(
             metavar="X Y Z",
-            help="Direction in the file of the fingers of --fingers; else detected.",
+            help="Direction of a finger in its mesh; else detected.",
         ),
     ] = None
     hold: Annotated[
@@ -479,6 +483,18 @@ class SceneOptions:
     def changed(self) -> bool:
         """Whether any option differs from its default."""
         return self != SceneOptions()
+
+    @property
+    def finger_mesh(self) -> dict[str, Any]:
+        """Options about the mesh of a soft finger that are present, by the names of its reader."""
+        values = {name: getattr(self, name) for name in FINGER_MESH}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def of_mesh_hands(self) -> list[str]:
+        """Options that need the mesh of a finger, as on the command line."""
+        names = [*(["fingers"] if self.fingers is not None else []), *self.finger_mesh]
+        return [f"--{name.replace('_', '-')}" for name in names]
 
 
 def with_scene_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

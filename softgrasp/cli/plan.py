@@ -12,6 +12,7 @@ import typer
 from softgrasp.cli import terminal
 from softgrasp.cli.names import require_scene
 from softgrasp.cli.options import (
+    MESH_HAND,
     NOT_HELD,
     Force,
     Json,
@@ -41,7 +42,9 @@ SHOWN = 10
 """Rows of the table on standard output."""
 
 
-@with_scene_options("grasp", "units", "density", "mass", "gravity", "criterion", "settings")
+@with_scene_options(
+    "grasp", "units", "density", "mass", "gravity", "criterion", "settings", *MESH_HAND
+)
 def plan(
     what: Annotated[str, typer.Argument(metavar="HAND|SCENE", help="Hand, or scene.")],
     object_name: Annotated[str | None, typer.Argument(metavar="OBJECT", help="Object.")] = None,

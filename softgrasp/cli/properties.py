@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,10 +15,11 @@ import mujoco
 import numpy as np
 
 from softgrasp import assets
+from softgrasp.checks.finger import chamber_of, inspect_finger, size_of_finger
 from softgrasp.checks.inspect import inspect, with_hand_checks
 from softgrasp.checks.report import Inspection, counted, summary
 from softgrasp.checks.robot import inspect_robot_model, total_mass
-from softgrasp.cli.names import Kind
+from softgrasp.cli.names import Kind, OtherKind
 from softgrasp.description.bendable import Bendable
 from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.finger import Finger, Phalanx
@@ -36,6 +38,7 @@ from softgrasp.io.load import load_hand, load_object, load_robot
 from softgrasp.io.mesh import cut_or_hull, load_mesh
 from softgrasp.io.mjcf.model import read_model
 from softgrasp.io.scene import load_criterion, load_release, load_scene
+from softgrasp.io.soft_finger.hand import unit_of_mesh
 from softgrasp.model.compile import compiled
 from softgrasp.model.hand import build_hand_spec
 from softgrasp.model.object import object_mass
@@ -43,6 +46,7 @@ from softgrasp.model.robot import ROBOT_TEXT
 from softgrasp.model.scene import CompiledScene
 from softgrasp.model.shapes import extent, mass_properties
 from softgrasp.pipeline import compile_scene
+from softgrasp.report.finger_figure import draw_finger
 from softgrasp.report.grasp_text import criterion_text, limits_text
 from softgrasp.sim.soft_dynamics import linear_mode
 from softgrasp.sim.soft_statics import damped_finger, equilibrium, loaded_shape
@@ -64,14 +68,36 @@ class Checked(NamedTuple):
     """Warnings that the inspection reports in its own words."""
 
 
-def checked_document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]:
-    """Return properties, checks and problems as plain data."""
+def checked_document(
+    kind: Kind,
+    what: str,
+    units: LengthUnit | None = None,
+    *,
+    reading: Mapping[str, Any] | None = None,
+    figure: Path | None = None,
+) -> dict[str, Any]:
+    """Return properties, checks and problems as plain data.
+
+    Args:
+        kind: Kind of the file; ``finger`` is the mesh of one.
+        what: Name or file.
+        units: Unit of a mesh; by default m, of a finger also mm.
+        reading: Further options of ``inspect_finger``.
+        figure: Image of a finger to write.
+    """
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", SoftgraspWarning)
-        checked = _checked(kind, what, units)
+        if kind == "finger":
+            checked = _checked_finger(Path(what), units, reading or {}, figure)
+        else:
+            checked = _checked(kind, what, units or "m")
     words = [str(w.message) for w in warned if issubclass(w.category, SoftgraspWarning)]
     words = [word for word in words if word not in checked.known_warnings]
-    mild = kind in ("hand", "robot")  # what reading them leaves out or assumes spoils no grasp
+    mild = kind in (
+        "hand",
+        "robot",
+        "finger",
+    )  # what reading them leaves out or assumes spoils no grasp
     spoiling = [word for word in words if not mild or f"{UNOPPOSED} (power)" in word]
     problems = [*checked.problems, *spoiling]
     document: dict[str, Any] = {"kind": kind, **checked.properties}
@@ -90,7 +116,7 @@ def checked_document(kind: Kind, what: str, units: LengthUnit) -> dict[str, Any]
     return document | {"problems": problems, "remarks": remarks, "verdict": verdict}
 
 
-def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
+def _checked(kind: OtherKind, what: str, units: LengthUnit) -> Checked:
     """Return properties and inspection of a file; warnings are raised as usual."""
     match kind:
         case "hand":
@@ -136,6 +162,37 @@ def _checked(kind: Kind, what: str, units: LengthUnit) -> Checked:
             except BuildError as error:
                 return Checked(properties, [str(error)])
             return Checked(properties, [])
+
+
+def _checked_finger(
+    file: Path, units: LengthUnit | None, reading: Mapping[str, Any], figure: Path | None
+) -> Checked:
+    """Return how the mesh of a soft finger is read, and draw it."""
+    units = unit_of_mesh(file) if units is None else units
+    inspected = inspect_finger(file, units=units, **reading)
+    finger, sliced = inspected.finger, inspected.sliced
+    properties: Properties = {"name": file.stem, "file": str(file), "units": units}
+    if finger is None or sliced is None:
+        return Checked(properties, [], inspected.inspection)
+    if figure is not None:
+        figure.parent.mkdir(parents=True, exist_ok=True)
+        properties["figure"] = str(draw_finger(sliced, figure))
+    area, lever, volume = chamber_of(sliced)
+    properties |= {
+        "size_m": list(size_of_finger(sliced)),
+        "mass_kg": sum(link.mass for link in finger.links),
+        **{
+            name: (sliced.transform[:3, column].round(9) + 0.0).tolist()
+            for name, column in (("base_m", 3), ("axis", 0), ("up", 2))
+        },
+        "cells" if sliced.divided else "valleys": len(finger.joints),
+        "joint_positions_m": [joint.position[0] for joint in finger.joints],
+        "joint_stiffness_N_m_rad": [joint.stiffness for joint in finger.joints],
+        "pressure_gain_N_m_Pa": [joint.pressure_gain for joint in finger.joints],
+        "chambers": {"mean_area_m2": area, "lever_m": lever, "volume_m3": volume},
+        "free_bending_rad_Pa": finger.bending,
+    }
+    return Checked(properties, [], inspected.inspection)
 
 
 def _exported_robot(what: str) -> Checked | None:

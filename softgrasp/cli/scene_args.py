@@ -61,8 +61,6 @@ SCENE_FIELDS = {
     "mount": "object_mount",
 }  # fmt: skip
 """Options that are a field of the scene, and the field."""
-READING = ("valleys", "cells", "up", "base", "axis")
-"""Options about the mesh of a finger."""
 CONTACT_NUMBERS = {"contact_stiffness": "contact.stiffness", "contact_damping": "contact.damping"}
 """Options that are a number inside a field of the scene."""
 CRITERION_AFTER_SEQUENCE = "sequence"
@@ -104,6 +102,9 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
     """
     require_scene(first, second)
     _check_weight(first, second, options)
+    is_finger = second is not None and Path(first).suffix.lower() in MESH_SUFFIXES
+    for option in () if is_finger else options.of_mesh_hands:
+        raise DescriptionError(f"{option}: expected the mesh of a finger, found '{first}'")
     if second is not None:
         obj = load_object(
             second,
@@ -112,8 +113,8 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
             units=options.units or "m",
             lock_joints=bool(options.lock_joints),
         )
-        hand = _hand_of_fingers(first, obj, options)
-        hand = _with_finger(load_hand(first) if hand is None else hand, options)
+        hand = _hand_of_fingers(first, obj, options) if is_finger else load_hand(first)
+        hand = _with_finger(hand, options)
         if Path(second).is_dir():
             terminal.note(f"{second}: the object is read from {object_file(Path(second))}")
         from softgrasp.model.object import with_default_grasp
@@ -129,25 +130,14 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
     return _with_settings(scene, options.settings)
 
 
-def _hand_of_fingers(first: str, obj: GraspObject, options: SceneOptions) -> Hand | None:
+def _hand_of_fingers(first: str, obj: GraspObject, options: SceneOptions) -> Hand:
     """Make a hand of soft fingers from the mesh of one, wide enough for an object."""
-    is_mesh = Path(first).suffix.lower() in MESH_SUFFIXES
-    if not is_mesh:
-        for name, value in (
-            ("fingers", options.fingers),
-            ("youngs-modulus", options.youngs_modulus),
-            ("poisson-ratio", options.poisson_ratio),
-            *((name, getattr(options, name)) for name in READING),
-        ):
-            if value is not None:
-                raise DescriptionError(f"--{name}: expected the mesh of a finger, found '{first}'")
-        return None
     if options.fingers is None:
         raise DescriptionError(
             f"{first}: the mesh of a finger makes a hand with --fingers and perhaps --pressure, "
             "for instance --fingers 3 --pressure 60kPa"
         )
-    from softgrasp.io.soft_finger.finger import OPENING, SILICONE_MODULUS, soft_hand_from_mesh
+    from softgrasp.io.soft_finger.hand import OPENING, soft_hand_from_mesh
     from softgrasp.model.shapes import extent
 
     return soft_hand_from_mesh(
@@ -155,14 +145,8 @@ def _hand_of_fingers(first: str, obj: GraspObject, options: SceneOptions) -> Han
         fingers=options.fingers,
         opening=OPENING * max(extent(obj.shape)[:2]),
         pressure=None if options.pressure == AUTO else options.pressure,
-        youngs_modulus=options.youngs_modulus or SILICONE_MODULUS,
-        poisson_ratio=options.poisson_ratio,
         units=options.units,
-        valleys=options.valleys,
-        cells=options.cells,
-        axis=options.axis,
-        up=options.up,
-        base="auto" if options.base is None else options.base,
+        **options.finger_mesh,
     )
 
 

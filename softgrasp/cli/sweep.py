@@ -18,6 +18,7 @@ from softgrasp.cli import terminal
 from softgrasp.cli.names import plain_value, require_scene
 from softgrasp.cli.options import (
     INTERRUPTED,
+    MESH_HAND,
     NOT_HELD,
     Force,
     Json,
@@ -44,7 +45,7 @@ MAX_ERRATIC, MAX_WARNINGS = 5, 6
 """Maximum numbers of erratic rows and of warnings in the printed summary."""
 
 
-@with_scene_options("units", "mass", "grasp", "gravity", "hold", "lift", "settings")
+@with_scene_options("units", "mass", "grasp", "gravity", "hold", "lift", "settings", *MESH_HAND)
 def sweep(
     what: Annotated[
         str | None, typer.Argument(metavar="HAND|SCENE|PLAN", help="Hand, scene, or plan in YAML.")

@@ -7,14 +7,14 @@ import webbrowser
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from softgrasp.assets import MESH_SUFFIXES, ROBOT_SUFFIXES, YAML_SUFFIXES
 from softgrasp.cli import terminal
 from softgrasp.cli.names import kind_of, require_scene, with_article
-from softgrasp.cli.options import GraspName, Json, SceneOptions, with_scene_options
+from softgrasp.cli.options import MESH_HAND, GraspName, Json, SceneOptions, with_scene_options
 from softgrasp.errors import DescriptionError
 from softgrasp.io.files import RESULT_FILE
 
@@ -31,7 +31,7 @@ HANDS = ("hand", "robot")
 """Kinds that are shown as hands."""
 
 
-@with_scene_options("units", "density", "position", "euler_deg", "hand_euler_deg")
+@with_scene_options("units", "density", "position", "euler_deg", "hand_euler_deg", *MESH_HAND)
 def view(
     first: Annotated[
         str,
@@ -82,7 +82,7 @@ def view(
     if native and save is not None:
         raise DescriptionError("--save: expected no --native, which has no page to save")
     if not is_result(first):
-        _require_hand(first, second)
+        _require_hand(first, second, is_finger=options.fingers is not None)
     if native:
         from softgrasp.viewer.native import require_display
 
@@ -192,17 +192,22 @@ def is_result(word: str) -> bool:
     return len(path.parts) > 1 and not path.suffix and not path.exists()
 
 
-def _require_hand(hand: str, object_name: str | None) -> None:
-    """Refuse names that are neither a hand nor an object.
+def _require_hand(hand: str, object_name: str | None, *, is_finger: bool) -> None:
+    """Refuse names that are neither a hand, or the mesh of a finger, nor an object.
 
     Raises:
         DescriptionError: ``hand`` names no hand, or there is no such object.
     """
     kind = kind_of(hand)
-    if kind not in HANDS:
+    if kind == "mesh" and is_finger and object_name is None:
+        raise DescriptionError(
+            "--fingers: expected an OBJECT, whose width determines the opening, found none"
+        )
+    if kind not in HANDS and not (kind == "mesh" and is_finger):
         hint = {
             "object": f"; name the hand first: softgrasp view four_finger {hand}",
             "scene": f"; simulate it first: softgrasp grasp {hand} --out DIR",
+            "mesh": "; that of a soft finger makes a hand with --fingers N",
         }.get(kind, "")
         raise DescriptionError(
             f"{hand}: expected a hand or the directory of a result, found {with_article(kind)}"
@@ -231,6 +236,7 @@ def hand_choices(
     def make_scene(choices: Choices) -> GraspScene:
         suffixes = {Path(name or "").suffix.lower() for name in (choices.object, choices.hand)}
         has_units = suffixes & {*MESH_SUFFIXES, *ROBOT_SUFFIXES, *YAML_SUFFIXES}
+        other: dict[str, Any] = {} if choices.hand == hand else dict.fromkeys(MESH_HAND)
         changed = replace(
             options,
             units=options.units if has_units else None,
@@ -240,14 +246,21 @@ def hand_choices(
             closure=choices.closure,
             gravity=choices.gravity or None,
             hold=choices.hold or None,
+            **other,
         )
         return scene_of(choices.hand, choices.object, changed)
 
-    poses = [(name, getattr(options, name)) for name in ("position", "euler_deg", "hand_euler_deg")]
     words = " ".join(
-        f"--{name.replace('_', '-')} {' '.join(f'{number:g}' for number in value)}"
-        for name, value in poses
-        if value is not None
+        f"--{name.replace('_', '-')} {_option_text(name, value)}"
+        for name in ("position", "euler_deg", "hand_euler_deg", "units", *MESH_HAND)
+        if (value := getattr(options, name)) is not None
     )
-    choices = Choices(hand=hand, object=object_name, density=options.density, pose_options=words)
+    choices = Choices(hand=hand, object=object_name, density=options.density, further_options=words)
     return choices, make_scene
+
+
+def _option_text(name: str, value: Any) -> str:
+    """Write the value of an option as on the command line."""
+    if not isinstance(value, tuple):
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    return ("," if name in ("base", "valleys") else " ").join(f"{number:g}" for number in value)

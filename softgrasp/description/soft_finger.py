@@ -25,6 +25,7 @@ from softgrasp.description.base import (
     listed,
 )
 from softgrasp.description.geometry import Pose
+from softgrasp.units import LengthUnit
 
 SmallMass = Annotated[float, Field(strict=True, gt=0)]
 """A mass: any positive number."""
@@ -74,6 +75,29 @@ class SoftLink(Description):
         return self.center if self.mass_center is None else self.mass_center
 
 
+class FingerMesh(Description):
+    """The mesh from which a finger was made, and how it was read."""
+
+    file: str
+    """STL, OBJ, PLY, GLB or OFF file: an absolute path, or a path relative to the library."""
+    sha256: str
+    """Hash of the file when it was read."""
+    units: LengthUnit = "m"
+    """Unit of the numbers in the file."""
+    axis: Vec3 | None = None
+    """Direction of the finger in the frame of the file; detected by default."""
+    up: Vec3 | None = None
+    """Direction in the file away from which the finger bends; detected by default."""
+    base: Literal["auto", "start", "end"] | Vec3 = "auto"
+    """Clamped end: the lower or higher coordinate along the axis, or a point near it [m]."""
+    valleys: int | tuple[Number, ...] | None = None
+    """Number of valleys, or their positions from the base [m]; detected by default."""
+    cells: int | None = None
+    """Number of equal cells into which the finger is divided instead."""
+    notes: tuple[str, ...] = ()
+    """What had to be assumed or repaired, with the options that state it."""
+
+
 class SoftFinger(Description):
     """A chain of ``n`` joints and ``n + 1`` links from the base outwards."""
 
@@ -88,6 +112,8 @@ class SoftFinger(Description):
     """Whether it bends in the x–z plane only; otherwise about y and z at every joint."""
     source: str = ""
     """Source of the numbers."""
+    mesh: FingerMesh | None = None
+    """Mesh from which it was made, for figures only."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -130,6 +156,11 @@ class SoftFinger(Description):
     def compliance(self) -> float:
         """Sum of 1/k over all joints [rad/(N·m)], equal to L/EI of the represented beam."""
         return sum(1.0 / joint.stiffness for joint in self.joints)
+
+    @property
+    def bending(self) -> float:
+        """Bending angle over pressure of the free finger without weight [rad/Pa]."""
+        return sum(joint.pressure_gain / joint.stiffness for joint in self.joints)
 
 
 class MountedSoftFinger(Description):

@@ -10,10 +10,12 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.description.soft_finger import MountedSoftFinger
 from softgrasp.evaluation.outcome import HELD_BACK, ROUNDING
+from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.contact_pairs import object_pairs
-from softgrasp.model.names import OBJECT
+from softgrasp.model.names import OBJECT, soft_joint_names, soft_link
 from softgrasp.sim.control_state import RELEASE_RATIO
 from softgrasp.sim.run_record import FinishedRun, still_closing
 
@@ -28,6 +30,12 @@ SAMPLES = 24
 """Times of the closure at which distances are measured."""
 FAR = 1e3
 """Largest distance that is measured [m]."""
+BARELY = 0.9
+"""Pressure at which a free finger touches the object over that applied, above which it is low."""
+LIGHT = 2.0
+"""Largest force over the threshold of contact, below which soft fingers press too little [–]."""
+STEPS = 90
+"""Pressures up to half a turn of a free finger at which its distance is measured."""
 
 
 def closing_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
@@ -37,7 +45,7 @@ def closing_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
         run: The finished run.
         forces: Normal force of each body at every control sample [N], shape (T, nb).
     """
-    rows = run.recording.rows if run.hold_from is None else run.hold_from + 1
+    rows = _closure_end(run)
     inside = run.recording.in_contact[:rows].astype(bool)
     messages = _light_touch(run, forces[:rows], inside)
     lost = _lost_grip(run, inside) or _pushed_away(run, forces[:rows], inside)
@@ -157,10 +165,14 @@ def _weak_bodies(
 def miss_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
     """Warn if nothing has touched the object, with the smallest distance of the hand.
 
+    Of soft fingers without contact that bend too little, the pressure is reported instead.
+
     Args:
         run: The finished run.
         forces: Normal forces on the object that is to be grasped [N], (T, nb).
     """
+    if low := _low_pressure(run, float(forces.max(initial=0.0))):
+        return low
     touched = bool((forces > 0.0).any()) or (run.peaks is not None and bool(run.peaks.force.any()))
     if still_closing(run) or run.model.nflex or touched:
         return ()
@@ -178,9 +190,78 @@ def miss_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
     )
 
 
+def _low_pressure(run: FinishedRun, peak: float) -> tuple[str, ...]:
+    """Warn of soft fingers that bend too little to establish contact with the object where it was.
+
+    Args:
+        run: The finished run.
+        peak: Largest force on the object [N].
+    """
+    end = _closure_end(run)
+    if still_closing(run) or run.model.nflex or run.recording.in_contact[end - 1].any():
+        return ()
+    names = [actuator.name for actuator in run.scene.actuators]
+    applied = dict(zip(names, run.recording.control[:end].max(axis=0), strict=False))
+    needed = {
+        digit: pressure
+        for digit in run.scene.hand.soft_fingers
+        if (pressure := _touching_pressure(run, digit)) is not None
+    }
+    if not needed or run.scene.hand.fingers:
+        return ()
+    nearest = min(needed, key=lambda digit: needed[digit])
+    pressure, touching = float(applied[nearest.as_actuator.name]), needed[nearest]
+    threshold = run.layout.threshold
+    if touching <= BARELY * pressure and peak > LIGHT * threshold:
+        return ()
+    angles = (np.degrees(nearest.finger.bending * value) for value in (pressure, touching))
+    bends, touches = (f"{angle:.3g}°" for angle in angles)
+    limit = nearest.limits[1]
+    cure = "request more (--pressure)"
+    if nearest.finger.mesh is None and touching > BARELY * limit:
+        cure = f"its limit is {_kilopascals(limit)}, so the object has to be nearer to the fingers"
+    return (
+        f"the pressure is too low: {_kilopascals(pressure)} bends the free finger {nearest.name} "
+        f"by {bends}, and it begins to touch the object at {touches}, which takes "
+        f"{_kilopascals(touching)}; it pressed with at most {peak:.2g} N of the {threshold:g} N "
+        f"that establish contact; {cure}",
+    )
+
+
+def _touching_pressure(run: FinishedRun, digit: MountedSoftFinger) -> float | None:
+    """Return the pressure at which a free finger touches the object at its start [Pa]."""
+    model, data = run.model, mujoco.MjData(run.model)
+    parts = {model.body(soft_link(digit.name, k)).id for k in range(len(digit.finger.links))}
+    pairs = [[model.geom(name).id for name in pair] for pair in object_pairs(model)]
+    pairs = [pair for pair in pairs if model.geom_bodyid[pair[0]] in parts]
+    joints = [model.joint(name) for name in soft_joint_names(digit)]
+    softness = np.array([1.0 / model.jnt_stiffness[joint.id] for joint in joints])
+    data.qpos[:] = run.recording.qpos[0]
+
+    def touches(pressure: float) -> bool:
+        moments = actuation_forces(digit.finger, pressure=pressure)
+        data.qpos[[int(joint.qposadr[0]) for joint in joints]] = softness * moments
+        mujoco.mj_kinematics(model, data)
+        return any(mujoco.mj_geomDistance(model, data, *pair, FAR, None) <= 0.0 for pair in pairs)
+
+    if not pairs or digit.finger.bending <= 0.0:
+        return None
+    pressures = np.linspace(0.0, np.pi / digit.finger.bending, STEPS + 1).tolist()
+    return next((pressure for pressure in pressures if touches(pressure)), None)
+
+
+def _kilopascals(pressure: float) -> str:
+    return f"{1e-3 * pressure:.3g} kPa"
+
+
+def _closure_end(run: FinishedRun) -> int:
+    """Return the number of rows of the closure."""
+    return run.recording.rows if run.hold_from is None else run.hold_from + 1
+
+
 def _held_back(run: FinishedRun) -> tuple[str, ...]:
     """Warn of the joint that made the smallest part of its commanded travel, if that is small."""
-    end = (run.recording.rows if run.hold_from is None else run.hold_from + 1) - 1
+    end = _closure_end(run) - 1
     addresses = run.layout.joint_of_actuator[: len(run.scene.actuators)]
     moves = np.flatnonzero(
         (addresses >= 0) & (np.abs(run.layout.increments) > 0.0)[: len(addresses)]
@@ -207,7 +288,7 @@ def _nearest(run: FinishedRun) -> float:
     model, data = run.model, mujoco.MjData(run.model)
     pairs = [tuple(model.geom(name).id for name in pair) for pair in object_pairs(model)]
     addresses = _coordinates(model)
-    end = run.recording.rows if run.hold_from is None else run.hold_from + 1
+    end = _closure_end(run)
     smallest = FAR
     for row in np.linspace(0, end - 1, min(SAMPLES, end)).astype(int):
         data.qpos[:] = run.recording.qpos[row]

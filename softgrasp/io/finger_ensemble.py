@@ -68,7 +68,7 @@ def ensemble_path(finger: str | Path) -> Path:
 
 def finger_hash(finger: SoftFinger) -> str:
     """Return a hash of all numbers of a finger; its source does not matter."""
-    return hashlib.sha256(finger.model_dump_json(exclude={"source"}).encode()).hexdigest()
+    return hashlib.sha256(finger.model_dump_json(exclude={"source", "mesh"}).encode()).hexdigest()
 
 
 def save_finger_ensemble(

@@ -78,7 +78,7 @@ def sections(vertices: Array, faces: Faces, stations: Array, *, filled: bool = F
     """
     outlines = _outlines(vertices, faces, stations)
     if filled:
-        outlines = _outer(outlines, len(vertices))
+        outlines = _of_sign(outlines, len(vertices), 1.0)
     plane, starts, ends, _ = outlines
 
     def summed(values: Array) -> Array:
@@ -96,15 +96,20 @@ def sections(vertices: Array, faces: Faces, stations: Array, *, filled: bool = F
     return Sections(areas, centers, seconds - areas * centers[:, 1] ** 2)
 
 
-def extents(vertices: Array, faces: Faces, stations: Array) -> tuple[Array, Array]:
-    """Compute the lowest and highest (y, z) of cross-sections [m], both (n, 2).
+def extents(
+    vertices: Array, faces: Faces, stations: Array, *, holes: bool = False
+) -> tuple[Array, Array]:
+    """Compute the lowest and highest (y, z) of cross-sections [m], both (n, 2); infinite if empty.
 
     Args:
         vertices: (m, 3) [m].
         faces: (k, 3) of a closed surface.
         stations: x of the planes in ascending order [m], (n,).
+        holes: Of holes in the sections only.
     """
     outlines = _outlines(vertices, faces, stations)
+    if holes:
+        outlines = _of_sign(outlines, len(vertices), -1.0)
     low, high = np.full((len(stations), 2), np.inf), np.full((len(stations), 2), -np.inf)
     np.minimum.at(low, outlines.plane, outlines.starts)
     np.maximum.at(high, outlines.plane, outlines.starts)
@@ -198,10 +203,10 @@ def _loops(pieces: _Outlines, vertices: int) -> _Loops:
     return _Loops(loop, np.asarray(areas, dtype=np.float64), plane)
 
 
-def _outer(pieces: _Outlines, vertices: int) -> _Outlines:
-    """Drop the outlines of holes, which have a negative area."""
+def _of_sign(pieces: _Outlines, vertices: int, sign: float) -> _Outlines:
+    """Return the outer outlines, or with −1 those of holes, which have a negative area."""
     loops = _loops(pieces, vertices)
-    kept = loops.areas[loops.loop] > 0.0
+    kept = sign * loops.areas[loops.loop] > 0.0
     plane, starts, ends, edges = pieces
     return _Outlines(plane[kept], starts[kept], ends[kept], edges[kept])
 

@@ -35,6 +35,7 @@ from softgrasp.report.contact_figures import (
     strip_images,
     tactile_readings,
 )
+from softgrasp.report.finger_figure import draw_finger_of, sliced_finger_of
 from softgrasp.report.pressure_figure import draw_pressure
 from softgrasp.report.style import WIDTH
 from softgrasp.report.time_series import draw_joints, draw_object
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 VIDEO, STRIP, REPORT = "grasp.mp4", "strip.png", "report.html"
 CONTACTS, JOINTS, OBJECT, QUALITY = "contacts.png", "joints.png", "object.png", "quality.png"
 SENSORS, TACTILE, PULLS, PRESSURE = "sensors.png", "tactile.png", "pulls.png", "pressure.png"
+FINGER = "finger.png"
 ENSEMBLE, ENSEMBLE_RESULT = "ensemble_bands.png", "ensemble.json"
 """Files of a grasp with fingers of a posterior, besides those of the run."""
 NO_IMAGES = "none"
@@ -66,6 +68,7 @@ FIGURES: tuple[tuple[str, Draw, Callable[[GraspResult], bool]], ...] = (
     (TACTILE, draw_tactile, lambda run: bool(tactile_readings(run))),
     (PULLS, draw_pulls, lambda run: run.hold is not None and bool(run.hold.pulls)),
     (PRESSURE, draw_pressure, lambda run: run.pressure is not None),
+    (FINGER, draw_finger_of, lambda run: sliced_finger_of(run) is not None),
 )
 """Figures, and whether a run has what they draw."""
 

@@ -112,8 +112,8 @@ class Choices(Description):
     """Gravity during the closure."""
     hold: bool = True
     """Hold test with increasing gravity after the closure."""
-    pose_options: str = ""
-    """Options of position and rotation on the command line, such as ``--euler-deg 0 0 45``."""
+    further_options: str = ""
+    """Further options on the command line, such as ``--euler-deg 0 0 45``."""
 
     @property
     def command(self) -> str:
@@ -125,7 +125,7 @@ class Choices(Description):
                 words.append(
                     f"--{name} {value:g}" if name in NUMBER_LABELS else f"--{name} {value}"
                 )
-        words += [self.pose_options] if self.pose_options else []
+        words += [self.further_options] if self.further_options else []
         words += ["--gravity"] * self.gravity + ["--hold"] * self.hold
         return " ".join(words)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -14,23 +15,35 @@ from tests.support.pneunet_mesh import FingerCase, random_finger
 
 FEW = 12
 """Fingers of the fast test."""
+STUBBY = {69: False, 81: True, 123: True, 148: False, 186: False}
+"""Seeds of fingers of 19 to 42 mm that are hardly longer than wide; whether a warning says so."""
 
 
-def read(case: FingerCase, path: Path) -> SlicedFinger:
-    """Read a finger; state what the mesh does not show and the warnings request."""
-    stated = {"base": tuple(case.pose[:3, 3]), "up": tuple(case.pose[:3, 2])}
-    needed = {"base": case.needs_base, "up": case.needs_up}
+class Reading(NamedTuple):
+    """Whether a finger was read right, and which directions the warnings name."""
+
+    right: bool
+    named: frozenset[str]
+
+
+def read(case: FingerCase, path: Path, given: frozenset[str] = frozenset()) -> Reading:
+    """Read a finger with the directions ``given``, and which options its warnings name."""
+    x, _, z = case.pose[:3, :3].T
+    stated = {"base": tuple(case.pose[:3, 3]), "up": tuple(z), "axis": tuple(x)}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SoftgraspWarning)
-        sliced = slice_finger(
-            path, units=case.units, **{name: stated[name] for name in needed if needed[name]}
-        )
-    for name in needed:
-        needed[name] |= any(f"--{name}" in str(warning.message) for warning in caught)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SoftgraspWarning)
-        chosen = {name: stated[name] for name in needed if needed[name]}
-        return slice_finger(path, units=case.units, **chosen) if chosen else sliced
+        sliced = slice_finger(path, units=case.units, **{name: stated[name] for name in given})
+    named = {name for name in stated if any(f"--{name}" in str(one.message) for one in caught)}
+    return Reading(is_right(sliced, case), frozenset(named))
+
+
+def read_as_advised(case: FingerCase, path: Path) -> Reading:
+    """State what the mesh does not show, then what the warnings name."""
+    needed = {"base": case.needs_base, "up": case.needs_up}
+    first = read(case, path, frozenset(name for name in needed if needed[name]))
+    needed |= dict.fromkeys(first.named, True)
+    again = read(case, path, frozenset(name for name in needed if needed[name]))
+    return Reading(again.right, first.named)
 
 
 def is_right(sliced: SlicedFinger, case: FingerCase) -> bool:
@@ -45,11 +58,23 @@ def is_right(sliced: SlicedFinger, case: FingerCase) -> bool:
 @pytest.mark.parametrize("seed", range(FEW))
 def test_a_finger_is_read_wherever_it_lies(seed: int, tmp_path: Path) -> None:
     case = random_finger(seed)
-    assert is_right(read(case, case.export(tmp_path, "finger")), case)
+    assert read_as_advised(case, case.export(tmp_path, "finger")).right
+
+
+@pytest.mark.parametrize(("seed", "doubted"), STUBBY.items())
+def test_short_fingers_are_read_or_doubted(seed: int, doubted: bool, tmp_path: Path) -> None:
+    """A finger hardly longer than wide is read by its flat side, or a warning names --axis."""
+    case = random_finger(seed)
+    path = case.export(tmp_path, "finger")
+    alone = read(case, path)
+    assert alone.right or alone.named
+    assert ("axis" in alone.named) == doubted
+    assert read_as_advised(case, path).right
 
 
 @pytest.mark.slow
-def test_nearly_all_of_many_fingers_are_read(tmp_path: Path) -> None:
+def test_many_fingers_are_read_and_none_is_wrong_in_silence(tmp_path: Path) -> None:
     cases = [random_finger(seed) for seed in range(200)]
-    right = [is_right(read(case, case.export(tmp_path, "finger")), case) for case in cases]
-    assert np.mean(right) >= 0.95
+    results = [read_as_advised(case, case.export(tmp_path, "finger")) for case in cases]
+    assert all(result.right for result in results)
+    assert sum("axis" in result.named for result in results) <= 3

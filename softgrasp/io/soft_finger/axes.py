@@ -14,7 +14,8 @@ import numpy as np
 
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.io.mesh_repair import Solid, piece_labels
-from softgrasp.io.mesh_sections import Faces, Sections, extents, sections
+from softgrasp.io.mesh_sections import Sections, extents, sections
+from softgrasp.io.soft_finger.valleys import find_valleys
 from softgrasp.mechanics.transforms import Array
 
 Base: TypeAlias = Literal["auto", "start", "end"] | Sequence[float]
@@ -23,9 +24,11 @@ SAMPLES = 200
 ONE_SIDED = 0.5
 """Correlation of areas and centroids of sections, above which the bellows are on one side [–]."""
 FLATTER = 0.5
-"""Deviation of the lower side from a line over that of the upper side, if it is flat [–]."""
+"""Deviation of a side from a line over that of the other side, if it is flat [–]."""
 FLAT = 0.002
-"""Deviation of the lower side from a line over the height, below which it is flat [–]."""
+"""Deviation of a side from a line over the height, below which it is flat [–]."""
+STUBBY = 2.0
+"""Ratio of the two smaller moments of inertia, below which the principal axis is doubtful [–]."""
 HEAVY = 0.005
 """Offset of the centre of mass over the length, above which one end is thicker [–]."""
 ENDS = 0.05
@@ -55,10 +58,10 @@ def finger_axes(
     """Determine the axes of a finger in its mesh.
 
     +x is the principal axis of the solid, rotated in the bending plane until it is parallel to the
-    lower side, if that is flat. +z points to the side with the bellows: the centroid of a section
-    moves there as its area grows along the finger, chambers counted as material. Without bellows on
-    one side, it points to the side of the chamber. The base is the end into which the chamber
-    opens, or else the thicker one, or else the one with the larger flat face.
+    lower or upper side, if one is flat. +z points to the side with the bellows: the centroid of a
+    section moves there as its area grows along the finger, chambers counted as material. Without
+    bellows on one side, it points to the side of the chamber. The base is the end into which the
+    chamber opens, or else the thicker one, or else the one with the larger flat face.
 
     Args:
         solid: The mesh.
@@ -75,14 +78,19 @@ def finger_axes(
         DescriptionError: A direction is zero, ``up`` is along the finger, or there is no such base.
     """
     x = _principal(solid) if axis is None else _unit(axis, "axis")
-    z, warning = _detected_up(solid, x) if up is None else (_square_to(x, up), "")
+    z, warning = _upper(solid, x, up)
+    doubt = ""
     if axis is None:
-        slope = _lower_slope(solid.vertices @ _axes(x, z).T, solid.faces)
-        x = (x + slope * z) / np.hypot(1.0, slope)
-        z = _square_to(x, z)
+        x, is_flat = _along_flat_side(solid, x, z)
+        z, warning = _upper(solid, x, up)
+        doubt = _axis_doubt(solid, _axes(x, z), is_flat=is_flat)
     is_reversed, base_warning = _is_reversed(solid, x, base)
     axes = _axes(-x if is_reversed else x, z)
-    return axes, tuple(text for text in (warning, base_warning) if text)
+    return axes, tuple(text for text in (doubt, warning, base_warning) if text)
+
+
+def _upper(solid: Solid, x: Array, up: Sequence[float] | None) -> tuple[Array, str]:
+    return _detected_up(solid, x) if up is None else (_square_to(x, up), "")
 
 
 def _principal(solid: Solid) -> Array:
@@ -108,7 +116,8 @@ def _detected_up(solid: Solid, x: Array) -> tuple[Array, str]:
             return z, ""
         return -z, (
             "its chambers lie so low that pressure bends it towards its bellows; the finger is "
-            f"taken to bend away from {_text(-z)}, give up=(x, y, z), --up X Y Z, for another side"
+            f"taken to bend away from {point_text(-z)}, give up=(x, y, z), --up X Y Z, for another "
+            "side"
         )
     if chamber is not None:
         return np.asarray(chamber @ basis[1:]), ""
@@ -116,7 +125,7 @@ def _detected_up(solid: Solid, x: Array) -> tuple[Array, str]:
     z = z * np.sign(z[np.argmax(np.abs(z))])
     return z, (
         "no side has the bellows or the chamber alone; the finger is taken to bend away from "
-        f"{_text(z)}, give up=(x, y, z), --up X Y Z, for another side"
+        f"{point_text(z)}, give up=(x, y, z), --up X Y Z, for another side"
     )
 
 
@@ -148,20 +157,48 @@ def _to_chamber(outer: Sections, material: Sections) -> Array | None:
     return np.asarray(moment / size)
 
 
-def _lower_slope(vertices: Array, faces: Faces) -> float:
-    """Return the slope of the lower side along x if it is flat, else 0; x along, z up.
+def _along_flat_side(solid: Solid, x: Array, z: Array) -> tuple[Array, bool]:
+    """Return x parallel to the side at −z, or else at +z, that is flat; and whether one is."""
+    (lower_x, lower), (upper_x, upper) = (_along_side(solid, x, up) for up in (z, -z))
+    flat = FLAT * float(np.ptp(solid.vertices @ z))
+    if lower <= max(FLATTER * upper, flat):
+        return lower_x, True
+    return (upper_x, True) if upper <= max(FLATTER * lower, flat) else (x, False)
 
-    It is the median over pairs of stations half the finger apart, which rounded ends do not affect.
+
+def _along_side(solid: Solid, x: Array, up: Array) -> tuple[Array, float]:
+    """Return x parallel to the lower side, and the deviation of that side from a line along it [m].
+
+    The slope is the median over pairs of stations half the finger apart, which rounded ends, and
+    sections through end faces that are not square to x, do not affect.
     """
-    stations = _stations(vertices)
-    sides = np.stack([side[:, 1] for side in extents(vertices, faces, stations)], -1)
-    lower, upper = np.std(_from_line(stations, sides), axis=0)
-    height = float(np.mean(sides[:, 1] - sides[:, 0]))
-    if not lower <= max(FLATTER * upper, FLAT * height):
-        return 0.0
+
+    def lower_side(x: Array, up: Array) -> tuple[Array, Array]:
+        vertices = solid.vertices @ _axes(x, up).T
+        stations = _stations(vertices)
+        return stations, extents(vertices, solid.faces, stations)[0][:, 1]
+
+    stations, heights = lower_side(x, up)
     half = SAMPLES // 2
-    rises = (sides[half:, 0] - sides[:half, 0]) / (stations[half] - stations[0])
-    return float(np.median(rises))
+    slope = np.median(heights[half:] - heights[:half]) / (stations[half] - stations[0])
+    x = np.asarray((x + slope * up) / np.hypot(1.0, slope))
+    return x, float(np.std(_from_line(*lower_side(x, _square_to(x, up)))))
+
+
+def _axis_doubt(solid: Solid, axes: Array, *, is_flat: bool) -> str:
+    """Warn of a finger that is hardly longer than wide, unless a flat side and valleys show it."""
+    small, large = np.linalg.eigvalsh(solid.inertia)[:2].tolist()
+    if large > STUBBY * small:
+        return ""
+    vertices = solid.vertices @ axes.T
+    stations = _stations(vertices)
+    outer = sections(vertices, solid.faces, stations, filled=True)
+    if is_flat and len(find_valleys(stations, outer.areas).positions):
+        return ""
+    return (
+        "the finger is hardly longer than wide; its axis is taken to be "
+        f"{point_text(axes[0])}, give axis=(x, y, z), --axis X Y Z, for another"
+    )
 
 
 def _stations(vertices: Array) -> Array:
@@ -172,7 +209,7 @@ def _stations(vertices: Array) -> Array:
 
 
 def _from_line(stations: Array, values: Array) -> Array:
-    """Return residuals of columns (n, d) after a linear fit over positions (n,)."""
+    """Return residuals of values (n,) or columns (n, d) after a linear fit over positions (n,)."""
     basis = np.stack([np.ones_like(stations), stations - stations.mean()], -1)
     return np.asarray(values - basis @ np.linalg.lstsq(basis, values)[0])
 
@@ -204,7 +241,7 @@ def _is_reversed(solid: Solid, x: Array, base: Base) -> tuple[bool, str]:
         return flat[1] > flat[0], ""
     lowest_point = solid.vertices[np.argmin(along)]
     return False, (
-        f"both ends look alike; the base is taken to be the one near {_text(lowest_point)} m, "
+        f"both ends look alike; the base is taken to be the one near {point_text(lowest_point)} m, "
         "give base='end', --base end, for the other"
     )
 
@@ -257,12 +294,12 @@ def _square_to(x: Array, up: Sequence[float] | Array) -> Array:
     z = direction - (direction @ x) * x
     if np.linalg.norm(z) < ACROSS:
         raise DescriptionError(
-            f"expected a direction across the finger, found {_text(direction)} along it",
+            f"expected a direction across the finger, found {point_text(direction)} along it",
             field="up",
         )
     return np.asarray(z / np.linalg.norm(z))
 
 
-def _text(point: Array) -> str:
-    """Format a direction or a point for a message."""
+def point_text(point: Array) -> str:
+    """Format a direction or a point (3,) for a message."""
     return "(" + ", ".join(f"{value:.3g}" for value in (point.round(6) + 0.0).tolist()) + ")"

@@ -11,22 +11,19 @@ with joints in their middles.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from softgrasp.continuum.rld import joint_compliances
-from softgrasp.description.actuation import Rates
-from softgrasp.description.contact import Contact
-from softgrasp.description.geometry import Cylinder, Pose
-from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
-from softgrasp.description.soft_finger import MountedSoftFinger, SoftFinger, SoftJoint, SoftLink
+from softgrasp.description.soft_finger import FingerMesh, SoftFinger, SoftJoint, SoftLink
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
-from softgrasp.io.mesh import LARGEST, SMALLEST, USUAL
+from softgrasp.io.load import current_hashes, input_hashes
+from softgrasp.io.mesh import LARGEST, SMALLEST, USUAL, resolved_file
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.mesh_repair import Solid, make_solid
 from softgrasp.io.mesh_sections import (
@@ -38,15 +35,9 @@ from softgrasp.io.mesh_sections import (
     sections,
     slices,
 )
-from softgrasp.io.soft_finger.axes import Base, finger_axes
+from softgrasp.io.soft_finger.axes import Base, finger_axes, point_text
 from softgrasp.io.soft_finger.valleys import find_valleys
-from softgrasp.mechanics.hand_kinematics import pose_of
-from softgrasp.mechanics.transforms import (
-    Array,
-    rotate_about,
-    translate,
-    triple,
-)
+from softgrasp.mechanics.transforms import Array, triple
 from softgrasp.units import LENGTH_UNITS
 
 Profile: TypeAlias = Callable[[Array], ArrayLike]
@@ -57,8 +48,6 @@ BASE_FACE = 0.05
 """Fraction of the length that contains the base face [–]."""
 TIP = 0.02
 """Fraction of the length between the end and the section that defines the tip height [–]."""
-MAX_FINGERS = 12
-"""Largest number of fingers of a hand."""
 CELLS = 8
 """Number of cells of a finger without valleys, as of ``rld.discretise``."""
 SMALLEST_PART = 0.02
@@ -83,6 +72,12 @@ class SlicedFinger:
     """x of m cross-sections from 0 to the tip [m], (m,)."""
     heights: Array
     """Areas over the width of the finger, chambers counted as material [m], (m,)."""
+    centers: Array
+    """z of the centroids of the material [m], (m,)."""
+    chamber_areas: Array
+    """Areas of the chambers [m²], (m,)."""
+    chamber_sides: Array
+    """Lowest and highest z of the chambers [m], (m, 2); infinite where there is none."""
     second_moments: Array
     """Second moments of area about the centroid, for bending about y [m⁴], (m,)."""
     chamber_moments: Array
@@ -90,6 +85,8 @@ class SlicedFinger:
     (m,): bending moment of the whole section over pressure."""
     divided: bool = False
     """Whether the joints are in the middles of equal cells, not at valleys."""
+    notes: tuple[str, ...] = ()
+    """What had to be assumed or repaired."""
 
 
 def finger_from_mesh(
@@ -158,9 +155,10 @@ def finger_from_mesh(
             'expected pressure_gain="chambers", found gains that hold for the walls as they are',
             field="poisson_ratio",
         )
-    sliced = slice_finger(
-        path, units=units, axis=axis, up=up, base=base, valleys=valleys, cells=cells
-    )
+    reading: dict[str, Any] = {
+        "units": units, "axis": axis, "up": up, "base": base, "valleys": valleys, "cells": cells
+    }  # fmt: skip
+    sliced = slice_finger(path, **reading)
     stiffness = _stiffness_profile(sliced, bending_stiffness, youngs_modulus)
     compliances = joint_compliances(sliced.joints[:, 0], sliced.positions, stiffness)
     count = len(compliances)
@@ -188,6 +186,7 @@ def finger_from_mesh(
         links=_links(sliced, density, mass),
         tip=triple(sliced.tip),
         source=f"{file.name}, {_slicing(sliced)}",
+        mesh=_mesh(file, sliced, reading),
     )
 
 
@@ -230,142 +229,30 @@ def slice_finger(
     except DescriptionError as error:
         raise error.located(file=file) from error
     size_warning = _size_warning(float(np.ptp(vertices[:, 0])), units)
-    for note in (size_warning, *solid.notes, *notes, how):
-        if note:
-            warnings.warn(f"{file.name}: {note}", SoftgraspWarning, stacklevel=2)
-    return sliced
+    notes = tuple(note for note in (size_warning, *solid.notes, *notes, how) if note)
+    for note in notes:
+        warnings.warn(f"{file.name}: {note}", SoftgraspWarning, stacklevel=2)
+    return replace(sliced, notes=notes)
 
 
-# Hands
-SILICONE_MODULUS, SILICONE_DENSITY = 0.7e6, 1100.0
-"""Young's modulus [Pa] and density [kg/m³] of silicone of Shore A 30."""
-SILICONE_LOSS = 2.5e-3
-"""Damping over stiffness of its joints [s], as of the finger of Hadi et al. (2025)."""
-SILICONE_CONTACT = Contact(stiffness=5e3, damping=20.0, static_friction=0.9)
-OPENING = 1.25
-"""Opening between straight fingers over the width of the object [–]."""
-CENTER_FRACTION = 0.8
-"""Distance of the object from the palm over the finger length [–]."""
-CLOSING_TIME = 2.5
-"""Time in which the pressure reaches its limit [s]."""
-PALM_HEIGHT = 0.01
-"""Height of the palm [m]."""
+def slice_again(mesh: FingerMesh) -> SlicedFinger | None:
+    """Cut a finger's mesh as it was cut before; None where its file is missing or has changed."""
+    if current_hashes([mesh.file])[mesh.file] != mesh.sha256:
+        return None
+    reading = mesh.model_dump(exclude={"file", "sha256", "notes"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SoftgraspWarning)  # in its notes
+        return slice_finger(resolved_file(mesh.file), **reading)
 
 
-def soft_hand_from_mesh(
-    path: str | Path,
-    *,
-    fingers: int,
-    opening: float,
-    pressure: float | None = None,
-    youngs_modulus: float = SILICONE_MODULUS,
-    poisson_ratio: float | None = None,
-    units: str | None = None,
-    valleys: int | Sequence[float] | None = None,
-    cells: int | None = None,
-    axis: Sequence[float] | None = None,
-    up: Sequence[float] | None = None,
-    base: Base = "auto",
-) -> Hand:
-    """Make a hand of equal soft fingers around a circle, pointing down, from the mesh of one.
-
-    The finger is of silicone, and its chambers are those of the mesh.
-
-    Args:
-        path: Mesh of the finger with its chambers.
-        fingers: Number of fingers.
-        opening: Diameter of the circle between the flat sides of the straight fingers [m].
-        pressure: Working pressure of the grasps, the limit of the fingers [Pa]; by default it is
-            searched for each object, up to what bends a free finger by half a turn.
-        youngs_modulus: [Pa]
-        poisson_ratio: As of ``finger_from_mesh``: of walls that widen; by default they do not.
-        units: Unit of the file; by default m, or mm where the finger would be longer than 1 m.
-        valleys: As of ``finger_from_mesh``.
-        cells: As of ``finger_from_mesh``.
-        axis: As of ``finger_from_mesh``.
-        up: As of ``finger_from_mesh``.
-        base: As of ``finger_from_mesh``.
-
-    Raises:
-        DescriptionError: The number of fingers, the opening or the pressure is out of range, or as
-            ``finger_from_mesh``.
-
-    Warns:
-        SoftgraspWarning: The file is taken to be in mm, or as ``finger_from_mesh``.
-    """
-    if not 2 <= fingers <= MAX_FINGERS:
-        raise DescriptionError(f"expected 2 to {MAX_FINGERS}, found {fingers}", field="fingers")
-    for field, value in {"opening": opening, "pressure": pressure}.items():
-        if value is not None and not 0.0 < value < np.inf:
-            raise DescriptionError(f"expected a number above 0, found {value:g}", field=field)
-    file = Path(path)
-    finger = finger_from_mesh(
-        file,
-        youngs_modulus=youngs_modulus,
-        density=SILICONE_DENSITY,
-        pressure_gain="chambers",
-        poisson_ratio=poisson_ratio,
-        units=_units_of(file) if units is None else units,
-        valleys=valleys,
-        cells=cells,
-        axis=axis,
-        up=up,
-        base=base,
-    )
-    joints = (joint.replace(damping=SILICONE_LOSS * joint.stiffness) for joint in finger.joints)
-    finger = finger.replace(joints=tuple(joints))
-    limit = _largest_pressure(finger) if pressure is None else pressure
-    low = min(link.center[2] - 0.5 * link.size[2] for link in finger.links)
-    high = max(link.center[2] + 0.5 * link.size[2] for link in finger.links)
-    radius = 0.5 * opening - low
-    grasp = GraspPreset(
-        center=(0.0, 0.0, -CENTER_FRACTION * finger.tip[0]),
-        rates=Rates([limit / CLOSING_TIME]),
-        pressure=limit,
-        from_above=True,
-        per_object=pressure is None,
-    )
-    palm = Cylinder(radius=radius + high, height=PALM_HEIGHT)
-    return Hand(
-        name=f"{finger.name}_{fingers}",
-        soft_fingers=tuple(
-            MountedSoftFinger(
-                name=f"F{index + 1}",
-                base=_mounting(radius, 2.0 * np.pi * index / fingers),
-                finger=finger,
-                limits=(0.0, limit),
-            )
-            for index in range(fingers)
-        ),
-        palm=Palm(kind="shape", shape=palm, pose=Pose(position=(0.0, 0.0, 0.5 * PALM_HEIGHT))),
-        contact=SILICONE_CONTACT,
-        grasps=Grasps(power=grasp, precision=grasp),
-        source=f"{fingers} fingers, {finger.source}",
-    )
-
-
-def _largest_pressure(finger: SoftFinger) -> float:
-    """Return the pressure that bends a free finger by half a turn, to two digits [Pa]."""
-    bending = sum(joint.pressure_gain / joint.stiffness for joint in finger.joints)
-    return float(f"{np.pi / bending:.2g}")
-
-
-def _units_of(file: Path) -> str:
-    """Return m, or mm for a mesh that would be longer than 1 m."""
-    vertices, _ = read_triangles(file)
-    if float(np.ptp(vertices, axis=0).max()) <= 1.0:
-        return "m"
-    warnings.warn(
-        f"{file.name}: the finger would be longer than 1 m; the file is taken to be in mm",
-        SoftgraspWarning,
-        stacklevel=3,
-    )
-    return "mm"
-
-
-def _mounting(radius: float, angle: float) -> Pose:
-    """Return the base of a finger that hangs from the palm and bends to the middle."""
-    return pose_of(rotate_about("z", angle) @ translate(x=radius) @ rotate_about("y", 0.5 * np.pi))
+def _mesh(file: Path, sliced: SlicedFinger, reading: Mapping[str, Any]) -> FingerMesh:
+    """Describe a mesh, and how it was read."""
+    ((name, digest),) = input_hashes([file]).items()
+    values = {
+        field: value if value is None or isinstance(value, str) else np.asarray(value).tolist()
+        for field, value in reading.items()
+    }
+    return FingerMesh(file=name, sha256=digest, notes=sliced.notes, **values)
 
 
 # Material
@@ -496,7 +383,7 @@ def _sliced(
     begin, end = float(vertices[:, 0].min()), float(vertices[:, 0].max())
     stations = begin + (np.arange(SECTIONS) + 0.5) / SECTIONS * (end - begin)
     outer = _filled_sections(vertices, faces, stations)
-    _require_no_lattice(part_counts(vertices, faces, stations, SMALLEST_PART))
+    _require_no_lattice(part_counts(vertices, faces, stations, SMALLEST_PART), axes[0])
     filled = outer.areas
     low, high = extents(vertices, faces, stations)
     heights = filled / np.median(high[:, 0] - low[:, 0])
@@ -509,6 +396,9 @@ def _sliced(
     chambers = outer.areas * (outer.centers[:, 1] - material.centers[:, 1])
     moments = material.second_moments
     inner = (stations > base) & (stations < end)
+    cavities = (
+        side[inner, 1] - origin[2] for side in extents(vertices, faces, stations, holes=True)
+    )
     sliced = SlicedFinger(
         transform=_transform(axes, origin),
         joints=np.stack([at, np.zeros_like(at), levels[:-1] - levels[0]], -1),
@@ -516,6 +406,9 @@ def _sliced(
         pieces=tuple(slices(vertices - origin, faces, at)),
         positions=np.concatenate([[0.0], stations[inner] - base, [end - base]]),
         heights=np.pad(heights[inner], 1, mode="edge"),
+        centers=np.pad(material.centers[inner, 1] - origin[2], 1, mode="edge"),
+        chamber_areas=np.pad((filled - material.areas)[inner], 1),
+        chamber_sides=np.pad(np.stack([*cavities], -1), ((1, 1), (0, 0)), constant_values=np.inf),
         second_moments=np.pad(moments[inner], 1, mode="edge"),
         chamber_moments=np.pad(chambers[inner], 1),
         divided=cells is not None or bool(how),
@@ -547,15 +440,16 @@ def _base_face(begin: float, stations: Array, areas: Array) -> float:
     return float(stations[first - 1] + fraction * (stations[first] - stations[first - 1]))
 
 
-def _require_no_lattice(parts: NDArray[np.intp]) -> None:
+def _require_no_lattice(parts: NDArray[np.intp], axis: Array) -> None:
     """Refuse a finger whose sections fall into parts, such as a fin-ray."""
     fraction = float(np.mean(parts > 1))
     if fraction > LATTICE:
         raise DescriptionError(
             "expected one body with closed chambers, found a fin-ray or another lattice: "
-            f"{100.0 * fraction:.0f} % of its sections fall into separate parts. Contact bends it, "
-            "not pressure: describe it as rigid ribs with springs in their joints (URDF or MJCF "
-            "with joint stiffness), or fill its openings and give cells (--cells) for a beam"
+            f"{100.0 * fraction:.0f} % of its sections across {point_text(axis)} "
+            "fall into separate parts. Contact bends it, not pressure: describe it as rigid ribs "
+            "with springs in their joints (URDF or MJCF with joint stiffness), fill its openings "
+            "and give cells (--cells) for a beam, or give axis (--axis) where it is another"
         )
 
 

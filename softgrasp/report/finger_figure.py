@@ -1,0 +1,186 @@
+"""Figure of a soft finger as it was read from its mesh: side view, and height along it."""
+
+from __future__ import annotations
+
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from softgrasp.evaluation.result import GraspResult
+from softgrasp.io.mesh_sections import Piece
+from softgrasp.io.soft_finger.finger import SlicedFinger, slice_again
+from softgrasp.mechanics.transforms import Array
+from softgrasp.report import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MM = 1e3
+LINKS = ("#9fb8d3", "#cfdcea")
+"""Colours of neighbouring links."""
+DOTS: dict[str, Any] = {"ls": "", "marker": "o", "ms": 4.5, "mec": "white", "mew": 0.6}
+"""Style of the joints."""
+LIGHT = np.array([0.15, -0.7, 0.7])
+"""Direction to the light; the viewer is at −y."""
+AMBIENT = 0.55
+"""Brightness of faces that point away from the light [–]."""
+WALL = 0.03
+"""Thickness of the wall at the base over the length of the finger [–]."""
+MARGINS = np.array([[-0.06, 0.1], [-0.1, 0.03]])
+"""Before and behind, below and above the finger, over its length [–]."""
+HIGHEST, PROFILE, GAP = 4.0, 1.5, 0.15
+"""Largest height of the side view, height of the profile, and distance between them [in]."""
+EDGES = (0.6, 0.1, 0.45, 0.3)
+"""Margins left, right, below and above [in]."""
+
+
+def draw_finger(sliced: SlicedFinger, path: str | Path) -> Path:
+    """Draw a finger from the side above its height, with chambers, joints, base and bending side.
+
+    Args:
+        sliced: The finger, as ``slice_finger`` returns it.
+        path: The ``.png`` to write.
+
+    Raises:
+        ResultError: The file cannot be written.
+    """
+    lowest, highest = _corners(sliced)
+    (left, right), (low, high) = MARGINS * (highest[0] - lowest[0]) + [
+        [lowest[0], highest[0]], [lowest[2], highest[2]]
+    ]  # fmt: skip
+    across = style.WIDTH - sum(EDGES[:2])
+    side = min(across * (high - low) / (right - left), HIGHEST)
+    right = left + (high - low) * across / side  # equal scales
+    height = side + PROFILE + sum(EDGES[2:])
+    with style.figure(path, height) as (figure, table):
+        grid = figure.add_gridspec(
+            2, 1, height_ratios=(side, PROFILE), left=EDGES[0] / style.WIDTH,
+            right=1.0 - EDGES[1] / style.WIDTH, bottom=EDGES[2] / height,
+            top=1.0 - EDGES[3] / height, hspace=2.0 * GAP / (side + PROFILE),
+        )  # fmt: skip
+        view = figure.add_subplot(grid[0, 0])
+        profile = figure.add_subplot(grid[1, 0], sharex=view)
+        _draw_side(view, table, sliced)
+        _draw_profile(profile, table, sliced)
+        view.set_xlim(left, right)
+        view.set_ylim(low, high)
+    return Path(path)
+
+
+def draw_finger_of(result: GraspResult, path: str | Path) -> Path:
+    """Draw the finger of a hand that was made from a mesh.
+
+    Raises:
+        ResultError: The file cannot be written.
+    """
+    sliced = sliced_finger_of(result)
+    assert sliced is not None  # the caller has asked
+    return draw_finger(sliced, path)
+
+
+def sliced_finger_of(result: GraspResult) -> SlicedFinger | None:
+    """Return the first finger of a hand whose mesh is still as it was read; None without one."""
+    for digit in result.scene.hand.soft_fingers:
+        if digit.finger.mesh is not None:
+            return slice_again(digit.finger.mesh)
+    return None
+
+
+def _draw_side(axes: Axes, table: style.Table, sliced: SlicedFinger) -> None:
+    """Draw links, chambers, the line of centroids, the chain of joints, base and bending side."""
+    for piece, color in zip(sliced.pieces, cycle(LINKS), strict=False):
+        _draw_piece(axes, piece, color)
+    x, (low, high) = MM * sliced.positions, MM * sliced.chamber_sides.T
+    hollow = np.isfinite(low) & np.isfinite(high)
+    axes.fill_between(x, low, high, where=hollow, facecolor="white", alpha=0.6, lw=0.0)
+    axes.fill_between(x, low, high, where=hollow, facecolor="none", edgecolor=style.EDGE, lw=0.8,
+                      hatch="////", label="chambers" if hollow.any() else "_")  # fmt: skip
+    table.plot(axes, x, MM * sliced.centers, "centroid of the material, z [mm]", "x [mm]",
+               color=style.POSITION, lw=1.0, label="centroids of the material")  # fmt: skip
+    table.add({"x [mm]": x, **{
+        f"chambers, {name} z [mm]": np.where(hollow, side, np.nan)
+        for name, side in (("lowest", low), ("highest", high))
+    }})  # fmt: skip
+    joints, tip = MM * sliced.joints[:, [0, 2]], MM * sliced.tip[[0, 2]]
+    axes.plot(*np.vstack([[0.0, 0.0], joints, tip]).T, color=style.TARGET, ls="--", lw=1.0,
+              label="chain of links")  # fmt: skip
+    axes.plot(*joints.T, color=style.LOST, label="joints", **DOTS)
+    for number, joint in enumerate(joints, start=1):
+        axes.annotate(str(number), joint, (3.0, 3.0), textcoords="offset points", fontsize=7.5,
+                      color=style.LOST, weight="bold")  # fmt: skip
+    _draw_base(axes, sliced)
+    _draw_bending(axes, sliced)
+    count, what = len(joints), "cells" if sliced.divided else "valleys"
+    lowest, highest = _corners(sliced)
+    size = " × ".join(f"{edge:.3g}" for edge in highest - lowest)
+    axes.set_title(f"side view, {size} mm, joints at {count} {what}")
+    axes.set_ylabel("z [mm]")
+    axes.tick_params(labelbottom=False)
+    axes.grid(visible=False)
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.1,
+                fontsize=7.5)  # fmt: skip
+
+
+def _draw_base(axes: Axes, sliced: SlicedFinger) -> None:
+    """Draw the wall to which the finger is clamped."""
+    low, high = (corner[2] for corner in _corners(sliced))
+    wall = WALL * MM * float(sliced.tip[0])
+    axes.fill_betweenx([low, high], -wall, 0.0, facecolor="none", edgecolor=style.INK,
+                       hatch="\\\\\\\\", lw=0.8)  # fmt: skip
+    axes.annotate("base", (-wall, 0.5 * (low + high)), (-5.0, 0.0), textcoords="offset points",
+                  fontsize=7.5, rotation=90, ha="right", va="center")  # fmt: skip
+
+
+def _draw_bending(axes: Axes, sliced: SlicedFinger) -> None:
+    """Draw an arrow to the side to which pressure bends the tip."""
+    length, (x, z) = MM * float(sliced.tip[0]), MM * sliced.tip[[0, 2]]
+    lowest = _corners(sliced)[0][2]
+    style_of_arrow = {"arrowstyle": "-|>", "color": style.INK, "connectionstyle": "arc3,rad=-0.35"}
+    axes.annotate("", (x - 0.02 * length, lowest - 0.07 * length), (x + 0.03 * length, z),
+                  arrowprops=style_of_arrow)  # fmt: skip
+    axes.annotate("bends", (x - 0.03 * length, lowest - 0.07 * length), fontsize=7.5,
+                  ha="right", va="center")  # fmt: skip
+
+
+def _draw_profile(axes: Axes, table: style.Table, sliced: SlicedFinger) -> None:
+    """Draw the area over the width along the finger, with the joints."""
+    table.plot(axes, MM * sliced.positions, MM * sliced.heights, "section over width [mm]",
+               "x [mm]", color=style.POSITION, lw=1.4)  # fmt: skip
+    joints = sliced.joints[:, 0]
+    heights = np.interp(joints, sliced.positions, sliced.heights)
+    for position in MM * joints:
+        axes.axvline(position, color=style.MUTED, lw=0.6, ls=":", zorder=3)
+    axes.plot(MM * joints, MM * heights, color=style.LOST, **DOTS)
+    axes.set_ylim(0.0, 1.12 * MM * float(sliced.heights.max()))
+    axes.set_xlabel("x from the base [mm]")
+    axes.set_ylabel("section over width [mm]")
+
+
+def _corners(sliced: SlicedFinger) -> tuple[Array, Array]:
+    """Return the lowest and highest coordinates of a finger [mm], (3,) each."""
+    vertices = MM * np.vstack([piece.vertices for piece in sliced.pieces])
+    return vertices.min(axis=0), vertices.max(axis=0)
+
+
+def _draw_piece(axes: Axes, piece: Piece, color: str) -> None:
+    """Draw the faces of a piece that the viewer at −y sees, the farthest first."""
+    from matplotlib.collections import PolyCollection
+    from matplotlib.colors import to_rgb
+
+    corners = (MM * piece.vertices)[piece.faces]
+    a, b, c = corners.transpose(1, 0, 2)
+    normals = np.cross(b - a, c - a)
+    shown = normals[:, 1] < 0.0
+    normals = normals[shown] / np.linalg.norm(normals[shown], axis=1, keepdims=True)
+    corners = corners[shown]
+    order = np.argsort(-corners[:, :, 1].mean(axis=1))
+    bright = AMBIENT + (1.0 - AMBIENT) * np.clip(normals @ LIGHT, 0.0, 1.0)
+    colors = np.array(to_rgb(color)) * bright[:, None]
+    seen = corners[:, :, [0, 2]]
+    axes.add_collection(
+        PolyCollection(
+            list(seen[order]), facecolors=colors[order], edgecolors="face", linewidths=0.3
+        )
+    )
