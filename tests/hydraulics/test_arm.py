@@ -159,7 +159,7 @@ def finest(pressures: tuple[float, ...]) -> Array:
     return np.asarray(ArmChain(two_sections(), 32).rest(pressures).ends[-1])
 
 
-@pytest.mark.parametrize("links", [1, 2, 4, 5])
+@pytest.mark.parametrize("links", [1, pytest.param(2, marks=pytest.mark.slow), 4])
 def test_the_error_of_the_cells_is_estimated(links: int) -> None:
     """Within a fifth of the distance from a chain of 32 cells."""
     pressures = 0.6e6 * np.array([1.0, 0.0, 0.0, 0.0, 1.0, 1.0])

