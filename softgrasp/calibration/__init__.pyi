@@ -1,11 +1,7 @@
-from softgrasp.calibration.alternatives import Alternative as Alternative
 from softgrasp.calibration.assessment import assessed as assessed
 from softgrasp.calibration.assessment import remarks_on_fit as remarks_on_fit
 from softgrasp.calibration.calibrate import optimum_of as optimum_of
 from softgrasp.calibration.credibility import Credibility as Credibility
-from softgrasp.calibration.credibility import MisfitTest as MisfitTest
-from softgrasp.calibration.credibility import StageFit as StageFit
-from softgrasp.calibration.credibility import misfit_findings as misfit_findings
 from softgrasp.calibration.files import load_problem as load_problem
 from softgrasp.calibration.joint_model import Priors as Priors
 from softgrasp.calibration.measurement_checks import Finding as Finding
@@ -19,6 +15,13 @@ from softgrasp.calibration.optimizers import Swarm as Swarm
 from softgrasp.calibration.optimizers import least_squares_search as least_squares_search
 from softgrasp.calibration.posterior import Posterior as Posterior
 from softgrasp.calibration.posterior import joint_posterior as joint_posterior
+from softgrasp.calibration.refits import Alternative as Alternative
+from softgrasp.calibration.refits import AngleTable as AngleTable
+from softgrasp.calibration.refits import Assessment as Assessment
+from softgrasp.calibration.refits import MisfitTest as MisfitTest
+from softgrasp.calibration.refits import Nuisance as Nuisance
+from softgrasp.calibration.refits import Reading as Reading
+from softgrasp.calibration.refits import StageFit as StageFit
 from softgrasp.calibration.result import CalibrationResult as CalibrationResult
 from softgrasp.calibration.result import CalibrationStatus as CalibrationStatus
 from softgrasp.calibration.result import ExtensionResult as ExtensionResult
@@ -28,7 +31,6 @@ from softgrasp.calibration.stages import Journal as Journal
 from softgrasp.calibration.stages import Search as Search
 from softgrasp.calibration.stages import Stage as Stage
 from softgrasp.calibration.stages import VirtualExperiments as VirtualExperiments
-from softgrasp.calibration.systematic_errors import Nuisance as Nuisance
 from softgrasp.report.calibration import write_calibration_report as write_calibration_report
 
 NAMES: dict[str, tuple[str, ...]]

@@ -1,37 +1,26 @@
-"""Other readings of measurements that would explain the residuals of a fit.
+"""Other readings of a finger's measurements that may explain the residuals of a fit.
 
-A *reading* is another meaning of the same numbers, such as forces in grams; the stage is fitted
-again with it.
+A *reading* is another meaning of the same numbers, such as forces in grams; ``refits`` fits the
+stage again with it.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.calibration.objectives import mean_squared_error, root_mean_square
 from softgrasp.calibration.optimizers import least_squares_search
+from softgrasp.calibration.refits import DEGREES, FIRST_COLUMN, Alternative, Reading, StageFit
 from softgrasp.calibration.stages import Search, Stage, VirtualExperiments
-from softgrasp.calibration.systematic_errors import DEGREES, HungFinger
+from softgrasp.calibration.systematic_errors import HungFinger
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.mechanics.transforms import Array
 
-FIRST_COLUMN = "the first column is no joint, and the others belong to the joint before"
-"""Reading that leaves measured values out, and fits better for this reason, too."""
-BETTER = 3.0
-"""Ratio of relative residuals from which another reading is reported [–]."""
-SLIGHTLY, LIKELIER = 1.45, 12.0
-"""Ratio and gain of the logarithm of the likelihood from which one is reported, too [–]."""
-NEGLIGIBLE = 0.01
-"""Residual over the measured values, both rms, below which its pattern does not matter [–]."""
-MAX_HALVINGS = 8
-"""Number of start values that are tried for a reading."""
 MAX_SWAPPED = 8
 """Number of loads up to which swapped rows are tried in all pairs."""
 MAX_ROWS = 24
@@ -46,83 +35,42 @@ PRESSURE_UNITS = {
 """Size of units that may be mistaken for kPa [kPa]."""
 
 
-@dataclass(frozen=True)
-class Alternative:
-    """A reading of the measurements that fits better.
-
-    Args:
-        stage: Stage.
-        reading: What would have to be true.
-        ratio: Relative residual as read, over that with the other reading [–].
-    """
-
-    stage: str
-    reading: str
-    ratio: float
-
-
-def better_readings(
-    problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array,
-    position: Array,
-) -> list[Alternative]:  # fmt: skip
-    """Fit a stage with other readings of its measurements; return those that fit much better.
+def readings_of(
+    problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array
+) -> Iterator[Reading]:
+    """Yield other readings of the measurements of a stage.
 
     Args:
         problem: Calibration problem.
         experiments: Virtual experiments of its finger.
         stage: Stage as it was fitted.
         stiffness: Stiffness joint by joint [N·m/rad], (n,).
-        position: Fitted parameters, (p,).
-
-    Returns:
-        Readings whose relative residual is at least ``BETTER`` times smaller, or ``SLIGHTLY`` with
-        a logarithm of the likelihood that is larger by ``LIKELIER``, the best first.
     """
     if stage.name == "springs" and stage.unit == "rad":
-        readings = _read_angles(problem, stage)
+        yield from _read_angles(problem, stage)
     elif stage.name == "torques":
         read = _read_forces if stage.unit == "N" else _read_bending
-        readings = read(problem, experiments, stage, stiffness)
-    else:
-        return []
-    now = _relative(stage, position)
-    results = [*_beyond_bounds(stage, position, now)]
-    for reading, other in readings:
-        fitted = least_squares_search(Search(other), _start(other))
-        ratio = now / max(_relative(other, fitted), 1e-12)
-        if _is_better(reading, ratio, len(stage.measured)):
-            results.append(Alternative(stage.name, reading, ratio))
-    return sorted(results, key=lambda one: -one.ratio)
+        yield from read(problem, experiments, stage, stiffness)
 
 
-def _is_better(reading: str, ratio: float, count: int) -> bool:
-    """Return whether a reading of ``count`` values fits so much better that it is reported."""
-    likelier = ratio > SLIGHTLY and count * math.log(ratio) > LIKELIER
-    return ratio >= BETTER or (likelier and reading != FIRST_COLUMN)
-
-
-def _beyond_bounds(stage: Stage, position: Array, now: float) -> Iterator[Alternative]:
-    """Yield a fit with wider bounds, where a parameter is on one of them and it fits better."""
-    block = stage.block
-    low, high = on_bounds(stage, position)
+def beyond_bounds(fit: StageFit) -> list[Alternative]:
+    """Fit a stage with wider bounds, where a parameter is on one of them; return it if better."""
+    block = fit.stage.block
+    low, high = on_bounds(fit.stage, fit.position)
     known = block.cells is None and all(block.relative)
-    if now < NEGLIGIBLE or not known or not (low | high).any():
-        return
+    if fit.is_negligible or not known or not (low | high).any():
+        return []
     wider = replace(block, lower=block.lower / WIDER, upper=block.upper * WIDER)
-    other = replace(stage, block=wider)
-    fitted = least_squares_search(Search(other), position)
-    ratio = now / max(_relative(other, fitted), 1e-12)
+    other = replace(fit.stage, block=wider)
+    fitted = least_squares_search(Search(other), fit.position)
     left = (fitted < block.lower) | (fitted > block.upper)
-    values = ", ".join(
-        f"{name} = {value:.3g}"
-        for name, value, shown in zip(block.names, fitted, left, strict=True) if shown
-    )  # fmt: skip
+    names = ", ".join(name for name, beyond in zip(block.names, left, strict=True) if beyond)
     reading = (
-        f"the {block.kind} may leave its bounds ({values} {block.unit}); widen the bounds, or see "
-        "whether something holds these joints"
+        f"the {block.kind} may leave its bounds ({names}); widen the bounds, or see whether "
+        "something holds these joints"
     )
-    if _is_better(reading, ratio, len(stage.measured)):
-        yield Alternative(stage.name, reading, ratio)
+    better = fit.compared(reading, other, fitted)
+    return [better] if better else []
 
 
 def on_bounds(stage: Stage, position: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -132,23 +80,7 @@ def on_bounds(stage: Stage, position: Array) -> tuple[NDArray[np.bool_], NDArray
     return np.asarray(low), np.asarray(position >= (1.0 - margin) * block.upper)
 
 
-def _start(stage: Stage) -> Array:
-    """Return the middle of the bounds, or a point nearer to the lower ones that is simulated."""
-    lower, middle = stage.block.lower, stage.block.middle
-    for halvings in range(MAX_HALVINGS):
-        start = np.asarray(lower + (middle - lower) * 0.5**halvings)
-        if np.isfinite(stage.simulate(start[None])).all():
-            return start
-    return middle
-
-
-def _relative(stage: Stage, position: Array) -> float:
-    """Compute the residual over the measured values, both as root mean squares [–]."""
-    left = np.nan_to_num(stage.simulate(position[None])[0] - stage.measured, nan=1e6)
-    return root_mean_square(left) / max(root_mean_square(stage.measured), 1e-12)
-
-
-def _read_angles(problem: CalibrationProblem, stage: Stage) -> Iterator[tuple[str, Stage]]:
+def _read_angles(problem: CalibrationProblem, stage: Stage) -> Iterator[Reading]:
     rig = HungFinger.of(problem)
 
     def angles(change: Callable[[Array], Array]) -> HungFinger:
@@ -276,19 +208,12 @@ def _summed(rig: HungFinger) -> tuple[Array, ...]:
 
 
 def _springs_of(rig: HungFinger, stage: Stage) -> Stage:
-    measured, block = rig.measured, stage.block
-    return replace(
-        stage,
-        simulate=lambda p: rig.simulate(block.of_joints(p)),
-        measured=measured,
-        fitness=lambda values: mean_squared_error(values, measured),
-        timed=np.ones(len(measured), dtype=bool),
-    )
+    return stage.reread(rig.measured, lambda p: rig.simulate(stage.block.of_joints(p)))
 
 
 def _read_forces(
     problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array
-) -> Iterator[tuple[str, Stage]]:
+) -> Iterator[Reading]:
     forces = [one for one in problem.forces if not one.held_out]
     block = stage.block
 
@@ -299,10 +224,7 @@ def _read_forces(
             k = np.broadcast_to(stiffness, (len(parameters), len(stiffness)))
             return experiments.forces(k, block.of_joints(parameters), moved)
 
-        return replace(
-            stage, simulate=simulate, measured=measured,
-            fitness=lambda values: mean_squared_error(values, measured),
-        )  # fmt: skip
+        return stage.reread(measured, simulate)
 
     pressure = np.array([one.pressure for one in forces])
     force = stage.measured
@@ -329,7 +251,7 @@ def _read_forces(
 
 def _read_bending(
     problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array
-) -> Iterator[tuple[str, Stage]]:
+) -> Iterator[Reading]:
     bends = [one for one in problem.bends if not one.held_out]
 
     def of(
@@ -345,10 +267,7 @@ def _read_bending(
             angles = experiments.bends(k, stage.block.of_joints(parameters), moved)
             return np.concatenate(angles, axis=-1)
 
-        return replace(
-            stage, simulate=simulate, measured=measured,
-            fitness=lambda values: mean_squared_error(values, measured),
-        )  # fmt: skip
+        return stage.reread(measured, simulate)
 
     yield (
         "the angles have the other sign (a mirrored photograph, or a finger upside down)",

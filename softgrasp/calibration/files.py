@@ -229,13 +229,15 @@ def _photos(entry: Any, finger: SoftFinger, directory: Path, zero: str) -> Photo
 
 
 def _refuse_wrong_kinds(options: Mapping[str, Any]) -> None:
-    """Raise an error where ``flip``, ``tilt`` or a file has a value of another kind."""
-    tilt, flip = options.get("tilt", 0.0), options.get("flip")
+    """Raise an error where ``flip``, ``tip`` or ``tilt`` has a value of another kind."""
+    tilt = options.get("tilt", 0.0)
     is_number = isinstance(tilt, int | float) and not isinstance(tilt, bool)
     if tilt != "base" and not (is_number and math.isfinite(tilt)):
         raise error_at(f"expected base or an angle in rad, found {tilt!r}", "photos", "tilt")
-    if flip is not None and not isinstance(flip, bool):
-        raise error_at(f"expected true or false, found {flip!r}", "photos", "flip")
+    for name in ("flip", "tip"):
+        if not isinstance(options.get(name), bool | None):
+            message = f"expected true or false, found {options[name]!r}"
+            raise error_at(message, "photos", name)
 
 
 def _directory_and_options(entry: Any, field: str, directory: Path) -> tuple[Path, dict[str, Any]]:

@@ -97,11 +97,15 @@ class Finding:
         stage: Stage; empty for the whole problem.
         sentence: Reason.
         refutes: Whether the fit is not credible for this reason alone.
+        fraction: Share of the squared residuals of the stage that it explains [–]; 0 if unknown.
+        values: Numbers, from 0, of the measured values of the stage that are wrong.
     """
 
     stage: str
     sentence: str
     refutes: bool
+    fraction: float = 0.0
+    values: tuple[int, ...] = ()
 
 
 # Measurements

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -169,19 +170,19 @@ class Released(NamedTuple):
 class ReleaseTestRig:
     """Virtual test rig that releases copies of a finger from rest shapes under a weight."""
 
-    def __init__(self, finger: SoftFinger, *, timestep: float = 2.5e-4, threads: int = 1) -> None:
+    def __init__(self, finger: SoftFinger, *, timestep: float = 2.5e-4, threads: int = 0) -> None:
         """Compile the finger once.
 
         Args:
             finger: A planar finger that neither twists nor stretches.
             timestep: Time step of the physics [s].
-            threads: Threads of the physics; the motions do not depend on them.
+            threads: Threads of the physics, 0 for one a core; the motions do not depend on them.
         """
         self._chain = PlanarChain.of(finger)
         self._model = finger_model(finger)
         self._model.opt.timestep = timestep
         self._model.opt.gravity[:] = STANDARD_GRAVITY
-        self._threads = threads
+        self._threads = threads or os.cpu_count() or 1
         self._models: list[mujoco.MjModel] = []
         self._batch: Batch | None = None
 
