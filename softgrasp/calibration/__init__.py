@@ -10,14 +10,16 @@ NAMES = {
     "calibration.credibility": ("Credibility",),
     "calibration.files": ("load_problem",),
     "calibration.joint_model": ("Priors",),
-    "calibration.measurement_checks": ("Finding", "implausible", "PlausibleQuantity"),
+    "calibration.measurement_checks": (
+        *("doubt", "Finding", "implausible", "PlausibleQuantity", "rounding_step"),
+    ),
     "calibration.next_measurements": ("next_measurements",),
     "calibration.objectives": ("Block", "mean_squared_error", "root_mean_square"),
     "calibration.optimizers": ("least_squares_search", "Swarm"),
     "calibration.posterior": ("joint_posterior", "Posterior"),
     "calibration.refits": (
         *("Alternative", "AngleTable", "Assessment", "MisfitTest", "Nuisance", "Reading"),
-        "StageFit",
+        "single_values", "StageFit",
     ),
     "calibration.result": (
         "CalibrationResult", "CalibrationStatus", "ExtensionResult", "load_calibration",

@@ -6,7 +6,9 @@ from softgrasp.calibration.files import load_problem as load_problem
 from softgrasp.calibration.joint_model import Priors as Priors
 from softgrasp.calibration.measurement_checks import Finding as Finding
 from softgrasp.calibration.measurement_checks import PlausibleQuantity as PlausibleQuantity
+from softgrasp.calibration.measurement_checks import doubt as doubt
 from softgrasp.calibration.measurement_checks import implausible as implausible
+from softgrasp.calibration.measurement_checks import rounding_step as rounding_step
 from softgrasp.calibration.next_measurements import next_measurements as next_measurements
 from softgrasp.calibration.objectives import Block as Block
 from softgrasp.calibration.objectives import mean_squared_error as mean_squared_error
@@ -22,6 +24,7 @@ from softgrasp.calibration.refits import MisfitTest as MisfitTest
 from softgrasp.calibration.refits import Nuisance as Nuisance
 from softgrasp.calibration.refits import Reading as Reading
 from softgrasp.calibration.refits import StageFit as StageFit
+from softgrasp.calibration.refits import single_values as single_values
 from softgrasp.calibration.result import CalibrationResult as CalibrationResult
 from softgrasp.calibration.result import CalibrationStatus as CalibrationStatus
 from softgrasp.calibration.result import ExtensionResult as ExtensionResult

@@ -6,17 +6,18 @@ stage again with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.calibration.optimizers import least_squares_search
 from softgrasp.calibration.refits import DEGREES, FIRST_COLUMN, Alternative, Reading, StageFit
-from softgrasp.calibration.stages import Search, Stage, VirtualExperiments
+from softgrasp.calibration.stages import Search, Stage, VirtualExperiments, torques
 from softgrasp.calibration.systematic_errors import HungFinger
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.mechanics.transforms import Array
@@ -49,8 +50,7 @@ def readings_of(
     if stage.name == "springs" and stage.unit == "rad":
         yield from _read_angles(problem, stage)
     elif stage.name == "torques":
-        read = _read_forces if stage.unit == "N" else _read_bending
-        yield from read(problem, experiments, stage, stiffness)
+        yield from _read_pressed(problem, experiments, stage, stiffness)
 
 
 def beyond_bounds(fit: StageFit) -> list[Alternative]:
@@ -211,81 +211,61 @@ def _springs_of(rig: HungFinger, stage: Stage) -> Stage:
     return stage.reread(rig.measured, lambda p: rig.simulate(stage.block.of_joints(p)))
 
 
-def _read_forces(
+FORCE_UNITS = {
+    "grams": 9.80665e-3, "kilograms": 9.80665, "mN": 1e-3, "pounds": 4.448222, "ounces": 0.2780139,
+}  # fmt: skip
+"""Size of units that may be mistaken for N [N]."""
+ANGLES: dict[str, Callable[[Array], Array]] = {
+    "have the other sign (a mirrored photograph, or a finger upside down)": np.negative,
+    "are in rad, not in degrees": np.degrees,
+    "are in degrees, not in rad": np.radians,
+    "are directions of the links, not rotations of the joints": partial(np.diff, prepend=0.0),
+    "are numbered from the tip": np.flip,
+}
+"""Other meanings of the angles of a row, with the angles that they really are."""
+
+
+def _read_pressed(
     problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array
 ) -> Iterator[Reading]:
-    forces = [one for one in problem.forces if not one.held_out]
-    block = stage.block
+    """Yield other readings of forces, or of angles, under pressures."""
+    field, value = ("forces", "force") if stage.unit == "N" else ("bends", "angles")
+    rows = [one for one in getattr(problem, field) if not one.held_out]
+    pressure = np.array([one.pressure for one in rows])
 
-    def of(pressures: Array, measured: Array) -> Stage:
-        moved = [forces[0].replace(pressure=max(float(p), 0.0)) for p in pressures]
+    def of(pressures: Array, change: Callable[[Array], Array] = np.asarray) -> Stage:
+        known = np.isfinite(pressures)
+        moved = tuple(
+            one.replace(**{"pressure": max(p, 0.0), value: _as_field(change(getattr(one, value)))})
+            for one, p, is_known in zip(rows, pressures.tolist(), known, strict=True) if is_known
+        )  # fmt: skip
+        other = torques(problem.replace(**{field: moved}), experiments, stiffness)
+        assert other is not None  # rows are left
+        return other
 
-        def simulate(parameters: Array) -> Array:
-            k = np.broadcast_to(stiffness, (len(parameters), len(stiffness)))
-            return experiments.forces(k, block.of_joints(parameters), moved)
-
-        return stage.reread(measured, simulate)
-
-    pressure = np.array([one.pressure for one in forces])
-    force = stage.measured
-    units = {"grams": 9.80665e-3, "kilograms": 9.80665, "mN": 1e-3, "pounds": 4.448222,
-             "ounces": 0.2780139}  # fmt: skip
-    for unit, factor in units.items():
-        yield f"the forces are in {unit}, not in N", of(pressure, factor * force)
+    if stage.unit == "N":
+        for unit, factor in FORCE_UNITS.items():
+            yield f"the forces are in {unit}, not in N", of(pressure, partial(np.multiply, factor))
+        yield "the forces have the other sign", of(pressure, np.negative)
+    else:
+        for words, change in ANGLES.items():
+            yield f"the angles {words}", of(pressure, change)
     for unit, factor in PRESSURE_UNITS.items():
-        yield f"the pressures are in {unit}, not in kPa", of(factor * pressure, force)
-    yield "the pressures are absolute, not above the atmosphere", of(pressure - ATMOSPHERE, force)
+        yield f"the pressures are in {unit}, not in kPa", of(factor * pressure)
+    yield "the pressures are absolute, not above the atmosphere", of(pressure - ATMOSPHERE)
+    yield "the pressures are in the reverse order", of(pressure[::-1])
     levels = np.unique(pressure)
     index = np.searchsorted(levels, pressure)
     if len(levels) > 3:
-        inner, outer = index > 0, index < len(levels) - 1
-        before, after = levels[index[inner] - 1], levels[index[outer] + 1]
-        yield "each force belongs to the pressure before", of(before, force[inner])
-        yield "each force belongs to the pressure after", of(after, force[outer])
-    yield "the forces have the other sign", of(pressure, -force)
-    yield "the forces are in the reverse order", of(pressure, force[::-1])
+        beside = np.concatenate([[np.nan], levels, [np.nan]])
+        yield f"each {value} belongs to the pressure before", of(beside[index])
+        yield f"each {value} belongs to the pressure after", of(beside[index + 2])
     for a, b in combinations(levels.tolist() if len(levels) <= MAX_SWAPPED else [], 2):
         swapped = np.where(pressure == a, b, np.where(pressure == b, a, pressure))
-        yield f"the forces at {a / 1e3:g} and {b / 1e3:g} kPa are exchanged", of(swapped, force)
+        yield f"the {field} at {a / 1e3:g} and {b / 1e3:g} kPa are exchanged", of(swapped)
 
 
-def _read_bending(
-    problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array
-) -> Iterator[Reading]:
-    bends = [one for one in problem.bends if not one.held_out]
-
-    def of(
-        change: Callable[[Array], Array] = np.asarray, factor: float = 1.0, shift: float = 0.0,
-        pressures: Sequence[float] | None = None,
-    ) -> Stage:  # fmt: skip
-        used = pressures or [factor * one.pressure + shift for one in bends]
-        moved = [x.replace(pressure=max(p, 0.0)) for x, p in zip(bends, used, strict=True)]
-        measured = np.concatenate([change(np.array(one.angles)) for one in bends])
-
-        def simulate(parameters: Array) -> Array:
-            k = np.broadcast_to(stiffness, (len(parameters), len(stiffness)))
-            angles = experiments.bends(k, stage.block.of_joints(parameters), moved)
-            return np.concatenate(angles, axis=-1)
-
-        return stage.reread(measured, simulate)
-
-    yield (
-        "the angles have the other sign (a mirrored photograph, or a finger upside down)",
-        of(np.negative),
-    )
-    yield "the angles are in rad, not in degrees", of(lambda x: x * DEGREES)
-    yield "the angles are in degrees, not in rad", of(lambda x: x / DEGREES)
-    yield (
-        "the angles are directions of the links, not rotations of the joints",
-        of(lambda x: np.diff(x, prepend=0.0)),
-    )
-    yield "the joints are numbered from the tip", of(lambda x: x[::-1])
-    for unit, factor in PRESSURE_UNITS.items():
-        yield f"the pressures are in {unit}, not in kPa", of(factor=factor)
-    yield "the pressures are absolute, not above the atmosphere", of(shift=-ATMOSPHERE)
-    pressures = [one.pressure for one in bends]
-    yield "the pressures are in the reverse order", of(pressures=pressures[::-1])
-    for a, b in combinations(range(len(bends) if len(bends) <= MAX_SWAPPED else 0), 2):
-        order = _exchanged(a, b, np.array(pressures)).tolist()
-        names = f"{pressures[a] / 1e3:g} and {pressures[b] / 1e3:g} kPa"
-        yield f"the rows of {names} are exchanged", of(pressures=order)
+def _as_field(values: Array) -> Any:
+    """Return changed values as a measurement holds them."""
+    plain = values.tolist()
+    return tuple(plain) if isinstance(plain, list) else plain

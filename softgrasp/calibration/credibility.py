@@ -23,10 +23,10 @@ from softgrasp.calibration.alternatives import (
     on_bounds,
     readings_of,
 )
-from softgrasp.calibration.forward_models import first_mode
 from softgrasp.calibration.measurement_checks import (
     Finding,
     PlausibleQuantity,
+    doubt,
     implausible,
     measurement_findings,
     plausible_quantities,
@@ -48,6 +48,7 @@ from softgrasp.calibration.track_checks import Tracks
 from softgrasp.description.calibration import CalibrationProblem, FreeBend, HungAngles
 from softgrasp.io.files import plain_data
 from softgrasp.mechanics.transforms import Array
+from softgrasp.sim.soft_dynamics import first_mode
 
 T = TypeVar("T")
 RATE = (2.5, 4.0)
@@ -160,6 +161,9 @@ def assess_credibility(
         results += [*named, *rest.others()]
         problem = rest.problem  # without wrong rows
     quantities = tuple(plausible_quantities(problem))
+    # what a wrong row alone makes doubtful is no finding of its own
+    checked = [one for one in checked if one.refutes]
+    checked += [one for one in measurement_findings(problem) if not one.refutes]
     findings = [Finding(stage, sentence, refutes=False) for stage, sentence in copies]
     findings += [*checked, *implausible(quantities), *results]
     findings.sort(key=lambda one: not one.refutes)
@@ -290,7 +294,7 @@ class FingerFit(StageFit):
             "weights hang elsewhere than at the tip, does something hold the finger, or are "
             "columns exchanged?"
         )
-        return [Finding("springs", sentence, refutes=False)]
+        return [doubt(sentence)]
 
     def bends(self) -> list[Finding]:
         """Compare the angles under pressure with those of gains that were fitted to forces."""
@@ -313,7 +317,7 @@ class FingerFit(StageFit):
             f"torques: the angles under pressure are {ratio:.2g} times those that the gains from "
             f"tip forces give; compare the units of their pressures{hint}"
         )
-        return [Finding("torques", sentence, refutes=False)]
+        return [doubt(sentence)]
 
     def rise(self) -> list[Finding]:
         """Compare how far the tip rises after a release with how far the weight had bent it."""
@@ -331,19 +335,21 @@ class FingerFit(StageFit):
                 f"{1e3 * one.mass:g} g, which had bent it down by {1e3 * expected:.3g} mm"
             )
             if risen < -0.3 * expected:
-                return [Finding("dampers", f"{start}; are heights measured downwards, as rows of "
-                                "an image are?", refutes=True)]  # fmt: skip
+                words = "are heights measured downwards, as rows of an image are?"
+                return [doubt(f"{start}; {words}", refutes=True)]
             if not RISE[0] < risen / expected < RISE[1]:
-                return [Finding("dampers", f"{start}; does the video begin at the release, and "
-                                "are its scale and the weight right?", refutes=False)]  # fmt: skip
+                words = (
+                    "does the video begin at the release, and are its scale and the weight right?"
+                )
+                return [doubt(f"{start}; {words}")]
         return []
 
     def tracks(self) -> list[Finding]:
-        """Compare tracked heights with other readings of them, and look for jumps."""
+        """Compare tracked heights with other readings of them; if none fits, look for jumps."""
         if self.stage.unit != "m":
             return []
         tracks = Tracks.of(self.problem, self.experiments, self.stiffness, self.stage.block)
-        return [*tracks.jumps(self.residuals), *tracks.readings()]
+        return [*tracks.readings()] or [*tracks.jumps(self.residuals)]
 
     def frequency(self) -> list[Finding]:
         """Compare the frequency of releases with that of springs and masses."""
@@ -372,7 +378,7 @@ class FingerFit(StageFit):
             "square to the finger or a tilted clamp falsifies"
         )
         refutes = ratio > FASTER or (ratio < 1.0 and away > RATE[1])
-        return [Finding("dampers", sentence, refutes)]
+        return [doubt(sentence, refutes=refutes)]
 
 
 def _common_delay(measured: Array, expected: Array) -> float | None:

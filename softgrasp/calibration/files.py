@@ -34,6 +34,7 @@ from softgrasp.io.input_limits import loader
 from softgrasp.io.tables import Column, CsvTable, read_table
 from softgrasp.io.yaml_files import Tree, YamlFile, yaml_path
 from softgrasp.mechanics.transforms import Array
+from softgrasp.units import PRESSURE_UNITS
 
 if TYPE_CHECKING:
     from softgrasp.vision.joint_angles import PhotoMeasurement
@@ -49,7 +50,7 @@ ANGLE_UNITS = {"deg": math.pi / 180.0, "rad": 1.0}
 """SI values of the units of columns, the preferred one first."""
 TIME = Column("time", TIMES)
 MASS = Column("mass", {"g": 1e-3, "kg": 1.0})
-PRESSURE = Column("pressure", {"kPa": 1e3, "Pa": 1.0, "bar": 1e5})
+PRESSURE = Column("pressure", {unit: PRESSURE_UNITS[unit] for unit in ("kPa", "Pa", "bar", "psi")})
 ANGLES = Column("q", ANGLE_UNITS, numbered=True)
 BOUNDS = ("stiffness", "damping", "gain")
 PHOTO_OPTIONS = ("tip", "colour", "scale", "tilt", "notches", "flip", "joints", "empty", "rest",

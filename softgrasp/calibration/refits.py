@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -73,7 +73,7 @@ PREFERENCE = 1.5
 reported [–]."""
 SEVERE = 0.8
 """Share from which the fit is not credible [–]."""
-HALF = 2.0
+BEST = 1.3
 """Ratio of the residuals that two causes leave, from which only the better one is reported [–]."""
 MIN_ROWS = 3
 """Fewest rows of which one can be told to be wrong."""
@@ -150,6 +150,12 @@ class Nuisance:
         return re.sub(r"\[(.*?)\|(.*?)\]", lambda x: x[1] if estimate > 0.0 else x[2], text)
 
 
+def single_values(labels: Sequence[str], material: float) -> Iterator[Nuisance]:
+    """Yield an error of each measured angle of at least ``material`` [rad]."""
+    for label, effect in zip(labels, np.eye(len(labels)), strict=True):
+        yield Nuisance(f"{label} is {{}} too [large|small]", effect, "°", DEGREES, material)
+
+
 @dataclass(frozen=True)
 class AngleTable:
     """Rows of angles under loads.
@@ -191,7 +197,9 @@ class AngleTable:
         groups = [range(row, row + 1) for row in range(count)]
         groups += [range(row, count) for row in range(MIN_ROWS, count - 1)]
         if self.runs:
-            lengths = range(MIN_ROWS, count // 2)
+            longest = count // 3
+            groups = [one for one in groups if len(one) <= longest]
+            lengths = range(MIN_ROWS, longest + 1)
             groups += [range(a, a + n) for n in lengths for a in range(count - n)]
         return groups
 
@@ -320,13 +328,22 @@ class StageFit:
 
     def without(self, values: NDArray[np.bool_]) -> StageFit:
         """Return the fit of the other measurements, without some values, (m,)."""
-        return self._refitted(self.stage.only(~values))
+        stage = self.stage.only(~values)
+        return replace(self, stage=stage, position=self.fitted(stage, self.position))
 
-    def _refitted(self, stage: Stage) -> StageFit:
-        """Fit another stage from these parameters."""
-        return replace(
-            self, stage=stage, position=least_squares_search(Search(stage), self.position)
-        )
+    def fitted(self, stage: Stage, start: Array | None = None) -> Array:
+        """Fit another stage by least squares, (p,).
+
+        Args:
+            stage: Stage with the same parameters.
+            start: Start; default: the middle of the bounds, or a point nearer to the lower ones.
+        """
+        if start is None:
+            lower, middle = stage.block.lower, stage.block.middle
+            points = (np.asarray(lower + (middle - lower) * 0.5**n) for n in range(MAX_HALVINGS))
+            usable = (x for x in points if np.isfinite(stage.simulate(x[None])).all())
+            start = next(usable, middle)
+        return least_squares_search(Search(stage), start)
 
     @property
     def residuals(self) -> Array:
@@ -363,9 +380,8 @@ class StageFit:
             wrong.append(replace(row, values=there, refutes=row.refutes or now.rejected))
             gone = np.isin(np.arange(len(values)), row.values)
             fit, values = fit.without(gone), values[~gone]
-        if explained:
-            left = HALF * math.sqrt(max(1.0 - explained[0].fraction, 0.0))
-            readings = [one for one in readings if 1.0 / one.ratio < left]
+        for one in explained:
+            readings = [other for other in readings if not _is_worse_reading(other, one)]
         findings = [*now.findings, *wrong, *reading_findings(readings, now.rejected), *explained]
         return Assessment(test, findings, readings, fit)
 
@@ -445,7 +461,7 @@ class StageFit:
             Readings whose relative residual is at least ``BETTER`` times smaller, or ``SLIGHTLY``
             with a logarithm of the likelihood that is larger by ``LIKELIER``, the best first.
         """
-        fits = ((reading, other, _fitted(other)) for reading, other in self.readings())
+        fits = ((reading, other, self.fitted(other)) for reading, other in self.readings())
         better = [self.compared(*one) for one in fits]
         return sorted((one for one in better if one), key=lambda one: -one.ratio)
 
@@ -509,28 +525,29 @@ class StageFit:
             return []
         groups, determined = table.groups(), self._determined()
         total = float(np.square(self.residuals).sum())
-        best: tuple[float, range, StageFit, float] | None = None
+        best: tuple[float, range, Array, float] | None = None
         for rows in groups:
             values = table.values(rows)
             freedom = len(values) - int(values.sum()) - determined
             if freedom < 2:
                 continue
-            part = StageFit(self.problem, self.stage, self.position).without(values)
-            noise = max(_squares(part) / freedom, 1e-20)
+            part = self.stage.only(~values)
+            fitted = self.fitted(part, self.position)
+            noise = max(_squares(part, fitted) / freedom, 1e-20)
             ratio = (total - noise * freedom) / values.sum() / noise
             chance = float(stats.f.logsf(max(ratio, 0.0), values.sum(), freedom))
             if best is None or chance < best[0]:
-                best = chance, rows, part, noise
+                best = chance, rows, fitted, noise
         if best is None or best[0] + math.log(len(groups)) > math.log(CHANCE):
             return []
-        _, rows, part, noise = best
+        _, rows, fitted, noise = best
         values = table.values(rows)
-        expected = self.stage.simulate(part.position[None])[0][values]
+        expected = self.stage.simulate(fitted[None])[0][values]
         apart = expected - self.stage.measured[values]
         small = len(rows) > 1 and root_mean_square(apart) < table.material
         if not np.isfinite(expected).all() or small:
             return []
-        words, left = _explained(self.stage, part.position, table, rows, expected, noise)
+        words, left = _explained(self.stage, fitted, table, rows, expected, noise)
         if len(rows) > 1 and left >= float(apart @ apart):
             return []
         others = noise * (len(values) - values.sum() - determined)
@@ -539,17 +556,16 @@ class StageFit:
 
 
 def _is_worse(one: Finding, readings: Sequence[Alternative]) -> bool:
-    """Return whether another reading leaves residuals of less than half the size."""
-    left = math.sqrt(max(1.0 - one.fraction, 0.0)) / HALF
+    """Return whether another reading leaves far smaller residuals."""
+    left = math.sqrt(max(1.0 - one.fraction, 0.0)) / BEST
     return any(1.0 / other.ratio < left for other in readings if other.reading != FIRST_COLUMN)
 
 
-def _fitted(stage: Stage) -> Array:
-    """Fit a stage from the middle of its bounds, or a point nearer to the lower ones."""
-    lower, middle = stage.block.lower, stage.block.middle
-    points = (np.asarray(lower + (middle - lower) * 0.5**n) for n in range(MAX_HALVINGS))
-    start = next((x for x in points if np.isfinite(stage.simulate(x[None])).all()), middle)
-    return least_squares_search(Search(stage), start)
+def _is_worse_reading(other: Alternative, one: Finding) -> bool:
+    """Return whether a reading leaves far larger residuals than a cause, or names the same one."""
+    left = BEST * math.sqrt(max(1.0 - one.fraction, 0.0))
+    known = other.reading == FIRST_COLUMN or other.reading in one.sentence
+    return known or 1.0 / other.ratio > left
 
 
 def _relative(stage: Stage, position: Array) -> float:
@@ -558,8 +574,8 @@ def _relative(stage: Stage, position: Array) -> float:
     return root_mean_square(left) / max(root_mean_square(stage.measured), 1e-12)
 
 
-def _squares(fit: StageFit) -> float:
-    return float(np.square(np.nan_to_num(fit.residuals, nan=1e3)).sum())
+def _squares(stage: Stage, position: Array) -> float:
+    return _apart(np.nan_to_num(stage.simulate(position[None])[0], nan=1e3), stage.measured)
 
 
 # What explains rows
@@ -574,6 +590,14 @@ def _explained(
     owner = "its" if len(rows) == 1 else "their"
     name, counts = table.name(rows), table.counts[rows.start : rows.stop]
     expected_rows = np.split(expected, np.cumsum(counts)[:-1])
+    if table.runs and len(rows) > 1:
+        block = measured.reshape(len(rows), -1)
+        flat = _apart(np.broadcast_to(block.mean(axis=0), block.shape), block)
+        if flat - block.size * noise < (1.0 - ROW_EXPLAINED) * deviation:
+            words = (
+                "angles do not change, as in a dead band, at a stop, or where missing values were"
+            )
+            return f"{name}: their {words} filled in", flat
     tried = []
     for words, change in READINGS.items():
         read = np.concatenate([change(one) for one in expected_rows])
@@ -583,11 +607,6 @@ def _explained(
         words = f"{name}: {owner} angles are {factor:.2g} times those that the other rows predict"
         words += ", as of another finger, camera or room temperature" * (len(rows) > 1)
         tried.append((words, _apart(factor * expected, measured), 1))
-    if table.runs and len(rows) > 1:
-        block = measured.reshape(len(rows), -1)
-        words = f"{name}: {owner} angles do not change, as in a dead band, at a stop, or where "
-        flat = _apart(np.broadcast_to(block.mean(axis=0), block.shape), block)
-        tried.append((f"{words}missing values were filled in", flat, block.shape[1]))
     if len(rows) == 1:
         load, left = _best_load(fitted, table, rows.start, measured)
         tried.append((f"{name}: {_load_words(table, rows.start, load)}", left, 1))

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.calibration.refits import DEGREES, Nuisance
+from softgrasp.calibration.refits import DEGREES, Nuisance, single_values
 from softgrasp.calibration.stages import Stage, VirtualExperiments
 from softgrasp.continuum.statics import HungRig, Loads, PlanarChain, rest
 from softgrasp.description.calibration import CalibrationProblem
@@ -229,9 +229,7 @@ def _of_angles(rig: HungFinger, labels: tuple[str, ...]) -> Iterator[Nuisance]:
             "[large|small] for those before, as of another finger, camera or room temperature",
             measured * (rows >= row), " %", 100.0, 0.08, (-0.6, 0.6),
         )  # fmt: skip
-    for index, label in enumerate(labels):
-        effect = (np.arange(len(labels)) == index).astype(float)
-        yield Nuisance(f"{label} is {{}} too [large|small]", effect, "°", DEGREES, material)
+    yield from single_values(labels, material)
 
 
 def _series(labels: Sequence[str]) -> NDArray[np.intp]:
@@ -402,9 +400,7 @@ def _of_bends(
             f"the angle of joint {joint + 1} is {{}} too [large|small] at every pressure",
             (number == joint).astype(float), "°", DEGREES, 1.0 / DEGREES,
         )  # fmt: skip
-    for index, label in enumerate(stage.labels):
-        single = (np.arange(len(number)) == index).astype(float)
-        yield Nuisance(f"{label} is {{}} too [large|small]", single, "°", DEGREES, 1.0 / DEGREES)
+    yield from single_values(stage.labels, 1.0 / DEGREES)
 
 
 def _of_tracks(problem: CalibrationProblem) -> Iterator[Nuisance]:
