@@ -27,5 +27,6 @@ PRESSURE_UNITS: dict[str, float] = {
     "kPa": 1e3,
     "bar": 1e5,
     "MPa": 1e6,
+    "psi": 6894.757293168361,
 }
 """Pascals in one unit of pressure."""

@@ -5,24 +5,28 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
-    "calibration.alternatives": ("Alternative",),
     "calibration.assessment": ("assessed", "remarks_on_fit"),
     "calibration.calibrate": ("optimum_of",),
-    "calibration.credibility": ("Credibility", "misfit_findings", "MisfitTest", "StageFit"),
+    "calibration.credibility": ("Credibility",),
     "calibration.files": ("load_problem",),
     "calibration.joint_model": ("Priors",),
-    "calibration.measurement_checks": ("Finding", "implausible", "PlausibleQuantity"),
+    "calibration.measurement_checks": (
+        *("doubt", "Finding", "implausible", "PlausibleQuantity", "rounding_step"),
+    ),
     "calibration.next_measurements": ("next_measurements",),
     "calibration.objectives": ("Block", "mean_squared_error", "root_mean_square"),
     "calibration.optimizers": ("least_squares_search", "Swarm"),
     "calibration.pooling": ("Pool", "pool_fingers"),
     "calibration.posterior": ("joint_posterior", "Posterior"),
+    "calibration.refits": (
+        *("Alternative", "AngleTable", "Assessment", "MisfitTest", "Nuisance", "Reading"),
+        "single_values", "StageFit",
+    ),
     "calibration.result": (
         "CalibrationResult", "CalibrationStatus", "ExtensionResult", "load_calibration",
         "save_calibration",
     ),
     "calibration.stages": ("Journal", "Search", "Stage", "VirtualExperiments"),
-    "calibration.systematic_errors": ("Nuisance",),
     "report.calibration": ("write_calibration_report",),
 }  # fmt: skip
 """Public names by the module that defines them; ``=name`` is the module itself."""

@@ -1,16 +1,14 @@
-from softgrasp.calibration.alternatives import Alternative as Alternative
 from softgrasp.calibration.assessment import assessed as assessed
 from softgrasp.calibration.assessment import remarks_on_fit as remarks_on_fit
 from softgrasp.calibration.calibrate import optimum_of as optimum_of
 from softgrasp.calibration.credibility import Credibility as Credibility
-from softgrasp.calibration.credibility import MisfitTest as MisfitTest
-from softgrasp.calibration.credibility import StageFit as StageFit
-from softgrasp.calibration.credibility import misfit_findings as misfit_findings
 from softgrasp.calibration.files import load_problem as load_problem
 from softgrasp.calibration.joint_model import Priors as Priors
 from softgrasp.calibration.measurement_checks import Finding as Finding
 from softgrasp.calibration.measurement_checks import PlausibleQuantity as PlausibleQuantity
+from softgrasp.calibration.measurement_checks import doubt as doubt
 from softgrasp.calibration.measurement_checks import implausible as implausible
+from softgrasp.calibration.measurement_checks import rounding_step as rounding_step
 from softgrasp.calibration.next_measurements import next_measurements as next_measurements
 from softgrasp.calibration.objectives import Block as Block
 from softgrasp.calibration.objectives import mean_squared_error as mean_squared_error
@@ -21,6 +19,14 @@ from softgrasp.calibration.pooling import Pool as Pool
 from softgrasp.calibration.pooling import pool_fingers as pool_fingers
 from softgrasp.calibration.posterior import Posterior as Posterior
 from softgrasp.calibration.posterior import joint_posterior as joint_posterior
+from softgrasp.calibration.refits import Alternative as Alternative
+from softgrasp.calibration.refits import AngleTable as AngleTable
+from softgrasp.calibration.refits import Assessment as Assessment
+from softgrasp.calibration.refits import MisfitTest as MisfitTest
+from softgrasp.calibration.refits import Nuisance as Nuisance
+from softgrasp.calibration.refits import Reading as Reading
+from softgrasp.calibration.refits import StageFit as StageFit
+from softgrasp.calibration.refits import single_values as single_values
 from softgrasp.calibration.result import CalibrationResult as CalibrationResult
 from softgrasp.calibration.result import CalibrationStatus as CalibrationStatus
 from softgrasp.calibration.result import ExtensionResult as ExtensionResult
@@ -30,7 +36,6 @@ from softgrasp.calibration.stages import Journal as Journal
 from softgrasp.calibration.stages import Search as Search
 from softgrasp.calibration.stages import Stage as Stage
 from softgrasp.calibration.stages import VirtualExperiments as VirtualExperiments
-from softgrasp.calibration.systematic_errors import Nuisance as Nuisance
 from softgrasp.report.calibration import write_calibration_report as write_calibration_report
 
 NAMES: dict[str, tuple[str, ...]]

@@ -1,37 +1,27 @@
-"""Other readings of measurements that would explain the residuals of a fit.
+"""Other readings of a finger's measurements that may explain the residuals of a fit.
 
-A *reading* is another meaning of the same numbers, such as forces in grams; the stage is fitted
-again with it.
+A *reading* is another meaning of the same numbers, such as forces in grams; ``refits`` fits the
+stage again with it.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.calibration.objectives import mean_squared_error, root_mean_square
 from softgrasp.calibration.optimizers import least_squares_search
-from softgrasp.calibration.stages import Search, Stage, VirtualExperiments
-from softgrasp.calibration.systematic_errors import DEGREES, HungFinger
+from softgrasp.calibration.refits import DEGREES, FIRST_COLUMN, Alternative, Reading, StageFit
+from softgrasp.calibration.stages import Search, Stage, VirtualExperiments, torques
+from softgrasp.calibration.systematic_errors import HungFinger
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.mechanics.transforms import Array
 
-FIRST_COLUMN = "the first column is no joint, and the others belong to the joint before"
-"""Reading that leaves measured values out, and fits better for this reason, too."""
-BETTER = 3.0
-"""Ratio of relative residuals from which another reading is reported [–]."""
-SLIGHTLY, LIKELIER = 1.45, 12.0
-"""Ratio and gain of the logarithm of the likelihood from which one is reported, too [–]."""
-NEGLIGIBLE = 0.01
-"""Residual over the measured values, both rms, below which its pattern does not matter [–]."""
-MAX_HALVINGS = 8
-"""Number of start values that are tried for a reading."""
 GAPS = (2e-3, 4e-3, 8e-3, 16e-3)
 """Distances of the plate beyond the described one that are tried [m]."""
 MAX_SWAPPED = 8
@@ -48,83 +38,41 @@ PRESSURE_UNITS = {
 """Size of units that may be mistaken for kPa [kPa]."""
 
 
-@dataclass(frozen=True)
-class Alternative:
-    """A reading of the measurements that fits better.
-
-    Args:
-        stage: Stage.
-        reading: What would have to be true.
-        ratio: Relative residual as read, over that with the other reading [–].
-    """
-
-    stage: str
-    reading: str
-    ratio: float
-
-
-def better_readings(
-    problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array,
-    position: Array,
-) -> list[Alternative]:  # fmt: skip
-    """Fit a stage with other readings of its measurements; return those that fit much better.
+def readings_of(
+    problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array
+) -> Iterator[Reading]:
+    """Yield other readings of the measurements of a stage.
 
     Args:
         problem: Calibration problem.
         experiments: Virtual experiments of its finger.
         stage: Stage as it was fitted.
         stiffness: Stiffness joint by joint [N·m/rad], (n,).
-        position: Fitted parameters, (p,).
-
-    Returns:
-        Readings whose relative residual is at least ``BETTER`` times smaller, or ``SLIGHTLY`` with
-        a logarithm of the likelihood that is larger by ``LIKELIER``, the best first.
     """
     if stage.name == "springs" and stage.unit == "rad":
-        readings = _read_angles(problem, stage)
+        yield from _read_angles(problem, stage)
     elif stage.name == "torques":
-        read = _read_forces if stage.unit == "N" else _read_bending
-        readings = read(problem, experiments, stage, stiffness)
-    else:
-        return []
-    now = _relative(stage, position)
-    results = [*_beyond_bounds(stage, position, now)]
-    for reading, other in readings:
-        fitted = least_squares_search(Search(other), _start(other))
-        ratio = now / max(_relative(other, fitted), 1e-12)
-        if _is_better(reading, ratio, len(stage.measured)):
-            results.append(Alternative(stage.name, reading, ratio))
-    return sorted(results, key=lambda one: -one.ratio)
+        yield from _read_pressed(problem, experiments, stage, stiffness)
 
 
-def _is_better(reading: str, ratio: float, count: int) -> bool:
-    """Return whether a reading of ``count`` values fits so much better that it is reported."""
-    likelier = ratio > SLIGHTLY and count * math.log(ratio) > LIKELIER
-    return ratio >= BETTER or (likelier and reading != FIRST_COLUMN)
-
-
-def _beyond_bounds(stage: Stage, position: Array, now: float) -> Iterator[Alternative]:
-    """Yield a fit with wider bounds, where a parameter is on one of them and it fits better."""
-    block = stage.block
-    low, high = on_bounds(stage, position)
+def beyond_bounds(fit: StageFit) -> list[Alternative]:
+    """Fit a stage with wider bounds, where a parameter is on one of them; return it if better."""
+    block = fit.stage.block
+    low, high = on_bounds(fit.stage, fit.position)
     known = block.cells is None and all(block.relative)
-    if now < NEGLIGIBLE or not known or not (low | high).any():
-        return
+    if fit.is_negligible or not known or not (low | high).any():
+        return []
     wider = replace(block, lower=block.lower / WIDER, upper=block.upper * WIDER)
-    other = replace(stage, block=wider)
-    fitted = least_squares_search(Search(other), position)
-    ratio = now / max(_relative(other, fitted), 1e-12)
+    other = replace(fit.stage, block=wider)
+    fitted = least_squares_search(Search(other), fit.position)
     left = (fitted < block.lower) | (fitted > block.upper)
-    values = ", ".join(
-        f"{name} = {value:.3g}"
-        for name, value, shown in zip(block.names, fitted, left, strict=True) if shown
-    )  # fmt: skip
+    names = ", ".join(name for name, beyond in zip(block.names, left, strict=True) if beyond)
     reading = (
-        f"the {block.kind} may leave its bounds ({values} {block.unit}); widen the bounds, or see "
-        "whether something holds these joints"
+        f"the {block.kind} may leave its bounds ({names}); widen the bounds, or see whether "
+        "something holds these joints"
     )
-    if _is_better(reading, ratio, len(stage.measured)):
-        yield Alternative(stage.name, reading, ratio)
+    better = fit.compared(reading, other, fitted)
+    return [better] if better else []
 
 
 def on_bounds(stage: Stage, position: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -134,23 +82,7 @@ def on_bounds(stage: Stage, position: Array) -> tuple[NDArray[np.bool_], NDArray
     return np.asarray(low), np.asarray(position >= (1.0 - margin) * block.upper)
 
 
-def _start(stage: Stage) -> Array:
-    """Return the middle of the bounds, or a point nearer to the lower ones that is simulated."""
-    lower, middle = stage.block.lower, stage.block.middle
-    for halvings in range(MAX_HALVINGS):
-        start = np.asarray(lower + (middle - lower) * 0.5**halvings)
-        if np.isfinite(stage.simulate(start[None])).all():
-            return start
-    return middle
-
-
-def _relative(stage: Stage, position: Array) -> float:
-    """Compute the residual over the measured values, both as root mean squares [–]."""
-    left = np.nan_to_num(stage.simulate(position[None])[0] - stage.measured, nan=1e6)
-    return root_mean_square(left) / max(root_mean_square(stage.measured), 1e-12)
-
-
-def _read_angles(problem: CalibrationProblem, stage: Stage) -> Iterator[tuple[str, Stage]]:
+def _read_angles(problem: CalibrationProblem, stage: Stage) -> Iterator[Reading]:
     rig = HungFinger.of(problem)
 
     def angles(change: Callable[[Array], Array]) -> HungFinger:
@@ -278,99 +210,69 @@ def _summed(rig: HungFinger) -> tuple[Array, ...]:
 
 
 def _springs_of(rig: HungFinger, stage: Stage) -> Stage:
-    measured, block = rig.measured, stage.block
-    return replace(
-        stage,
-        simulate=lambda p: rig.simulate(block.of_joints(p)),
-        measured=measured,
-        fitness=lambda values: mean_squared_error(values, measured),
-        timed=np.ones(len(measured), dtype=bool),
-    )
+    return stage.reread(rig.measured, lambda p: rig.simulate(stage.block.of_joints(p)))
 
 
-def _read_forces(
+FORCE_UNITS = {
+    "grams": 9.80665e-3, "kilograms": 9.80665, "mN": 1e-3, "pounds": 4.448222, "ounces": 0.2780139,
+}  # fmt: skip
+"""Size of units that may be mistaken for N [N]."""
+ANGLES: dict[str, Callable[[Array], Array]] = {
+    "have the other sign (a mirrored photograph, or a finger upside down)": np.negative,
+    "are in rad, not in degrees": np.degrees,
+    "are in degrees, not in rad": np.radians,
+    "are directions of the links, not rotations of the joints": partial(np.diff, prepend=0.0),
+    "are numbered from the tip": np.flip,
+}
+"""Other meanings of the angles of a row, with the angles that they really are."""
+
+
+def _read_pressed(
     problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array
-) -> Iterator[tuple[str, Stage]]:
-    forces = [one for one in problem.forces if not one.held_out]
-    block = stage.block
+) -> Iterator[Reading]:
+    """Yield other readings of forces, or of angles, under pressures."""
+    field, value = ("forces", "force") if stage.unit == "N" else ("bends", "angles")
+    rows = [one for one in getattr(problem, field) if not one.held_out]
+    pressure = np.array([one.pressure for one in rows])
 
-    def of(pressures: Array, measured: Array, wider: float = 0.0) -> Stage:
-        moved = [forces[0].replace(pressure=max(float(p), 0.0)) for p in pressures]
-
-        def simulate(parameters: Array) -> Array:
-            k = np.broadcast_to(stiffness, (len(parameters), len(stiffness)))
-            return experiments.forces(k, block.of_joints(parameters), moved, wider)
-
-        return replace(
-            stage, simulate=simulate, measured=measured,
-            fitness=lambda values: mean_squared_error(values, measured),
+    def of(pressures: Array, change: Callable[[Array], Array] = np.asarray) -> Stage:
+        known = np.isfinite(pressures)
+        moved = tuple(
+            one.replace(**{"pressure": max(p, 0.0), value: _as_field(change(getattr(one, value)))})
+            for one, p, is_known in zip(rows, pressures.tolist(), known, strict=True) if is_known
         )  # fmt: skip
+        other = torques(problem.replace(**{field: moved}), experiments, stiffness)
+        assert other is not None  # rows are left
+        return other
 
-    pressure = np.array([one.pressure for one in forces])
-    force = stage.measured
-    units = {"grams": 9.80665e-3, "kilograms": 9.80665, "mN": 1e-3, "pounds": 4.448222,
-             "ounces": 0.2780139}  # fmt: skip
-    for unit, factor in units.items():
-        yield f"the forces are in {unit}, not in N", of(pressure, factor * force)
+    if stage.unit == "N":
+        for unit, factor in FORCE_UNITS.items():
+            yield f"the forces are in {unit}, not in N", of(pressure, partial(np.multiply, factor))
+        yield "the forces have the other sign", of(pressure, np.negative)
+        for gap in GAPS:
+            wider = problem.replace(plate_gap=problem.plate_gap + gap)
+            other = torques(wider, VirtualExperiments(wider), stiffness)
+            assert other is not None  # the forces are the same
+            yield f"the plate is about {1e3 * gap:g} mm farther from the tip", other
+    else:
+        for words, change in ANGLES.items():
+            yield f"the angles {words}", of(pressure, change)
     for unit, factor in PRESSURE_UNITS.items():
-        yield f"the pressures are in {unit}, not in kPa", of(factor * pressure, force)
-    yield "the pressures are absolute, not above the atmosphere", of(pressure - ATMOSPHERE, force)
+        yield f"the pressures are in {unit}, not in kPa", of(factor * pressure)
+    yield "the pressures are absolute, not above the atmosphere", of(pressure - ATMOSPHERE)
+    yield "the pressures are in the reverse order", of(pressure[::-1])
     levels = np.unique(pressure)
     index = np.searchsorted(levels, pressure)
     if len(levels) > 3:
-        inner, outer = index > 0, index < len(levels) - 1
-        before, after = levels[index[inner] - 1], levels[index[outer] + 1]
-        yield "each force belongs to the pressure before", of(before, force[inner])
-        yield "each force belongs to the pressure after", of(after, force[outer])
-    for gap in GAPS:
-        yield f"the plate is about {1e3 * gap:g} mm farther from the tip", of(pressure, force, gap)
-    yield "the forces have the other sign", of(pressure, -force)
-    yield "the forces are in the reverse order", of(pressure, force[::-1])
+        beside = np.concatenate([[np.nan], levels, [np.nan]])
+        yield f"each {value} belongs to the pressure before", of(beside[index])
+        yield f"each {value} belongs to the pressure after", of(beside[index + 2])
     for a, b in combinations(levels.tolist() if len(levels) <= MAX_SWAPPED else [], 2):
         swapped = np.where(pressure == a, b, np.where(pressure == b, a, pressure))
-        yield f"the forces at {a / 1e3:g} and {b / 1e3:g} kPa are exchanged", of(swapped, force)
+        yield f"the {field} at {a / 1e3:g} and {b / 1e3:g} kPa are exchanged", of(swapped)
 
 
-def _read_bending(
-    problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array
-) -> Iterator[tuple[str, Stage]]:
-    bends = [one for one in problem.bends if not one.held_out]
-
-    def of(
-        change: Callable[[Array], Array] = np.asarray, factor: float = 1.0, shift: float = 0.0,
-        pressures: Sequence[float] | None = None,
-    ) -> Stage:  # fmt: skip
-        used = pressures or [factor * one.pressure + shift for one in bends]
-        moved = [x.replace(pressure=max(p, 0.0)) for x, p in zip(bends, used, strict=True)]
-        measured = np.concatenate([change(np.array(one.angles)) for one in bends])
-
-        def simulate(parameters: Array) -> Array:
-            k = np.broadcast_to(stiffness, (len(parameters), len(stiffness)))
-            angles = experiments.bends(k, stage.block.of_joints(parameters), moved)
-            return np.concatenate(angles, axis=-1)
-
-        return replace(
-            stage, simulate=simulate, measured=measured,
-            fitness=lambda values: mean_squared_error(values, measured),
-        )  # fmt: skip
-
-    yield (
-        "the angles have the other sign (a mirrored photograph, or a finger upside down)",
-        of(np.negative),
-    )
-    yield "the angles are in rad, not in degrees", of(lambda x: x * DEGREES)
-    yield "the angles are in degrees, not in rad", of(lambda x: x / DEGREES)
-    yield (
-        "the angles are directions of the links, not rotations of the joints",
-        of(lambda x: np.diff(x, prepend=0.0)),
-    )
-    yield "the joints are numbered from the tip", of(lambda x: x[::-1])
-    for unit, factor in PRESSURE_UNITS.items():
-        yield f"the pressures are in {unit}, not in kPa", of(factor=factor)
-    yield "the pressures are absolute, not above the atmosphere", of(shift=-ATMOSPHERE)
-    pressures = [one.pressure for one in bends]
-    yield "the pressures are in the reverse order", of(pressures=pressures[::-1])
-    for a, b in combinations(range(len(bends) if len(bends) <= MAX_SWAPPED else 0), 2):
-        order = _exchanged(a, b, np.array(pressures)).tolist()
-        names = f"{pressures[a] / 1e3:g} and {pressures[b] / 1e3:g} kPa"
-        yield f"the rows of {names} are exchanged", of(pressures=order)
+def _as_field(values: Array) -> Any:
+    """Return changed values as a measurement holds them."""
+    plain = values.tolist()
+    return tuple(plain) if isinstance(plain, list) else plain

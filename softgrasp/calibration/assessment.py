@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from softgrasp.calibration.forward_models import first_mode
 from softgrasp.calibration.objectives import block_of, root_mean_square
 from softgrasp.calibration.optimizers import NUDGE, WIDE, jacobian, least_squares_search, scale_of
 from softgrasp.calibration.posterior import Posterior
@@ -33,6 +32,7 @@ from softgrasp.calibration.uncertainty import Uncertainty, combinations_of, unce
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
+from softgrasp.sim.soft_dynamics import first_mode
 
 EDGE = 1e-4
 """Distance from a bound, over the width of the bounds, at which a parameter counts as on it [–]."""

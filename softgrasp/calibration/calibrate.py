@@ -64,7 +64,6 @@ class Options(TypedDict, total=False):
     stages: Sequence[str] | None
     swarm: Swarm | None
     out: str | Path | None
-    threads: int
     together: bool
     models: bool
     progress: Progress | None
@@ -90,7 +89,6 @@ def calibrate(
     stages: Sequence[str] | None = None,
     swarm: Swarm | None = None,
     out: str | Path | None = None,
-    threads: int = 1,
     together: bool = False,
     models: bool = True,
     progress: Progress | None = None,
@@ -114,7 +112,6 @@ def calibrate(
         swarm: Settings of the swarm; default: those of the repository of Hadi et al. (2025).
         out: Directory of the journal of evaluations, with which an interrupted calibration
             resumes.
-        threads: Threads of the physics; the result does not depend on them.
         together: Whether to fit the parameters of all stages at once afterwards, by least
             squares from the results of the stages, each weighted by its residual.
         models: Whether to compare models of the stiffness with fewer parameters.
@@ -141,7 +138,7 @@ def calibrate(
         raise DescriptionError(message, field="together")
     distinct, copies = without_copies(problem)
     problem = _with_objective(distinct, method)
-    experiments = VirtualExperiments(problem, threads)
+    experiments = VirtualExperiments(problem)
     whole = f"{problem.model_dump_json()} {method} {seed} {swarm} {requested} {together}"
     journal = Journal(None if out is None else Path(out), whole)
     posterior, advice = _posterior(problem, experiments, method, requested, seed)

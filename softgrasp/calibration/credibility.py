@@ -2,73 +2,55 @@
 
 A fit always ends with numbers. ``assess_credibility`` assesses them by
 
-- a χ² test of every stage: residuals against measurement error and model error;
-- copies among the measurements;
-- a table of plausible quantities, such as force per pressure or settling times;
-- systematic errors that would explain the residuals, such as a tilted base or a tare, by an
-  F test of one more parameter each;
-- other readings of the measurements that would fit better, such as forces in grams.
-
-References: Bevington and Robinson, *Data Reduction and Error Analysis for the Physical
-Sciences* (2003), ch. 11, for χ²; Seber and Lee, *Linear Regression Analysis* (2003), ch. 4 and
-10, for F tests and outliers.
+- a χ² test of every stage, systematic errors, other readings and wrong rows (``refits``);
+- copies among the measurements, and checks that need no fit (``measurement_checks``);
+- a table of plausible quantities, such as force per pressure or settling times.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
-from scipy import stats
+from numpy.typing import NDArray
 
 from softgrasp.calibration.alternatives import (
-    BETTER,
-    FIRST_COLUMN,
-    NEGLIGIBLE,
     PRESSURE_UNITS,
-    Alternative,
-    better_readings,
+    beyond_bounds,
     on_bounds,
+    readings_of,
 )
-from softgrasp.calibration.forward_models import first_mode
 from softgrasp.calibration.measurement_checks import (
-    MIN_REPEATS,
     Finding,
     PlausibleQuantity,
+    doubt,
     implausible,
     measurement_findings,
     plausible_quantities,
 )
 from softgrasp.calibration.objectives import root_mean_square
-from softgrasp.calibration.optimizers import jacobian
-from softgrasp.calibration.series_checks import series_findings
-from softgrasp.calibration.stages import (
-    Search,
-    Stage,
-    StageName,
-    VirtualExperiments,
-    stage_of,
+from softgrasp.calibration.optimizers import least_squares_search
+from softgrasp.calibration.refits import (
+    Alternative,
+    AngleTable,
+    MisfitTest,
+    Nuisance,
+    Reading,
+    StageFit,
 )
-from softgrasp.calibration.systematic_errors import Nuisance, nuisances_of
+from softgrasp.calibration.series_checks import series_findings
+from softgrasp.calibration.stages import Search, StageName, VirtualExperiments, stage_of
+from softgrasp.calibration.systematic_errors import nuisances_of
 from softgrasp.calibration.track_checks import Tracks
-from softgrasp.calibration.wrong_rows import table_of, wrong_rows
-from softgrasp.description.calibration import CalibrationProblem
+from softgrasp.description.calibration import CalibrationProblem, FreeBend, HungAngles
+from softgrasp.io.files import plain_data
 from softgrasp.mechanics.transforms import Array
+from softgrasp.sim.soft_dynamics import first_mode
 
-UNLIKELY = 1e-5
-"""Probability by chance below which a test rejects [–]."""
-DOUBTFUL = 0.01
-"""The same below which other readings are tried."""
-ASSUMED_FRACTION = 0.5
-"""χ² over its degrees of freedom from which they are tried where the error is assumed, as good
-measurements are better than that [–]."""
-ASSUMED = {"rad": (math.radians(1.0), 0.0), "N": (0.01, 0.03), "s": (0.002, 0.1), "m": (1e-4, 0.2)}
-"""Measurement error where none is declared, by unit: absolute [unit], and relative to the root
-mean square of the measured values [–]. Angles: photographs of 320 pixels (docs/calibration.md)."""
+T = TypeVar("T")
 RATE = (2.5, 4.0)
 """Logarithm of the ratio of measured and simulated frequency of releases, over its standard error,
 from which it is reported, and from which a slower finger refutes the fit [–]."""
@@ -76,12 +58,6 @@ FASTER = 1.8
 """Ratio from which a faster one does: silicone is stiffer in vibration than at rest [–]."""
 COUNTED = 0.03
 """Standard error of the frequency of one release, from overshoots and settling time [–]."""
-UNLIKELY_CAUSE = 1e-4
-"""The same for the F tests of all systematic errors of a stage together [–]."""
-EXPLAINED = 0.3
-"""Share of the sum of squares that one systematic error must explain to be reported [–]."""
-SHOWN = 5
-"""Number of other readings that a sentence names at most."""
 KNOWN = 0.3
 """Relative standard error of a stiffness below which it is compared with the others [–]."""
 UNEVEN, UNEVEN_BOUND, SURELY = 8.0, 4.0, 3.0
@@ -92,45 +68,6 @@ MIN_RISE, RISE = 1e-3, (0.6, 1.6)
 that of the springs [–]."""
 BENDING = (0.6, 1.6)
 """Usual range of the angles under pressure over those that gains from tip forces give [–]."""
-PREFERENCE = 1.5
-"""Ratio of the residuals that a wrong row and a systematic error leave, below which the row is
-reported [–]."""
-SEVERE = 0.8
-"""Share from which the fit is not credible [–]."""
-DETERMINED = 1e-2
-"""Singular value over the largest from which a combination of parameters can absorb an error."""
-RELATED = 0.9
-"""Correlation of effects from which two systematic errors cannot be distinguished [–]."""
-
-
-@dataclass(frozen=True)
-class MisfitTest:
-    """χ² test of the residuals of a stage.
-
-    Args:
-        stage: Stage.
-        unit: Unit of the residuals.
-        error: Standard error of a measured value [unit].
-        source: ``declared``, ``repeats`` or ``assumed``.
-        residual: Root mean square of the residuals [unit].
-        chi_square: Σ (residual/error)², with the model error added to the error.
-        freedom: Measured values minus determined parameters.
-        p_value: Probability of such a χ² or a larger one by chance.
-    """
-
-    stage: str
-    unit: str
-    error: float
-    source: str
-    residual: float
-    chi_square: float
-    freedom: int
-    p_value: float
-
-    @property
-    def rejected(self) -> bool:
-        """Whether the test rejects the fit."""
-        return self.p_value < UNLIKELY
 
 
 @dataclass(frozen=True)
@@ -166,18 +103,23 @@ class Credibility:
         return f"the fit is not credible: {reasons[0]}{more}"
 
     def document(self) -> dict[str, Any]:
-        """Convert to plain values for a JSON file."""
-        return {"credible": self.credible, "sentence": self.sentence} | asdict(self)
+        """Convert to plain values for a JSON file; null where a number is not finite."""
+        whole: dict[str, Any] = plain_data(self)
+        return {"credible": self.credible, "sentence": self.sentence} | whole
 
     @classmethod
     def from_document(cls, data: Mapping[str, Any]) -> Credibility:
-        """Restore from ``document``."""
-        return cls(
-            tests=tuple(MisfitTest(**one) for one in data["tests"]),
-            quantities=tuple(PlausibleQuantity(**one) for one in data["quantities"]),
-            findings=tuple(Finding(**one) for one in data["findings"]),
-            alternatives=tuple(Alternative(**one) for one in data["alternatives"]),
-        )
+        """Restore from ``document``; NaN where a number was not finite."""
+        kinds = {"tests": MisfitTest, "quantities": PlausibleQuantity, "findings": Finding,
+                 "alternatives": Alternative}  # fmt: skip
+        return cls(**{
+            name: tuple(_restored(kind, one) for one in data[name]) for name, kind in kinds.items()
+        })  # fmt: skip
+
+
+def _restored(kind: type[T], data: Mapping[str, Any]) -> T:
+    values = {name: tuple(x) if isinstance(x, list) else x for name, x in data.items()}
+    return kind(**{name: math.nan if x is None else x for name, x in values.items()})
 
 
 def assess_credibility(
@@ -199,239 +141,113 @@ def assess_credibility(
     """
     tests: list[MisfitTest] = []
     alternatives: list[Alternative] = []
-    quantities = tuple(plausible_quantities(problem))
-    findings = [Finding(stage, sentence, refutes=False) for stage, sentence in copies]
     checked = [*measurement_findings(problem), *series_findings(problem)]
-    findings += checked
-    findings += implausible(quantities)
+    results: list[Finding] = []
     for name, position in fitted.items():
         stage = stage_of(name, problem, experiments, stiffness)
         assert stage is not None  # it was fitted
         used = stage.block.of_joints(position) if name == "springs" else stiffness
-        fit = _Fit(problem, stage, position, experiments, used)
-        test = fit.misfit_test()
-        tests.append(test)
-        rejected = test.rejected
-        findings += misfit_findings(test)
-        if name != "springs" and any(one.refutes for one in findings if one.stage == "springs"):
-            continue  # it was fitted with springs that are wrong
-        doubtful = test.p_value < DOUBTFUL or (
-            test.source == "assumed" and test.chi_square > ASSUMED_FRACTION * test.freedom
-        )
-        explained = fit.explanation()
-        uneven = fit.uneven_stiffness()
-        doubtful = doubtful or bool(explained or uneven) or fit.on_bound
+        fit = FingerFit(problem, stage, position, experiments, used)
+        wrong_springs = any(one.refutes and one.stage == "springs" for one in checked + results)
+        if name != "springs" and wrong_springs:  # it was fitted with springs that are wrong
+            tests.append(fit.misfit_test())
+            results += tests[-1].findings
+            continue
         known = any(one.refutes and one.stage == name for one in checked)
-        readings = better_readings(problem, experiments, stage, used, position) if doubtful else []
-        if known:  # the cause; another reading has to be much better
-            explained, readings = [], [one for one in readings if one.ratio >= BETTER]
-        alternatives += readings
-        findings += [*uneven, *_readings(readings, rejected)]
-        findings += [one for one in explained if not one.is_worse_than(readings)]
-        if name == "torques" and stage.unit == "N":
-            findings += fit.bends()
-        if name == "dampers":
-            findings += [*fit.frequency(), *fit.tracks(), *fit.rise()]
+        test, named, better, rest = fit.assess(known=known)
+        assert isinstance(rest, FingerFit)
+        tests.append(test)
+        alternatives += better
+        results += [*named, *rest.others()]
+        problem = rest.problem  # without wrong rows
+    quantities = tuple(plausible_quantities(problem))
+    # what a wrong row alone makes doubtful is no finding of its own
+    checked = [one for one in checked if one.refutes]
+    checked += [one for one in measurement_findings(problem) if not one.refutes]
+    findings = [Finding(stage, sentence, refutes=False) for stage, sentence in copies]
+    findings += [*checked, *implausible(quantities), *results]
     findings.sort(key=lambda one: not one.refutes)
     return Credibility(tuple(tests), quantities, tuple(findings), tuple(alternatives))
 
 
-def misfit_findings(test: MisfitTest) -> list[Finding]:
-    """Return the finding that refutes a fit by its χ² test; none where it passes."""
-    if not test.rejected:
-        return []
-    scale, unit = _shown(test.unit)
-    sentence = (
-        f"{test.stage}: residuals of {scale * test.residual:.3g} {unit} rms are larger than the "
-        f"{test.source} error of {scale * test.error:.3g} {unit} permits (χ² = "
-        f"{test.chi_square:.3g} with {test.freedom} degrees of freedom, p = {test.p_value:.1g})"
-    )
-    return [Finding(test.stage, sentence, refutes=True)]
-
-
-def _shown(unit: str) -> tuple[float, str]:
-    return {"rad": (math.degrees(1.0), "°"), "m": (1e3, "mm")}.get(unit, (1.0, unit))
-
-
-def _readings(alternatives: list[Alternative], rejected: bool) -> Iterator[Finding]:
-    if alternatives:
-        best = alternatives[0]
-        others = [one.reading for one in alternatives[1:SHOWN] if one.ratio > 0.5 * best.ratio]
-        more = f"; nearly as good: {'; '.join(others)}" if others else ""
-        sentence = f"the residual is {best.ratio:.2g} times smaller if {best.reading}{more}"
-        yield Finding(best.stage, f"{best.stage}: {sentence}", refutes=rejected)
-
-
 @dataclass(frozen=True)
-class Explanation(Finding):
-    """Systematic error that explains the residuals of a stage.
+class FingerFit(StageFit):
+    """Fit of a stage of a finger.
 
     Args:
-        fraction: Share of the squared residuals that it explains [–].
-    """
-
-    fraction: float
-
-    def is_worse_than(self, readings: Sequence[Alternative]) -> bool:
-        """Return whether another reading leaves residuals of less than half the size."""
-        left = 0.5 * math.sqrt(max(1.0 - self.fraction, 0.0))
-        return any(1.0 / one.ratio < left for one in readings if one.reading != FIRST_COLUMN)
-
-
-def _alone(fraction: float) -> str:
-    """Return the end of the sentence of an error that explains a part of the residuals."""
-    return f": this alone explains {100 * fraction:.3g} % of the squared residuals"
-
-
-# Tests of one stage
-
-
-class AssessedProblem(Protocol):
-    """Problem with the errors by which its fit is assessed."""
-
-    @property
-    def model_error(self) -> float:
-        """Error of the model relative to a measured value [–]."""
-
-    def measurement_error(self, unit: str) -> float | None:
-        """Return the declared error of values in a unit; None where there is none."""
-
-
-@dataclass(frozen=True)
-class StageFit:
-    """Fit of one stage with its tests.
-
-    Args:
-        problem: Its errors.
+        problem: Calibration problem.
         stage: Stage.
         position: Fitted parameters, (p,).
+        experiments: Virtual experiments of the finger.
+        stiffness: Stiffness joint by joint [N·m/rad], (n,).
     """
-
-    problem: AssessedProblem
-    stage: Stage
-    position: Array
-
-    @property
-    def residuals(self) -> Array:
-        """Measured minus simulated values, without counts."""
-        simulated = self.stage.simulate(self.position[None])[0]
-        return np.asarray((self.stage.measured - simulated)[self.stage.timed])
-
-    def misfit_test(self) -> MisfitTest:
-        """Test the residuals by χ² against the errors of measurement and model."""
-        stage = self.stage
-        measured = stage.measured[stage.timed]
-        error, source = self._error(measured)
-        left = self.residuals
-        variance = error**2 + np.square(self.problem.model_error * measured)
-        chi_square = float((np.square(left) / variance).sum())
-        freedom = max(len(left) - self._determined(), 1)
-        return MisfitTest(
-            stage=stage.name,
-            unit=stage.unit,
-            error=error,
-            source=source,
-            residual=root_mean_square(left),
-            chi_square=chi_square,
-            freedom=freedom,
-            p_value=float(stats.chi2.sf(chi_square, freedom)),
-        )
-
-    def _error(self, measured: Array) -> tuple[float, str]:
-        declared = self.problem.measurement_error(self.stage.unit)
-        if declared is not None:
-            return declared, "declared"
-        groups: dict[str, list[float]] = defaultdict(list)
-        labels = [x for x, timed in zip(self.stage.labels, self.stage.timed, strict=True) if timed]
-        for label, value in zip(labels, measured.tolist(), strict=True):
-            groups[label].append(value)
-        freedom = sum(len(group) - 1 for group in groups.values())
-        if freedom >= MIN_REPEATS and not self.stage.labels[0].startswith("height"):
-            squares = sum(float(np.square(np.array(x) - np.mean(x)).sum()) for x in groups.values())
-            return max(math.sqrt(squares / freedom), 1e-12), "repeats"
-        absolute, relative = ASSUMED[self.stage.unit]
-        return max(absolute, relative * root_mean_square(measured)), "assumed"
-
-    def _slopes(self) -> Array:
-        if not self.stage.smooth:
-            return np.asarray(self.stage.measured[self.stage.timed][:, None])  # one damping
-        search = Search(self.stage)
-        at = search.values(self.position[None])[0]
-        return np.asarray(np.nan_to_num(jacobian(search, self.position, at))[self.stage.timed])
-
-    def _determined(self) -> int:
-        """Number of combinations of parameters that the measurements determine."""
-        singular = np.linalg.svd(self._slopes(), compute_uv=False)
-        return int((singular > DETERMINED * max(float(singular.max(initial=0.0)), 1e-300)).sum())
-
-    def explained_by(
-        self, nuisances: Sequence[Nuisance], inherited: Array | None = None
-    ) -> list[Explanation]:
-        """Test one more parameter at a time; report the one that explains most.
-
-        Args:
-            nuisances: Systematic errors with their effects on the timed values.
-            inherited: Effects of errors of earlier stages, which explain residuals first, (m, e).
-        """
-        left = self.residuals
-        slopes = self._slopes() if nuisances else np.zeros((len(left), 0))
-        basis, singular, _ = np.linalg.svd(slopes, full_matrices=False)
-        basis = basis[:, singular > DETERMINED * singular.max(initial=0.0)]
-        if inherited is not None:
-            basis, singular, _ = np.linalg.svd(np.hstack([basis, inherited]), full_matrices=False)
-            basis = basis[:, singular > DETERMINED * singular.max()]
-
-        def projected(values: Array) -> Array:
-            return np.asarray(values - basis @ (basis.T @ values))
-
-        rest = projected(left)
-        total, freedom = float(rest @ rest), len(left) - basis.shape[1] - 1
-        tested = []
-        for one in nuisances:
-            effect = projected(one.effect)
-            size = float(effect @ effect)
-            if size <= 1e-3 * float(one.effect @ one.effect) or freedom < 2:
-                continue  # the stage's own parameters have the same effect
-            estimate = float(effect @ rest) / size
-            fraction = estimate**2 * size / max(total, 1e-300)
-            ratio = fraction * freedom / max(1.0 - fraction, 1e-12)
-            # Bonferroni: errors of single values share one half, all others the other half
-            alike = 2 * sum(other.single == one.single for other in nuisances)
-            chance = float(stats.f.sf(ratio, 1, freedom)) * alike
-            if chance < UNLIKELY_CAUSE and fraction > EXPLAINED and one.is_material(estimate):
-                tested.append((fraction, estimate, one, effect))
-        return self._explained(sorted(tested, key=lambda row: -row[0]))
-
-    def _explained(self, tested: list[Any]) -> list[Explanation]:
-        if not tested:
-            return []
-        fraction, estimate, best, effect = tested[0]
-        alike = [
-            one.sentence(size)
-            for _, size, one, other in tested[1:3]
-            if abs(effect @ other) > RELATED * np.linalg.norm(effect) * np.linalg.norm(other)
-        ]
-        also = f", or {' or '.join(alike)}" if alike else ""
-        sentence = f"{self.stage.name}: {best.sentence(estimate)}{also}{_alone(fraction)}"
-        return [Explanation(self.stage.name, sentence, fraction > SEVERE, fraction)]
-
-
-@dataclass(frozen=True)
-class _Fit(StageFit):
-    """Fit of a stage of a finger."""
 
     problem: CalibrationProblem
     experiments: VirtualExperiments
     stiffness: Array
 
-    def systematic_errors(self) -> list[Explanation]:
-        """Test one more parameter at a time; report the one that explains most."""
-        nuisances = nuisances_of(
+    def nuisances(self) -> Iterable[Nuisance]:
+        """Return the systematic errors that the stage can show."""
+        return nuisances_of(
             self.problem, self.experiments, self.stage, self.stiffness, self.position
         )
-        return self.explained_by(nuisances, self._of_stiffness())
 
-    def _of_stiffness(self) -> Array | None:
+    def readings(self) -> Iterable[Reading]:
+        """Return other readings of the measurements."""
+        return readings_of(self.problem, self.experiments, self.stage, self.stiffness)
+
+    def better_readings(self) -> list[Alternative]:
+        """Fit the stage with other readings and other bounds; return those that fit much better."""
+        better = [*beyond_bounds(self), *super().better_readings()]
+        return sorted(better, key=lambda one: -one.ratio)
+
+    def table(self) -> AngleTable | None:
+        """Return the rows that the stage fits; None where it fits no angles."""
+        if self.stage.unit != "rad":
+            return None
+        block, name = self.stage.block, self._rows
+        rows = [(i, one) for i, one in enumerate(getattr(self.problem, name)) if not one.held_out]
+        hanging = name == "hung"
+        loads = [1e3 * one.mass if hanging else one.pressure / 1e3 for _, one in rows]
+
+        def at(parameters: Array, loads: Array, row: int) -> Array:
+            angles, joints = rows[row][1].angles, block.of_joints(parameters[None])
+            if hanging:
+                hung = [HungAngles(mass=1e-3 * x, angles=angles) for x in loads.tolist()]
+                return np.concatenate(self.experiments.hung(joints, hung))
+            bends = [FreeBend(pressure=1e3 * x, angles=angles) for x in loads.tolist()]
+            return np.concatenate(self.experiments.bends(self.stiffness[None], joints, bends))
+
+        counts = tuple(len(one.angles) for _, one in rows)
+        numbers = tuple(number for number, _ in rows)
+        return AngleTable(np.array(loads), counts, "g" if hanging else "kPa", at, numbers)
+
+    @property
+    def _rows(self) -> str:
+        """Field of the problem with the rows of angles of the stage."""
+        return "hung" if self.stage.name == "springs" else "bends"
+
+    def without(self, values: NDArray[np.bool_]) -> FingerFit:
+        """Return the fit without the rows of some values, which it holds out."""
+        table = self.table()
+        assert table is not None  # it named rows of it
+        gone = {
+            number for row, number in enumerate(table.numbers)
+            if values[table.values(range(row, row + 1))].any()
+        }  # fmt: skip
+        rows = tuple(
+            one.replace(held_out=one.held_out or number in gone)
+            for number, one in enumerate(getattr(self.problem, self._rows))
+        )
+        problem = self.problem.replace(**{self._rows: rows})
+        stage = stage_of(self.stage.name, problem, self.experiments, self.stiffness)
+        assert stage is not None  # others are left
+        position = least_squares_search(Search(stage), self.position)
+        springs = stage.name == "springs"
+        used = stage.block.of_joints(position) if springs else self.stiffness
+        return FingerFit(problem, stage, position, self.experiments, used)
+
+    def inherited(self) -> Array | None:
         """Return the effect of the stiffness of each joint on angles under pressure, (m, n)."""
         if self.stage.name != "torques" or self.stage.unit != "rad":
             return None
@@ -441,47 +257,23 @@ class _Fit(StageFit):
         parts = simulated[:, None] * (joint[:, None] == np.arange(joint.max() + 1))
         return np.asarray(parts / np.maximum(np.linalg.norm(parts, axis=0), 1e-12))
 
-    @property
-    def _is_negligible(self) -> bool:
-        """Whether the residuals are so small that their pattern does not matter."""
-        measured = self.stage.measured[self.stage.timed]
-        return root_mean_square(self.residuals) < NEGLIGIBLE * root_mean_square(measured)
-
-    def explanation(self) -> list[Explanation]:
-        """Report the systematic error, or the wrong row, that explains most; none if none does."""
-        if self._is_negligible:
-            return []
-        rows, errors = self.wrong_rows(), self.systematic_errors()
-        if not rows or not errors:
-            return [*rows, *errors]
-        # a row that explains about as much is the simpler cause
-        simpler = 1.0 - rows[0].fraction < PREFERENCE * (1.0 - errors[0].fraction)
-        return rows if simpler else errors
-
-    def wrong_rows(self) -> list[Explanation]:
-        """Report the rows of angles that do not fit the others."""
-        table = table_of(self.problem, self.experiments, self.stage, self.stiffness)
-        if table is None:
-            return []
-        row = wrong_rows(self.stage, self.position, table, self._determined())
-        if row is None:
-            return []
-        words, fraction = row
-        sentence = f"{self.stage.name}: {words}{_alone(fraction)}"
-        return [Explanation(self.stage.name, sentence, fraction > SEVERE, fraction)]
-
-    @property
-    def on_bound(self) -> bool:
-        """Whether a parameter is on a bound."""
+    def is_suspicious(self) -> bool:
+        """Return whether a parameter is on a bound or unlike the others."""
         low, high = on_bounds(self.stage, self.position)
-        return bool((low | high).any())
+        return bool((low | high).any() or self.uneven_stiffness())
+
+    def others(self) -> list[Finding]:
+        """Compare the parameters with one another and with other measurements."""
+        if self.stage.name == "dampers":
+            return [*self.frequency(), *self.tracks(), *self.rise()]
+        return self.uneven_stiffness() if self.stage.name == "springs" else self.bends()
 
     def uneven_stiffness(self) -> list[Finding]:
         """Compare the stiffness of each joint that is determined with that of the others."""
         stage = self.stage
         if stage.name != "springs" or stage.unit != "rad" or stage.block.cells is not None:
             return []
-        slopes = self._slopes()
+        slopes = self.slopes()
         error = root_mean_square(self.residuals)
         covariance = np.linalg.pinv(slopes.T @ slopes) * error**2
         errors = np.sqrt(np.diag(covariance))
@@ -496,17 +288,18 @@ class _Fit(StageFit):
         smallest = UNEVEN_BOUND if bounded else UNEVEN
         if not sure[worst] or max(ratio, 1.0 / ratio) < smallest:
             return []
-        name, value = stage.block.names[worst], self.position[worst]
+        limit = f"more than {smallest:g} times" if ratio > 1.0 else f"less than 1/{smallest:g} of"
         sentence = (
-            f"springs: {name} = {value:.3g} N·m/rad is {ratio:.2g} times the median of the "
-            "joints; do the weights hang elsewhere than at the tip, does something "
-            "hold the finger, or are columns exchanged?"
+            f"springs: {stage.block.names[worst]} is {limit} the median of the joints; do the "
+            "weights hang elsewhere than at the tip, does something hold the finger, or are "
+            "columns exchanged?"
         )
-        return [Finding("springs", sentence, refutes=False)]
+        return [doubt(sentence)]
 
     def bends(self) -> list[Finding]:
         """Compare the angles under pressure with those of gains that were fitted to forces."""
-        bends = [one for one in self.problem.bends if one.pressure > 0.0]
+        by_forces = self.stage.unit == "N"
+        bends = [one for one in self.problem.bends if by_forces and one.pressure > 0.0]
         gains = self.stage.block.of_joints(self.position[None])
         simulated = self.experiments.bends(self.stiffness[None], gains, bends) if bends else []
         if not simulated:
@@ -524,7 +317,7 @@ class _Fit(StageFit):
             f"torques: the angles under pressure are {ratio:.2g} times those that the gains from "
             f"tip forces give; compare the units of their pressures{hint}"
         )
-        return [Finding("torques", sentence, refutes=False)]
+        return [doubt(sentence)]
 
     def rise(self) -> list[Finding]:
         """Compare how far the tip rises after a release with how far the weight had bent it."""
@@ -542,19 +335,21 @@ class _Fit(StageFit):
                 f"{1e3 * one.mass:g} g, which had bent it down by {1e3 * expected:.3g} mm"
             )
             if risen < -0.3 * expected:
-                return [Finding("dampers", f"{start}; are heights measured downwards, as rows of "
-                                "an image are?", refutes=True)]  # fmt: skip
+                words = "are heights measured downwards, as rows of an image are?"
+                return [doubt(f"{start}; {words}", refutes=True)]
             if not RISE[0] < risen / expected < RISE[1]:
-                return [Finding("dampers", f"{start}; does the video begin at the release, and "
-                                "are its scale and the weight right?", refutes=False)]  # fmt: skip
+                words = (
+                    "does the video begin at the release, and are its scale and the weight right?"
+                )
+                return [doubt(f"{start}; {words}")]
         return []
 
     def tracks(self) -> list[Finding]:
-        """Compare tracked heights with other readings of them, and look for jumps."""
+        """Compare tracked heights with other readings of them; if none fits, look for jumps."""
         if self.stage.unit != "m":
             return []
         tracks = Tracks.of(self.problem, self.experiments, self.stiffness, self.stage.block)
-        return [*tracks.jumps(self.residuals), *tracks.readings()]
+        return [*tracks.readings()] or [*tracks.jumps(self.residuals)]
 
     def frequency(self) -> list[Finding]:
         """Compare the frequency of releases with that of springs and masses."""
@@ -583,7 +378,7 @@ class _Fit(StageFit):
             "square to the finger or a tilted clamp falsifies"
         )
         refutes = ratio > FASTER or (ratio < 1.0 and away > RATE[1])
-        return [Finding("dampers", sentence, refutes)]
+        return [doubt(sentence, refutes=refutes)]
 
 
 def _common_delay(measured: Array, expected: Array) -> float | None:

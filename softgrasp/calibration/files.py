@@ -34,6 +34,7 @@ from softgrasp.io.input_limits import loader
 from softgrasp.io.tables import Column, CsvTable, read_table
 from softgrasp.io.yaml_files import Tree, YamlFile, yaml_path
 from softgrasp.mechanics.transforms import Array
+from softgrasp.units import PRESSURE_UNITS
 
 if TYPE_CHECKING:
     from softgrasp.vision.joint_angles import PhotoMeasurement
@@ -49,7 +50,7 @@ ANGLE_UNITS = {"deg": math.pi / 180.0, "rad": 1.0}
 """SI values of the units of columns, the preferred one first."""
 TIME = Column("time", TIMES)
 MASS = Column("mass", {"g": 1e-3, "kg": 1.0})
-PRESSURE = Column("pressure", {"kPa": 1e3, "Pa": 1.0, "bar": 1e5})
+PRESSURE = Column("pressure", {unit: PRESSURE_UNITS[unit] for unit in ("kPa", "Pa", "bar", "psi")})
 ANGLES = Column("q", ANGLE_UNITS, numbered=True)
 BOUNDS = ("stiffness", "damping", "gain")
 PHOTO_OPTIONS = ("tip", "colour", "scale", "tilt", "notches", "flip", "joints", "empty", "rest",
@@ -229,13 +230,15 @@ def _photos(entry: Any, finger: SoftFinger, directory: Path, zero: str) -> Photo
 
 
 def _refuse_wrong_kinds(options: Mapping[str, Any]) -> None:
-    """Raise an error where ``flip``, ``tilt`` or a file has a value of another kind."""
-    tilt, flip = options.get("tilt", 0.0), options.get("flip")
+    """Raise an error where ``flip``, ``tip`` or ``tilt`` has a value of another kind."""
+    tilt = options.get("tilt", 0.0)
     is_number = isinstance(tilt, int | float) and not isinstance(tilt, bool)
     if tilt != "base" and not (is_number and math.isfinite(tilt)):
         raise error_at(f"expected base or an angle in rad, found {tilt!r}", "photos", "tilt")
-    if flip is not None and not isinstance(flip, bool):
-        raise error_at(f"expected true or false, found {flip!r}", "photos", "flip")
+    for name in ("flip", "tip"):
+        if not isinstance(options.get(name), bool | None):
+            message = f"expected true or false, found {options[name]!r}"
+            raise error_at(message, "photos", name)
 
 
 def _directory_and_options(entry: Any, field: str, directory: Path) -> tuple[Path, dict[str, Any]]:

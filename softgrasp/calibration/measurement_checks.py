@@ -97,11 +97,20 @@ class Finding:
         stage: Stage; empty for the whole problem.
         sentence: Reason.
         refutes: Whether the fit is not credible for this reason alone.
+        fraction: Share of the squared residuals of the stage that it explains [–]; 0 if unknown.
+        values: Numbers, from 0, of the measured values of the stage that are wrong.
     """
 
     stage: str
     sentence: str
     refutes: bool
+    fraction: float = 0.0
+    values: tuple[int, ...] = ()
+
+
+def doubt(sentence: str, *, refutes: bool = False) -> Finding:
+    """Return the finding of a sentence that begins with its stage, such as ``springs: …``."""
+    return Finding(sentence.partition(":")[0], sentence, refutes)
 
 
 # Measurements
@@ -148,11 +157,11 @@ def _constant_angles(problem: CalibrationProblem) -> Iterator[Finding]:
     # without any one row, too, as a wrong one hides the growth of the others
     kept = [np.ones(len(masses), dtype=bool), *~np.eye(len(masses), dtype=bool)]
     if all(_growth_by_chance(masses[one], angles[one]) > INDEPENDENT for one in kept):
-        sentence = (
+        yield doubt(
             "springs: the angles do not depend on the weight; do the weights pull along the "
-            "finger, which hangs down, or is it held?"
+            "finger, which hangs down, or is it held?",
+            refutes=True,
         )
-        yield Finding("springs", sentence, refutes=True)
 
 
 def _growth_by_chance(masses: Array, angles: Array) -> float:
@@ -178,11 +187,10 @@ def _straight_angles(problem: CalibrationProblem) -> Iterator[Finding]:
     lines = np.polynomial.polynomial.polyfit(masses, angles, 1)
     left = angles - np.polynomial.polynomial.polyval(masses, lines).T
     if np.ptp(angles) > 0.0 and np.abs(left).max() < STRAIGHT * np.ptp(angles):
-        sentence = (
+        yield doubt(
             "springs: all angles lie on straight lines over the weight, to "
             f"{math.degrees(np.abs(left).max()):.2g}°; are they computed instead of measured?"
         )
-        yield Finding("springs", sentence, refutes=False)
 
 
 def _saturated_angles(problem: CalibrationProblem) -> Iterator[Finding]:
@@ -203,11 +211,9 @@ def _saturated_angles(problem: CalibrationProblem) -> Iterator[Finding]:
     repeats = len(masses) / len(levels)
     if missing < EVIDENT * _scatter(masses[~heavy], angles[~heavy]) / math.sqrt(repeats):
         return
-    yield Finding(
-        "springs",
+    yield doubt(
         f"springs: the angles no longer grow from {1e3 * levels[first]:g} g on; does the finger or "
-        "the weight touch the table or a stop?",
-        refutes=False,
+        "the weight touch the table or a stop?"
     )
 
 
@@ -218,19 +224,17 @@ def _unlike_joints(problem: CalibrationProblem) -> Iterator[Finding]:
         return
     unread = [str(joint + 1) for joint in np.flatnonzero(~angles.any(axis=0)).tolist()]
     if unread and angles.any():
-        yield Finding(
-            "springs",
+        yield doubt(
             f"springs: all angles of joint{'s' * (len(unread) > 1)} {', '.join(unread)} are 0; "
-            "leave out the columns of joints that were not observed",
-            refutes=False,
+            "leave out the columns of joints that were not observed"
         )
         return
     for a, b in combinations(range(angles.shape[1]), 2):
         if (angles[:, a] == angles[:, b]).all():
-            sentence = (
-                f"springs: the columns of joints {a + 1} and {b + 1} are equal; one is a copy"
+            yield doubt(
+                f"springs: the columns of joints {a + 1} and {b + 1} are equal; one is a copy",
+                refutes=True,
             )
-            yield Finding("springs", sentence, refutes=True)
             return
     slopes, errors = _slopes(masses, angles)
     for joint in range(1, angles.shape[1] - 1):
@@ -240,13 +244,11 @@ def _unlike_joints(problem: CalibrationProblem) -> Iterator[Finding]:
         beside, growth = math.sqrt(abs(outer[0] * outer[1])), abs(slopes[joint])
         more = growth - 3.0 * errors[joint] > UNLIKE * beside
         if more or growth + 3.0 * errors[joint] < beside / UNLIKE:
-            yield Finding(
-                "springs",
+            yield doubt(
                 f"springs: joint {joint + 1} bends far {'more' if more else 'less'} under weights "
                 f"than the joints beside it ({math.degrees(1e-3 * growth):.2g} instead of about "
                 f"{math.degrees(1e-3 * beside):.2g} ° per g); does something hold it, or is its "
-                "column in another unit?",
-                refutes=False,
+                "column in another unit?"
             )
 
 
@@ -271,35 +273,33 @@ def _subtracted_angles(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield that all angles without a weight are zero, which a finger with mass has not."""
     rows = [one for one in _used_rows(problem) if one.mass == 0.0]
     if rows and problem.zero != "unloaded" and not any(any(one.angles) for one in rows):
-        sentence = (
+        yield doubt(
             "springs: all angles without a weight are 0, although the finger has a mass; if they "
             "were subtracted from the others, specify zero: unloaded (--zero unloaded)"
         )
-        yield Finding("springs", sentence, refutes=False)
 
 
 def _rounded_values(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield coarse steps to which all angles or all forces are rounded."""
     step = _rounding_of_angles(problem)
     if step is not None:
-        sentence = f"springs: all angles are multiples of {step:g}°; read them more finely"
-        yield Finding("springs", sentence, refutes=False)
+        yield doubt(f"springs: all angles are multiples of {step:g}°; read them more finely")
     forces = np.array([one.force for one in problem.forces])
     step = rounding_step(forces)
     if step is not None:
-        sentence = f"torques: all forces are multiples of {step:g} N; read them more finely"
-        yield Finding("torques", sentence, refutes=False)
+        yield doubt(f"torques: all forces are multiples of {step:g} N; read them more finely")
 
 
 def _rounding_of_angles(problem: CalibrationProblem) -> float | None:
     return rounding_step(np.degrees([angle for one in problem.hung for angle in one.angles]))
 
 
-def rounding_step(values: Array) -> float | None:
+def rounding_step(values: Array, tolerance: float = 1e-6) -> float | None:
     """Return the step of which all values are multiples; None where it is fine or there is none.
 
     Args:
         values: Values, (m,).
+        tolerance: Largest distance from a multiple, over the step [–].
     """
     values = np.abs(np.asarray(values))
     values = values[values > 0.0]
@@ -311,7 +311,7 @@ def rounding_step(values: Array) -> float | None:
             if step < COARSE * values.max():
                 return None
             whole = values / step
-            if np.abs(whole - whole.round()).max() < 1e-6 and len(set(whole.round())) > 2:
+            if np.abs(whole - whole.round()).max() < tolerance and len(set(whole.round())) > 2:
                 return step
     return None
 
@@ -326,48 +326,45 @@ def _falling_times(problem: CalibrationProblem) -> Iterator[Finding]:
     if len(counted) > 2 and all(
         b[0] > a[0] and b[1] < a[1] and b[2] < a[2] for a, b in pairwise(counted)
     ):
-        sentence = (
+        yield doubt(
             "dampers: heavier weights settle earlier, after fewer overshoots, one and all; they "
-            "bend the finger farther: are the releases exchanged?"
+            "bend the finger farther: are the releases exchanged?",
+            refutes=True,
         )
-        yield Finding("dampers", sentence, refutes=True)
         return
     timed = [(mass, seconds) for mass, seconds, _ in counted]
     falls = [(b[1] / a[1], a, b) for a, b in combinations(timed, 2) if b[0] > a[0]]
     ratio, light, heavy = min(falls, default=(1.0, (0.0, 0.0), (0.0, 0.0)))
     if len(timed) > 2 and ratio < EARLIER:
-        sentence = (
+        yield doubt(
             f"dampers: the finger settles within {heavy[1]:.3g} s after {1e3 * heavy[0]:g} g, but "
             f"within {light[1]:.3g} s after {1e3 * light[0]:g} g, which bend it less; are the "
             "releases exchanged, or is one of the times wrong?"
         )
-        yield Finding("dampers", sentence, refutes=False)
 
 
-def _equal_angles(problem: CalibrationProblem) -> list[Finding]:
-    findings = []
+def _equal_angles(problem: CalibrationProblem) -> Iterator[Finding]:
+    if _rounding_of_angles(problem) is not None:
+        return
     hung = [("springs", f"{1e3 * one.mass:g} g", one.angles) for one in problem.hung]
     bent = [("torques", f"{one.pressure / 1e3:g} kPa", one.angles) for one in problem.bends]
     for (stage, load, angles), (other, load_b, angles_b) in combinations(hung + bent, 2):
         known = stage == other and load != load_b and len(angles) > 1 and any(angles)
         if known and angles == angles_b:
-            sentence = (
+            yield doubt(
                 f"{stage}: the angles under {load} and {load_b} are equal to the last digit; one "
-                "of them is a copy"
+                "of them is a copy",
+                refutes=True,
             )
-            findings.append(Finding(stage, sentence, refutes=True))
-    return findings if _rounding_of_angles(problem) is None else []
 
 
 def _uncounted_overshoots(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield that no release has overshoots although the finger settles late."""
     timed = [one for one in problem.releases if one.settling_time is not None]
     if timed and not any(one.overshoots for one in timed):
-        yield Finding(
-            "dampers",
+        yield doubt(
             f"dampers: no overshoots are counted in {len(timed)} releases, as of a finger that "
-            "creeps to rest; were they not counted?",
-            refutes=False,
+            "creeps to rest; were they not counted?"
         )
 
 
@@ -375,8 +372,8 @@ def _equal_times(problem: CalibrationProblem) -> list[Finding]:
     times = [one.settling_time for one in problem.releases if one.settling_time]
     if len(times) < MIN_REPEATS or len(set(times)) > 1:
         return []
-    sentence = f"dampers: all {len(times)} settling times are equal to the last digit, like copies"
-    return [Finding("dampers", sentence, refutes=False)]
+    count = len(times)
+    return [doubt(f"dampers: all {count} settling times are equal to the last digit, like copies")]
 
 
 def _unlike_releases(problem: CalibrationProblem) -> Iterator[Finding]:
@@ -388,12 +385,10 @@ def _unlike_releases(problem: CalibrationProblem) -> Iterator[Finding]:
     apart = np.abs(np.log(rates / np.median(rates)))
     worst = int(apart.argmax())
     if apart[worst] > math.log(OTHER_RATE) and np.delete(apart, worst).max() < math.log(SAME_RATE):
-        yield Finding(
-            "dampers",
+        yield doubt(
             f"dampers: the release of {1e3 * timed[worst].mass:g} g has {rates[worst]:.3g} "
             f"overshoots per second, the others about {np.median(rates):.3g}; is its settling time "
-            "or its number of overshoots wrong?",
-            refutes=False,
+            "or its number of overshoots wrong?"
         )
 
 
@@ -406,8 +401,7 @@ def _still_tracks(problem: CalibrationProblem) -> Iterator[Finding]:
         still = len(heights) - last
         before = heights[max(last - 2 * MIN_STILL, 0) : last + 1]
         if still >= MIN_STILL and np.ptp(before) > STILL_SWING * np.ptp(heights):
-            yield Finding(
-                "dampers",
+            yield doubt(
                 f"dampers: the track of {1e3 * one.mass:g} g is constant from "
                 f"{one.times[last]:.3g} s on, in the middle of a motion; was the tip lost?",
                 refutes=True,
@@ -425,11 +419,9 @@ def _copied_samples(problem: CalibrationProblem) -> Iterator[Finding]:
         moving = near > MOVING_STEP * np.ptp(heights)
         copies = np.minimum(steps[1:], steps[:-1]) == 0.0
         if moving.sum() >= MIN_STILL and copies[moving].mean() > COPIED:
-            yield Finding(
-                "dampers",
+            yield doubt(
                 f"dampers: in the track of {1e3 * one.mass:g} g samples are copies of those before "
-                "while the tip moves; was the video converted from another frame rate?",
-                refutes=False,
+                "while the tip moves; was the video converted from another frame rate?"
             )
             return
 
@@ -444,12 +436,11 @@ def _saturated_forces(problem: CalibrationProblem) -> Iterator[Finding]:
     growth = np.diff(means) / means.max()
     flat = len(growth) - 1 - int(np.argmax(growth[::-1] > FLAT)) if (growth > FLAT).any() else -1
     if 0 <= flat < len(growth) - 1 and growth[: flat + 1].mean() > 5.0 * FLAT:
-        sentence = (
+        yield doubt(
             f"torques: the forces no longer grow from {pressures[flat + 1] / 1e3:g} kPa on, at "
             f"{means[flat + 1]:.3g} N; is the scale or the pressure sensor saturated, or the "
             "supply limited?"
         )
-        yield Finding("torques", sentence, refutes=False)
 
 
 def _deviating_repeats(problem: CalibrationProblem) -> Iterator[Finding]:
@@ -466,12 +457,10 @@ def _deviating_repeats(problem: CalibrationProblem) -> Iterator[Finding]:
     if chance < DEVIATING:
         pressure = [p for p, group in _repeated_forces(problem).items() if len(group) > 1][worst]
         listed = ", ".join(f"{force:.3g}" for force in groups[worst])
-        yield Finding(
-            "torques",
+        yield doubt(
             f"torques: the repeated forces at {pressure / 1e3:g} kPa, {listed} N, differ "
             f"{math.sqrt(ratio):.2g} times as much as those at other pressures; one of them may "
-            "be wrong",
-            refutes=False,
+            "be wrong"
         )
 
 

@@ -72,7 +72,7 @@ def product_of_forces(simulated: Array, measured: Array) -> Array:
 # Parameters
 
 
-Kind = Literal["stiffness", "damping", "gain", "arm"]
+Kind = Literal["stiffness", "damping", "gain", "arm", "curves"]
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Block:
     """Calibrated parameters of one kind, such as all stiffnesses, with their bounds.
 
     Args:
-        kind: ``stiffness``, ``damping`` or ``gain``; ``arm`` for a hydraulic arm.
+        kind: ``stiffness``, ``damping`` or ``gain``; ``arm`` of an arm, ``curves`` of a twin.
         names: Short names, such as ``k1``.
         unit: Unit of the first parameter.
         lower: Lower bounds, (p,).

@@ -5,11 +5,9 @@ The same calibration gives the same bytes: nothing in the files depends on the c
 
 from __future__ import annotations
 
-import json
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -30,7 +28,7 @@ from softgrasp.description.calibration import CalibrationProblem, ExtensionProbl
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.extensions import CALIBRATIONS
-from softgrasp.io.files import atomic_path, remove_written, write_text
+from softgrasp.io.files import atomic_path, json_text, plain_data, remove_written, write_text
 from softgrasp.io.finger_ensemble import ensemble_path, save_finger_ensemble
 from softgrasp.io.hand import UNSURE, save_finger
 from softgrasp.io.input_limits import read_arrays, read_json, result_loader
@@ -290,8 +288,7 @@ def save_calibration(
         ResultError: The directory cannot be written.
     """
     directory = Path(directory)
-    text = json.dumps(document(result), indent=2, ensure_ascii=False, allow_nan=False)
-    written = [write_text(directory / DOCUMENT, text + "\n"), directory / ARRAYS]
+    written = [write_text(directory / DOCUMENT, json_text(document(result))), directory / ARRAYS]
     with atomic_path(directory / ARRAYS) as temporary, temporary.open("wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **_arrays(result))
     if isinstance(result, ExtensionResult):
@@ -361,11 +358,11 @@ def document(result: CalibrationResult | ExtensionResult) -> dict[str, Any]:
         extra = {
             "together": result.together,
             "damping_timestep_s": result.problem.damping_timestep,
-            "advice": [asdict(one) for one in result.advice],
+            "advice": result.advice,
         }
     if result.credibility is not None:
         extra["credibility"] = result.credibility.document()
-    return {
+    whole: dict[str, Any] = plain_data({
         "schema_version": SCHEMA_VERSION,
         "softgrasp_version": __version__,
         "method": result.method,
@@ -373,17 +370,14 @@ def document(result: CalibrationResult | ExtensionResult) -> dict[str, Any]:
         "status": result.status.name,
         "message": result.status.value,
         "parameters": result.parameters,
-        "standard_errors": {k: _finite(v) for k, v in result.standard_errors.items()},
-        "undetermined": list(result.undetermined),
+        "standard_errors": result.standard_errors,
+        "undetermined": result.undetermined,
         "evaluations": result.evaluations,
-        "warnings": list(result.warnings),
+        "warnings": result.warnings,
         "stages": [_stage(stage) for stage in result.stages],
         "problem": result.problem.model_dump(mode="json", exclude_defaults=True),
-    } | extra
-
-
-def _finite(number: float) -> float | None:
-    return float(number) if math.isfinite(number) else None
+    } | extra)  # fmt: skip
+    return whole
 
 
 def _stage(stage: StageResult) -> dict[str, Any]:
@@ -393,45 +387,46 @@ def _stage(stage: StageResult) -> dict[str, Any]:
         "unit": stage.units[0],
         "parameters": {
             name: {
-                "value": float(value),
-                "standard_error": _finite(error),
-                "relative_error": _finite(part),
-                "interval_95": [_finite(end) for end in interval],
-                "bounds": [float(low), float(high)],
+                "value": value,
+                "standard_error": error,
+                "relative_error": part,
+                "interval_95": interval,
+                "bounds": [low, high],
                 "on_bound": name in stage.on_bound,
-            } | ({"unit": unit} if several else {})
+            }
+            | ({"unit": unit} if several else {})
             for name, value, error, part, interval, low, high, unit in zip(
-                stage.names, stage.values, sure.errors, sure.relative, interval_ends(stage),
-                stage.lower, stage.upper, stage.units, strict=True,
+                stage.names,
+                stage.values,
+                sure.errors,
+                sure.relative,
+                interval_ends(stage),
+                stage.lower,
+                stage.upper,
+                stage.units,
+                strict=True,
             )
         },
-        "correlation": sure.correlation.tolist(),
+        "correlation": sure.correlation,
         "determined": [_combination(one) for one in sure.determined],
         "undetermined": [_combination(one) for one in sure.undetermined],
         "sum": stage.sum_sentence or None,
         "objective": stage.fitness,
         f"{RESIDUAL}{stage.residual_unit}": stage.residual,
-        f"held_out_rms_{stage.residual_unit}": _finite(stage.held_out_residual),
+        f"held_out_rms_{stage.residual_unit}": stage.held_out_residual,
         "evaluations": stage.evaluations,
-        "measurements": [
-            {"what": what, "measured": float(measured), "simulated": float(simulated)}
-            for what, measured, simulated in zip(
-                stage.labels, stage.measured, stage.simulated, strict=True
-            )
-        ],
-        "held_out": [
-            {"what": what, "measured": float(measured), "simulated": _finite(simulated)}
-            for what, measured, simulated in zip(
-                stage.held_out_labels, stage.held_out_measured, stage.held_out_simulated,
-                strict=True,
-            )
-        ],
-        "models": [
-            {key: _finite(value) if isinstance(value, float) else value
-             for key, value in vars(model).items()}
-            for model in stage.models
-        ],
-    }  # fmt: skip
+        "measurements": _compared(stage.labels, stage.measured, stage.simulated),
+        "held_out": _compared(
+            stage.held_out_labels, stage.held_out_measured, stage.held_out_simulated
+        ),
+        "models": stage.models,
+    }
+
+
+def _compared(labels: Sequence[str], measured: Array, simulated: Array) -> list[dict[str, Any]]:
+    """Return what was measured beside what was simulated."""
+    rows = zip(labels, measured, simulated, strict=True)
+    return [{"what": what, "measured": x, "simulated": y} for what, x, y in rows]
 
 
 def interval_ends(stage: StageResult) -> Array:
@@ -442,11 +437,7 @@ def interval_ends(stage: StageResult) -> Array:
 
 
 def _combination(one: Combination) -> dict[str, Any]:
-    return {
-        "weights": list(one.weights),
-        "relative_error": _finite(one.error),
-        "sentence": one.sentence,
-    }
+    return {"weights": one.weights, "relative_error": one.error, "sentence": one.sentence}
 
 
 def _arrays(result: EstimatedParameters) -> dict[str, Array]:

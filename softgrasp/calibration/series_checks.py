@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from softgrasp.calibration.measurement_checks import Finding
+from softgrasp.calibration.measurement_checks import Finding, doubt
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.mechanics.transforms import Array
 
@@ -61,11 +61,11 @@ def series_findings(problem: CalibrationProblem) -> Iterator[Finding]:
 
 
 def _finding(stage: str, what: str, factor: _Factor, question: str) -> Finding:
-    sentence = (
+    return doubt(
         f"{stage}: {what} are {factor.value:.2f} times those of the other repeats (p = "
-        f"{factor.chance:.1g}); {question} between the series? Calibrate each series alone"
+        f"{factor.chance:.1g}); {question} between the series? Calibrate each series alone",
+        refutes=True,
     )
-    return Finding(stage, sentence, refutes=True)
 
 
 def _series(rows: Sequence[tuple[float, Sequence[float]]]) -> Array:

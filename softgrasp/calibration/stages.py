@@ -12,12 +12,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from softgrasp.calibration import objectives
 from softgrasp.calibration.objectives import Block, Kind, block_of
@@ -41,8 +41,8 @@ from softgrasp.io.json_lines import JsonLines
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.soft_dynamics import ReleaseTestRig
 
-StageName = Literal["springs", "dampers", "torques", "arm"]
-"""Name of a stage; ``arm`` is the single stage of a hydraulic arm."""
+StageName = Literal["springs", "dampers", "torques", "arm", "curves"]
+"""Name of a stage; ``arm`` is the single stage of a hydraulic arm, ``curves`` that of a twin."""
 KIND_OF: dict[StageName, Kind] = {"springs": "stiffness", "dampers": "damping", "torques": "gain"}
 """Kind of parameter that each stage fits."""
 STAGES = tuple(KIND_OF)
@@ -83,6 +83,29 @@ class Stage:
     unit: str
     smooth: bool
     timed: Array
+
+    @classmethod
+    def of_squares(
+        cls, name: StageName, block: Block, simulate: Values, measured: Array,
+        labels: Sequence[str], unit: str,
+    ) -> Stage:  # fmt: skip
+        """Return a smooth stage that minimises the mean squared residual."""
+        return cls(
+            name, block, simulate, measured,
+            lambda values: objectives.mean_squared_error(values, measured),
+            tuple(labels), unit, smooth=True, timed=np.ones(len(measured), dtype=bool),
+        )  # fmt: skip
+
+    def reread(self, measured: Array, simulate: Values | None = None) -> Stage:
+        """Return the same with other measured values, (m,), and another simulation of them."""
+        how = simulate or self.simulate
+        return self.of_squares(self.name, self.block, how, measured, self.labels, self.unit)
+
+    def only(self, kept: NDArray[np.bool_]) -> Stage:
+        """Return the same with a part of the measured values, (m,)."""
+        labels = tuple(np.array(self.labels)[kept].tolist())
+        part = self.reread(self.measured[kept], lambda p: self.simulate(p)[:, kept])
+        return replace(part, labels=labels)
 
 
 def stage_of(
@@ -136,17 +159,10 @@ def springs(
 
     measured = read([np.array(load.angles) for load in loads])
     labels = [f"q{i + 1} at {1e3 * x.mass:g} g" for x in loads for i in range(len(x.angles))]
-    return Stage(
-        name="springs",
-        block=block,
-        simulate=lambda p: read(experiments.hung(block.of_joints(p), loads)),
-        measured=measured,
-        fitness=lambda values: objectives.mean_squared_error(values, measured),
-        labels=tuple(labels),
-        unit="m" if by_height else "rad",
-        smooth=True,
-        timed=np.ones(len(measured), dtype=bool),
-    )
+    return Stage.of_squares(
+        "springs", block, lambda p: read(experiments.hung(block.of_joints(p), loads)), measured,
+        labels, "m" if by_height else "rad",
+    )  # fmt: skip
 
 
 def dampers(
@@ -222,17 +238,11 @@ def torques(
         labels = [
             f"q{i + 1} at {x.pressure / 1e3:g} kPa" for x in bends for i in range(len(x.angles))
         ]
-        return Stage(
-            name="torques",
-            block=block,
-            simulate=lambda p: np.concatenate(experiments.bends(*joints(p), bends), axis=-1),
-            measured=angles,
-            fitness=lambda values: objectives.mean_squared_error(values, angles),
-            labels=tuple(labels),
-            unit="rad",
-            smooth=True,
-            timed=np.ones(len(angles), dtype=bool),
-        )
+        return Stage.of_squares(
+            "torques", block,
+            lambda p: np.concatenate(experiments.bends(*joints(p), bends), axis=-1), angles,
+            labels, "rad",
+        )  # fmt: skip
     measured = np.array([one.force for one in forces])
     fitness = {
         "auto": objectives.absolute_forces,
@@ -240,17 +250,11 @@ def torques(
         "product": objectives.product_of_forces,
         "squares": objectives.mean_squared_error,
     }[problem.force_objective]
-    return Stage(
-        name="torques",
-        block=block,
-        simulate=lambda p: experiments.forces(*joints(p), forces),
-        measured=measured,
-        fitness=lambda values: fitness(values, measured),
-        labels=tuple(f"force at {one.pressure / 1e3:g} kPa" for one in forces),
-        unit="N",
-        smooth=True,
-        timed=np.ones(len(measured), dtype=bool),
-    )
+    stage = Stage.of_squares(
+        "torques", block, lambda p: experiments.forces(*joints(p), forces), measured,
+        [f"force at {one.pressure / 1e3:g} kPa" for one in forces], "N",
+    )  # fmt: skip
+    return replace(stage, fitness=lambda values: fitness(values, measured))
 
 
 # Virtual experiments
@@ -263,17 +267,16 @@ class VirtualExperiments:
     NaN.
     """
 
-    def __init__(self, problem: CalibrationProblem, threads: int = 1) -> None:
+    def __init__(self, problem: CalibrationProblem) -> None:
         """Set up the experiments of a problem.
 
         Args:
             problem: Calibration problem: the finger's shape and masses, and how measurements are
                 evaluated.
-            threads: Threads of the physics; the results do not depend on them.
         """
         self._problem = problem
         self.chain = PlanarChain.of(problem.finger)
-        self._release = ReleaseTestRig(problem.finger, threads=threads)
+        self._release = ReleaseTestRig(problem.finger)
 
     def hung(self, stiffness: Array, loads: Sequence[HungAngles]) -> list[Array]:
         """Compute measured joint angles under each weight [rad], a list of (B, observed)."""

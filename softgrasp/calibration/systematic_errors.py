@@ -1,13 +1,10 @@
-"""Systematic errors of measurements that would explain the residuals of a fit.
+"""Systematic errors of a finger's measurements that may explain the residuals of a fit.
 
-A *nuisance* is one more parameter, such as the tilt of the base, with the derivative of every
-measured value by it. An F test of the residuals shows whether it explains more than noise can
-(Seber and Lee, *Linear Regression Analysis*, 2003, ch. 4).
+Each is a ``Nuisance``, one more parameter, which ``refits`` tests.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,59 +13,16 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.calibration.refits import DEGREES, Nuisance, single_values
 from softgrasp.calibration.stages import Stage, VirtualExperiments
 from softgrasp.continuum.statics import HungRig, Loads, PlanarChain, rest
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.mechanics.transforms import Array
 
-DEGREES = 180.0 / np.pi
 ANGLE_STEP, RELATIVE_STEP, PRESSURE_STEP, GAP_STEP = 1e-4, 1e-4, 1e2, 1e-5
 """Steps of central differences by nuisances [rad, –, Pa, m]."""
-
-
 SERIES = 0.05
 """Smallest relative difference between repeated series that is reported [–]."""
-
-
-@dataclass(frozen=True)
-class Nuisance:
-    """A systematic error with its effect on every measured value of a stage.
-
-    Args:
-        name: Sentence with ``{}`` for the estimate in ``unit``, and ``[heavier|lighter]`` for words
-            that depend on its sign; without both for one whose size is 1.
-        effect: Change of the simulated values by one unit of SI, (m,).
-        unit: Unit of the sentence.
-        factor: From SI to that unit.
-        material: Smallest size that is reported [SI].
-        limits: Range of possible sizes [SI].
-    """
-
-    name: str
-    effect: Array
-    unit: str
-    factor: float
-    material: float
-    limits: tuple[float, float] = (-np.inf, np.inf)
-
-    @property
-    def single(self) -> bool:
-        """Whether it is an error of one measured value only."""
-        return int(np.count_nonzero(self.effect)) == 1
-
-    def is_material(self, estimate: float) -> bool:
-        """Return whether an estimate [SI] is possible, and large enough to be reported."""
-        low, high = self.limits
-        return abs(estimate) > self.material and low <= estimate <= high
-
-    def sentence(self, estimate: float) -> str:
-        """Return the sentence with an estimate [SI]."""
-        size = self.factor * estimate
-        if "[" in self.name:
-            size = abs(size)
-        shown = f"{size:.0f}" if abs(size) >= 100.0 else f"{size:.2g}"
-        text = self.name.format(f"{shown}{self.unit}")
-        return re.sub(r"\[(.*?)\|(.*?)\]", lambda x: x[1] if estimate > 0.0 else x[2], text)
 
 
 # Statics with systematic errors
@@ -275,9 +229,7 @@ def _of_angles(rig: HungFinger, labels: tuple[str, ...]) -> Iterator[Nuisance]:
             "[large|small] for those before, as of another finger, camera or room temperature",
             measured * (rows >= row), " %", 100.0, 0.08, (-0.6, 0.6),
         )  # fmt: skip
-    for index, label in enumerate(labels):
-        effect = (np.arange(len(labels)) == index).astype(float)
-        yield Nuisance(f"{label} is {{}} too [large|small]", effect, "°", DEGREES, material)
+    yield from single_values(labels, material)
 
 
 def _series(labels: Sequence[str]) -> NDArray[np.intp]:
@@ -453,9 +405,7 @@ def _of_bends(
             f"the angle of joint {joint + 1} is {{}} too [large|small] at every pressure",
             (number == joint).astype(float), "°", DEGREES, 1.0 / DEGREES,
         )  # fmt: skip
-    for index, label in enumerate(stage.labels):
-        single = (np.arange(len(number)) == index).astype(float)
-        yield Nuisance(f"{label} is {{}} too [large|small]", single, "°", DEGREES, 1.0 / DEGREES)
+    yield from single_values(stage.labels, 1.0 / DEGREES)
 
 
 def _of_tracks(problem: CalibrationProblem) -> Iterator[Nuisance]:

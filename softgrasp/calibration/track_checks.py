@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from softgrasp.calibration.measurement_checks import Finding
+from softgrasp.calibration.measurement_checks import Finding, doubt
 from softgrasp.calibration.objectives import Block
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.description.calibration import CalibrationProblem, Release
@@ -90,7 +90,7 @@ class Tracks:
         ratio = now / max(left, 1e-12)
         if ratio > BETTER:
             sentence = f"dampers: the residual is {ratio:.2g} times smaller if {words}"
-            yield Finding("dampers", sentence, refutes=ratio > REFUTED)
+            yield doubt(sentence, refutes=ratio > REFUTED)
 
     def jumps(self, residuals: Array) -> Iterator[Finding]:
         """Yield the part of a track that deviates far more than the rest.
@@ -107,13 +107,12 @@ class Tracks:
                 continue
             first = int(np.argmax(far))
             last = first + int(np.argmin(np.append(far[first:], False))) - 1
-            sentence = (
+            yield doubt(
                 f"dampers: the track of {1e3 * one.mass:g} g deviates by "
                 f"{1e3 * apart[first : last + 1].max():.2g} mm from {one.times[first]:.3g} to "
                 f"{one.times[last]:.3g} s, as where the tracker jumps: this alone explains "
                 f"{100 * explained:.3g} % of the squared residuals of this track"
             )
-            yield Finding("dampers", sentence, refutes=False)
             return
 
     # Readings

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 from scipy.ndimage import maximum_filter1d, median_filter
 
-from softgrasp.calibration.forward_models import first_mode
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
+from softgrasp.sim.soft_dynamics import first_mode
 
 MIN_SWING = 1e-3
 """Smallest motion of a released tip [m]."""

@@ -55,6 +55,10 @@ def calibrate(
             "--flip/--no-flip", help="Photographs show the clamp at the right; else detected."
         ),
     ] = None,
+    tip: Annotated[
+        bool | None,
+        typer.Option("--tip/--no-tip", help="Whether the end of the finger is measured, too."),
+    ] = None,
     tilt: Annotated[
         str | None,
         typer.Option(
@@ -128,7 +132,6 @@ def calibrate(
     iterations: Annotated[
         int, typer.Option(min=1, metavar="N", help="Iterations of the swarm.")
     ] = 100,
-    threads: Annotated[int, typer.Option(min=1, metavar="N", help="Threads of the physics.")] = 1,
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Continue from the evaluations in the output directory."),
@@ -189,7 +192,7 @@ def calibrate(
     tables = {"hung": hung, "releases": releases, "forces": forces}
     video_options = {"frame_rate": frame_rate, "finger_length": length_mm and length_mm / 1e3}
     changes = _changes(settings or [])
-    photo_options = _photo_options(photos, flip, tilt, zero, empty, markers, lens)
+    photo_options = _photo_options(photos, flip, tip, tilt, zero, empty, markers, lens)
     if zero in ("design", "unloaded"):
         changes["zero"] = zero
     with terminal.progress_bar() as update:
@@ -212,7 +215,7 @@ def calibrate(
                 loaded.problem, method, seed, out=directory,
                 stages=[one.value for one in stage or ()] or None,
                 swarm=Swarm(particles=particles, iterations=iterations),
-                threads=threads, together=together, progress=update,
+                together=together, progress=update,
             )  # fmt: skip
     except KeyboardInterrupt:
         terminal.note(
@@ -236,6 +239,7 @@ def calibrate(
 def _photo_options(
     photos: Path | None,
     flip: bool | None,
+    tip: bool | None,
     tilt: str | None,
     zero: str | None,
     empty: Path | None,
@@ -243,7 +247,7 @@ def _photo_options(
     lens: Path | None,
 ) -> dict[str, Any]:
     """Return the options of photographs as in a problem file; empty without photographs."""
-    options: dict[str, Any] = {"flip": flip, "markers": markers}
+    options: dict[str, Any] = {"flip": flip, "tip": tip, "markers": markers}
     if tilt is not None:
         try:
             options["tilt"] = tilt if tilt == "base" else math.radians(float(tilt))

@@ -5,7 +5,6 @@ Results go to standard output, messages and progress to standard error.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
@@ -24,6 +23,7 @@ from softgrasp.errors import ResultError
 from softgrasp.io.files import (
     RESULT_FILE,
     TRAJECTORY_FILE,
+    json_text,
     other_files,
     remove_written,
     start_run,
@@ -111,16 +111,12 @@ def _file_groups(files: Sequence[Path]) -> list[str]:
 
 def put_json(document: Any) -> None:
     """Print the one JSON document on standard output."""
-    typer.echo(_json_text(document))
+    typer.echo(json_text(document), nl=False)
 
 
 def save_json(document: Any, file: Path) -> None:
     """Write a JSON document, and report its path on standard error."""
-    note(f"wrote {write_text(file, _json_text(document))}")
-
-
-def _json_text(document: Any) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    note(f"wrote {write_text(file, json_text(document))}")
 
 
 def put_table(heads: list[str], rows: list[list[str]]) -> None:

@@ -9,37 +9,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from softgrasp.calibration import (
-    Alternative,
+    Assessment,
     Credibility,
     Finding,
-    Journal,
     MisfitTest,
     Nuisance,
     PlausibleQuantity,
-    Search,
+    Reading,
     Stage,
     StageFit,
     implausible,
-    least_squares_search,
-    mean_squared_error,
-    misfit_findings,
-    root_mean_square,
 )
 from softgrasp.mechanics import Array
 
 ArmCalibrationProblem = Any
 ArmMotion = Any
 """Of ``hydraulics.calibration``, which imports this module."""
-BETTER = 3.0
-"""Ratio of residuals from which another reading is reported [–]."""
 ASSUMED = {"m": 2e-3, "rad": math.radians(1.0)}
 """Error of a recorded value where none is declared, by unit."""
 AXES = {
@@ -60,96 +52,65 @@ def assess_arm(problem: ArmCalibrationProblem, stage: Stage, position: Array) ->
         stage: Its stage.
         position: Fitted parameters, (p,).
     """
-    motions = [one for one in problem.motions if not one.held_out]
-    fit = StageFit(problem, stage, position)
-    test = _misfit_test(fit, motions)
+    fit = ArmFit(problem, stage, position, [one for one in problem.motions if not one.held_out])
+    test = fit.misfit_test()
+    done = fit.assess() if test.rejected else Assessment(test, [], [], fit)
     quantities = tuple(_quantities(problem))
-    findings = [*_copies(problem), *implausible(quantities), *misfit_findings(test)]
-    alternatives: list[Alternative] = []
-    if test.rejected:
-        findings += fit.explained_by(list(_nuisances(fit, motions)))
-        alternatives = _readings(fit, motions)
-        findings += [
-            Finding(stage.name, f"{stage.name}: the residual is {one.ratio:.2g} times smaller if "
-                    f"{one.reading}", refutes=True)
-            for one in alternatives[:1]
-        ]  # fmt: skip
+    findings = [*_copies(problem), *implausible(quantities), *done.findings]
     findings.sort(key=lambda one: not one.refutes)
-    return Credibility((test,), quantities, tuple(findings), tuple(alternatives))
+    return Credibility((test,), quantities, tuple(findings), tuple(done.alternatives))
 
 
-def _misfit_test(fit: StageFit, motions: list[ArmMotion]) -> MisfitTest:
-    stage, declared = fit.stage, fit.problem.measurement_error(fit.stage.unit)
-    error = ASSUMED[stage.unit] if declared is None else declared
-    # relative to the motion, as most of a coordinate may be the length of the arm
-    spans = np.concatenate([
-        np.broadcast_to(np.ptp(np.array(one.rows), axis=0), np.shape(one.rows)).ravel()
-        for one in motions
-    ])  # fmt: skip
-    left = fit.residuals
-    variance = error**2 + np.square(fit.problem.model_error * spans)
-    chi_square = float((np.square(left) / variance).sum())
-    freedom = max(len(left) - len(fit.position), 1)
-    return MisfitTest(
-        stage=stage.name,
-        unit=stage.unit,
-        error=error,
-        source="assumed" if declared is None else "declared",
-        residual=root_mean_square(left),
-        chi_square=chi_square,
-        freedom=freedom,
-        p_value=float(stats.chi2.sf(chi_square, freedom)),
-    )
+@dataclass(frozen=True)
+class ArmFit(StageFit):
+    """Fit of an arm to recorded motions."""
 
+    motions: list[ArmMotion]
 
-def _nuisances(fit: StageFit, motions: list[ArmMotion]) -> Iterator[Nuisance]:
-    """Yield an offset of each recorded column, and a delay of each motion."""
-    simulated = fit.stage.simulate(fit.position[None])[0]
-    shown = ("mm", 1e3, 5e-3) if fit.stage.unit == "m" else ("°", math.degrees(1.0), 0.02)
-    ends = np.cumsum([np.size(one.rows) for one in motions])
-    columns = [one.columns for one in motions]
-    number = np.concatenate([
-        np.tile(np.arange(len(names)), len(one.rows))
-        for one, names in zip(motions, columns, strict=True)
-    ])  # fmt: skip
-    if all(names == columns[0] for names in columns):
-        for index, name in enumerate(columns[0]):
-            effect = (number == index).astype(float)
-            sentence = f"{name} is {{}} too large in all rows"
-            yield Nuisance(sentence, effect, f" {shown[0]}", shown[1], shown[2])
-    for one, end in zip(motions, ends.tolist(), strict=True):
-        rows = simulated[end - np.size(one.rows) : end].reshape(np.shape(one.rows))
-        effect = np.zeros(len(simulated))
-        slopes = np.gradient(rows, np.array(one.times), axis=0)
-        effect[end - rows.size : end] = -np.nan_to_num(slopes).ravel()
-        sentence = f"the recording of {one.name or 'a motion'} is {{}} late"
-        yield Nuisance(sentence, effect, " ms", 1e3, 5e-3)
+    def misfit_test(self) -> MisfitTest:
+        """Test the residuals by χ², with a model error relative to the motion."""
+        stage, declared = self.stage, self.problem.measurement_error(self.stage.unit)
+        error = ASSUMED[stage.unit] if declared is None else declared
+        # relative to the motion, as most of a coordinate may be the length of the arm
+        spans = np.concatenate([
+            np.broadcast_to(np.ptp(np.array(one.rows), axis=0), np.shape(one.rows)).ravel()
+            for one in self.motions
+        ])  # fmt: skip
+        source = "assumed" if declared is None else "declared"
+        by_model = self.problem.model_error * spans
+        return self.chi_square(error, source, by_model, len(self.position))
 
+    def nuisances(self) -> Iterator[Nuisance]:
+        """Yield an offset of each recorded column, and a delay of each motion."""
+        simulated = self.stage.simulate(self.position[None])[0]
+        shown = ("mm", 1e3, 5e-3) if self.stage.unit == "m" else ("°", math.degrees(1.0), 0.02)
+        ends = np.cumsum([np.size(one.rows) for one in self.motions])
+        columns = [one.columns for one in self.motions]
+        number = np.concatenate([
+            np.tile(np.arange(len(names)), len(one.rows))
+            for one, names in zip(self.motions, columns, strict=True)
+        ])  # fmt: skip
+        if all(names == columns[0] for names in columns):
+            for index, name in enumerate(columns[0]):
+                effect = (number == index).astype(float)
+                sentence = f"{name} is {{}} too large in all rows"
+                yield Nuisance(sentence, effect, f" {shown[0]}", shown[1], shown[2])
+        for one, end in zip(self.motions, ends.tolist(), strict=True):
+            rows = simulated[end - np.size(one.rows) : end].reshape(np.shape(one.rows))
+            effect = np.zeros(len(simulated))
+            slopes = np.gradient(rows, np.array(one.times), axis=0)
+            effect[end - rows.size : end] = -np.nan_to_num(slopes).ravel()
+            sentence = f"the recording of {one.name or 'a motion'} is {{}} late"
+            yield Nuisance(sentence, effect, " ms", 1e3, 5e-3)
 
-def _readings(fit: StageFit, motions: list[ArmMotion]) -> list[Alternative]:
-    """Fit the arm with other readings of the axes; return those that fit much better."""
-    stage = fit.stage
-    width = 3 if motions[0].ends else 2
-    now, results = root_mean_square(fit.residuals), []
-    rows = stage.measured.reshape(-1, width)
-    for reading, axes in AXES.items():
-        if width == 2 and "z" in reading:
-            continue
-        measured = np.column_stack([sign * rows[:, column] for column, sign in axes[:width]])
-        other = _reread(stage, measured.ravel())
-        fitted = least_squares_search(Search(other, Journal(None, "")), other.block.middle)
-        left = root_mean_square(np.nan_to_num(
-            other.simulate(fitted[None])[0] - other.measured, nan=1e6
-        ))  # fmt: skip
-        if left * BETTER <= now:
-            results.append(Alternative(stage.name, reading, now / max(left, 1e-12)))
-    return sorted(results, key=lambda one: -one.ratio)
-
-
-def _reread(stage: Stage, measured: Array) -> Stage:
-    return replace(
-        stage, measured=measured, fitness=lambda values: mean_squared_error(values, measured)
-    )
+    def readings(self) -> Iterator[Reading]:
+        """Yield other readings of the axes."""
+        width = 3 if self.motions[0].ends else 2
+        rows = self.stage.measured.reshape(-1, width)
+        for reading, axes in AXES.items():
+            if width == 3 or "z" not in reading:
+                columns = [sign * rows[:, column] for column, sign in axes[:width]]
+                yield reading, self.stage.reread(np.column_stack(columns).ravel())
 
 
 def _copies(problem: ArmCalibrationProblem) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Atomic file output, Ctrl-C, files of runs, progress callbacks, and templates of input files.
+"""Atomic file output, JSON, Ctrl-C, files of runs, progress callbacks, templates of input files.
 
 A file appears complete or not at all: it is written under a temporary name beside the target and
 renamed. The output directory of a run has a marker with the identifier of the run and the files
@@ -12,15 +12,18 @@ import errno
 import hashlib
 import json
 import logging
+import math
 import re
 import signal
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from softgrasp import assets
 from softgrasp._version import __version__
@@ -107,6 +110,30 @@ def write_text(target: str | Path, text: str) -> Path:
     with atomic_path(target) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return Path(target)
+
+
+def plain_data(value: Any) -> Any:
+    """Convert a value to what JSON has; numbers that are not finite become None.
+
+    Dataclasses and descriptions become dictionaries, tuples and arrays lists, numbers of numpy
+    those of Python.
+    """
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: plain_data(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_data(part) for part in value]
+    if is_dataclass(value):
+        return {one.name: plain_data(getattr(value, one.name)) for one in fields(value)}
+    return plain_data(value.model_dump(mode="json")) if hasattr(value, "model_dump") else value
+
+
+def json_text(document: Any) -> str:
+    """Return a document as the text of a JSON file, see ``plain_data``."""
+    return json.dumps(plain_data(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def sha256_of(files: Iterable[Path]) -> str:

@@ -1,7 +1,8 @@
 """CSV tables of numbers: one reader with column specifications, and the writers of tables.
 
 A table has one line of column names, then lines of numbers. Lines that begin with # are comments.
-A name carries its unit (``mass_g``, ``q1_deg``); values are returned in SI.
+A name carries its unit (``mass_g``, ``q1_deg``); values are returned in SI. Where semicolons
+separate the names, as spreadsheets of many countries write them, commas are decimal points.
 
 ``pandas.read_csv`` was considered: it reads the same numbers, but reports neither the line nor the
 column of a wrong cell.
@@ -37,8 +38,8 @@ class Column:
 
     Args:
         name: Name without the unit, such as ``mass``; of a group without the number, such as ``q``.
-        units: SI value of each accepted unit, the preferred one first; empty where the name in the
-            file has no unit.
+        units: SI value of each accepted unit, in any case, the preferred one first; empty where the
+            name in the file has no unit.
         numbered: A group ``q1_deg``, ``q2_deg``, …, at least one, without a gap.
     """
 
@@ -54,9 +55,10 @@ class Column:
     def parse(self, header: str) -> tuple[int, float] | None:
         """Return index in the group, from 1, and SI value of the unit; None for other columns."""
         number = r"([1-9]\d*)" if self.numbered else "()"
-        unit = f"_({'|'.join(map(re.escape, self.units))})" if self.units else "()"
+        unit = f"_(?i:({'|'.join(map(re.escape, self.units))}))" if self.units else "()"
         match = re.fullmatch(re.escape(self.name) + number + unit, header)
-        return match and (int(match[1] or 1), self.units.get(match[2], 1.0))
+        factors = {name.lower(): factor for name, factor in self.units.items()}
+        return match and (int(match[1] or 1), factors.get(match[2].lower(), 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,15 +163,26 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
     try:
         check_size(path)
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, skipinitialspace=True)
-            lines = [(reader.line_num, cells) for cells in reader]
+            text = file.read()
+        separator = _separator(text)
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator,
+                            skipinitialspace=True)  # fmt: skip
+        lines = [(reader.line_num, cells) for cells in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         message = f"expected a table in CSV, found: {reason(error)}"
         raise DescriptionError(message, file=path) from None
     rows = [(line, cells) for line, cells in lines if cells and not cells[0].startswith("#")]
     if not rows:
         raise DescriptionError("expected a line of names, found nothing", file=path)
+    if separator == ";":
+        return [(line, [cell.replace(",", ".") for cell in cells]) for line, cells in rows]
     return rows
+
+
+def _separator(text: str) -> str:
+    """Return what separates the cells of a table: a semicolon where the names have one."""
+    names = next((line for line in text.splitlines() if line.strip() and line[0] != "#"), "")
+    return ";" if ";" in names else ","
 
 
 def _match(headers: list[str], columns: Sequence[Column]) -> tuple[dict[str, list[int]], Array]:

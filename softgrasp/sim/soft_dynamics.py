@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -157,6 +158,37 @@ def linear_mode(finger: SoftFinger, timestep: float = 0.0) -> LinearMode:
     return LinearMode(abs(float(slowest.imag)) / (2.0 * math.pi), ratio)
 
 
+class FirstMode(NamedTuple):
+    """First mode about equilibrium under the finger's weight."""
+
+    frequency: float
+    """Natural frequency [Hz]."""
+    weights: Array
+    """Weights of the joints' dampers: modal damping is Σ weights·c; their sum is one, (n,)."""
+    inertia: float
+    """Modal inertia, with weights whose sum is one [kg·m²]."""
+
+    def ratio(self, damping: Array) -> float:
+        """Return the damping ratio for dampers (n,) [–]."""
+        rate = 2.0 * math.pi * self.frequency
+        return float(self.weights @ damping) / (2.0 * rate * self.inertia)
+
+
+def first_mode(finger: SoftFinger, stiffness: Array) -> FirstMode:
+    """Compute the first mode of a planar finger with springs (n,) [N·m/rad].
+
+    Solves K φ = ω² M φ, with the stiffness of springs and weight, and MuJoCo's inertia matrix.
+    """
+    inertia, slopes = small_motion(finger, stiffness)
+    values, modes = eigh(slopes, inertia)
+    squares = np.square(modes[:, 0])
+    return FirstMode(
+        frequency=math.sqrt(values[0]) / (2.0 * math.pi),
+        weights=squares / squares.sum(),
+        inertia=1.0 / float(squares.sum()),
+    )
+
+
 class Released(NamedTuple):
     """Motions of B fingers after a release, at T times."""
 
@@ -169,19 +201,19 @@ class Released(NamedTuple):
 class ReleaseTestRig:
     """Virtual test rig that releases copies of a finger from rest shapes under a weight."""
 
-    def __init__(self, finger: SoftFinger, *, timestep: float = 2.5e-4, threads: int = 1) -> None:
+    def __init__(self, finger: SoftFinger, *, timestep: float = 2.5e-4, threads: int = 0) -> None:
         """Compile the finger once.
 
         Args:
             finger: A planar finger that neither twists nor stretches.
             timestep: Time step of the physics [s].
-            threads: Threads of the physics; the motions do not depend on them.
+            threads: Threads of the physics, 0 for one a core; the motions do not depend on them.
         """
         self._chain = PlanarChain.of(finger)
         self._model = finger_model(finger)
         self._model.opt.timestep = timestep
         self._model.opt.gravity[:] = STANDARD_GRAVITY
-        self._threads = threads
+        self._threads = threads or os.cpu_count() or 1
         self._models: list[mujoco.MjModel] = []
         self._batch: Batch | None = None
 

@@ -35,7 +35,8 @@ def fit(
         str,
         typer.Argument(
             metavar="ANGLES.csv",
-            help="Table pressure_kpa, angle_1_deg, …, one line per pressure; or a shipped one.",
+            help="Table pressure_kpa, angle_1_deg, … (or Pa, bar, psi, rad), a line per pressure; "
+            "or a shipped one.",
         ),
     ],
     lengths_mm: Annotated[
@@ -53,6 +54,9 @@ def fit(
     ] = False,
     name: Annotated[str, typer.Option(help="Name of the fit; default: that of the table.")] = "",
     source: Annotated[str, typer.Option(help="Source of the angles, in words.")] = "",
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Exit with 0 although the fit is not credible.")
+    ] = False,
     out: options.Out = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -60,12 +64,14 @@ def fit(
     """Fit a cubic polynomial of pressure to the bending angle of each piece of a finger.
 
     Writes pressure_fit.yaml, and result.json with all residuals. With --sigma-deg the fit is
-    accepted when its curves are expected within 0.4 sigma of the true ones.
+    accepted when its curves are expected within 0.4 sigma of the true ones. The exit code is 1 if
+    the fit is not credible, as where angles are in rad or one of them is wrong.
     """
     from math import radians
 
     from softgrasp.io import RESULT_FILE
     from softgrasp.twin.files import load_piece_angles, save_pressure_fit
+    from softgrasp.twin.fit_checks import assess_curves
     from softgrasp.twin.piecewise_bending import fit_pressures
 
     table = load_piece_angles(angles)
@@ -79,15 +85,21 @@ def fit(
         table.pressures, table.angles, lengths, sigma=sigma, monotonic=monotonic, name=title,
         source=source,
     )  # fmt: skip
+    credibility = assess_curves(report)
     comment = "SI: m, rad, Pa; angle = sum of c_k (pressure / scale)^k, one row per piece."
     file = save_pressure_fit(report.fit, directory / "pressure_fit.yaml", comment=comment)
-    document = _fit_document(report)
+    document = _fit_document(report) | {"credibility": credibility.document()}
     terminal.note(f"wrote {file}")
     terminal.save_json(document, directory / RESULT_FILE)
+    for finding in credibility.findings:
+        terminal.show_message("error" if finding.refutes else "warning", finding.sentence)
     if json:
         terminal.put_json(document | {"files": [str(file), str(directory / RESULT_FILE)]})
     else:
         _print_fit(report)
+        terminal.put(credibility.sentence)
+    if not (credibility.credible or accept):
+        raise typer.Exit(1)
 
 
 def _lengths(lengths_mm: str, table: str, pieces: int) -> list[float]:

@@ -3,8 +3,8 @@
 Cameras, twins, pressure fits, register maps and robot programs are YAML files; shipped ones have
 names. Flange poses are CSV tables or JSON Lines with the columns ``time_s, x_mm, y_mm, z_mm, qw,
 qx, qy, qz``; measured bending angles of a finger's pieces are CSV tables with ``pressure_kpa``
-and ``angle_1_deg``, ``angle_2_deg``, … from the base outwards, where lines that begin with # are
-comments. Numbers are written with all digits.
+and ``angle_1_deg``, ``angle_2_deg``, … from the base outwards (also in Pa, bar, psi and rad), where
+lines that begin with # are comments. Numbers are written with all digits.
 """
 
 from __future__ import annotations
@@ -56,8 +56,10 @@ COLUMNS = tuple(column.header() for column in FLANGE_COLUMNS)
 SUFFIX = ".csv"
 KPA = PRESSURE_UNITS["kPa"]
 ANGLE_COLUMNS = (
-    Column("pressure", {"kpa": KPA}),
-    Column("angle_", {"deg": ANGLE_UNITS["deg"]}, numbered=True),
+    Column(
+        "pressure", {unit.lower(): PRESSURE_UNITS[unit] for unit in ("kPa", "Pa", "bar", "psi")}
+    ),
+    Column("angle_", {unit: ANGLE_UNITS[unit] for unit in ("deg", "rad")}, numbered=True),
 )
 DEFAULT_TWIN = "three_fingers"
 CIRCLE = ("count", "radius", "height", "tilt")
@@ -265,12 +267,15 @@ def save_piece_angles(table: PieceAngles, path: str | Path, *, remarks: str = ""
     Raises:
         ResultError: The file cannot be written.
     """
-    pressure, angle = ANGLE_COLUMNS
-    numbers = range(1, table.angles.shape[1] + 1)
-    lines = [f"# {line}" for line in remarks.splitlines()]
-    lines.append(",".join([pressure.header(), *map(angle.header, numbers)]))
+    lines = [*(f"# {line}" for line in remarks.splitlines()), _header(table.angles.shape[1])]
     lines += map(_angle_line, table.pressures, table.angles)
     return write_text(path, "\n".join(lines) + "\n")
+
+
+def _header(pieces: int) -> str:
+    """Return the names of the columns of a table in kPa and degrees."""
+    pressure, angle = ANGLE_COLUMNS
+    return ",".join([pressure.header(), *map(angle.header, range(1, pieces + 1))])
 
 
 def _angle_line(pressure: float, angles: Array) -> str:
@@ -303,6 +308,11 @@ def append_piece_angles(path: str | Path, pressure: float, angles: Array) -> Pat
             f"expected angles of {pieces} pieces, as in the table, found {len(row)}", file=file
         )
     text = file.read_text(encoding="utf-8-sig").removesuffix("\n")
+    header = _header(pieces)
+    if header not in text.lower().splitlines():
+        raise DescriptionError(
+            f"expected the columns {header} to append to, found others", file=file
+        )
     return write_text(file, f"{text}\n{_angle_line(pressure, row)}\n")
 
 
