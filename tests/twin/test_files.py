@@ -163,8 +163,8 @@ def test_a_fit_may_have_the_units_of_the_paper(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("units: {pressure: psi}", "f.yaml:1: units.pressure: no unit of pressure 'psi'; known: "
-         "MPa, Pa, bar, hPa, kPa, mbar"),
+        ("units: {pressure: torr}", "f.yaml:1: units.pressure: no unit of pressure 'torr'; known: "
+         "MPa, Pa, bar, hPa, kPa, mbar, psi"),
         ("lengths: [0.01]\npressures: [0, 1]", "f.yaml: coefficients: this field is missing; "
          "expected a list: One row per piece, from the constant to the cubic coefficient [rad]"),
         ("lengths: [0.01, 0.02]\npressures: [0, 1]\ncoefficients: [[0, 1, 0, 0]]",
