@@ -12,7 +12,7 @@ NAMES = {
     "io.files": ("RESULT_FILE", "TRAJECTORY_FILE"),
     "io.hand": ("load_finger", "save_finger", "save_hand"),
     "io.load": ("load_hand", "load_object", "load_robot"),
-    "io.mesh_files": ("coarser", "read_triangles", "Triangles"),
+    "io.mesh_files": ("coarser", "mass_properties", "read_triangles", "Triangles"),
     "io.scene": ("load_criterion", "load_release", "load_scene", "save_release", "save_scene"),
     "io.tables": ("Column", "column_names", "read_table", "with_numbers"),
     "io.urdf": ("write_robot",),

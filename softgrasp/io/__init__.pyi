@@ -14,6 +14,7 @@ from softgrasp.io.load import load_object as load_object
 from softgrasp.io.load import load_robot as load_robot
 from softgrasp.io.mesh_files import Triangles as Triangles
 from softgrasp.io.mesh_files import coarser as coarser
+from softgrasp.io.mesh_files import mass_properties as mass_properties
 from softgrasp.io.mesh_files import read_triangles as read_triangles
 from softgrasp.io.scene import load_criterion as load_criterion
 from softgrasp.io.scene import load_release as load_release

@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from softgrasp.backends.ode import bindings
 from softgrasp.backends.ode.bindings import NearCallback, Ode
 from softgrasp.backends.ode.joints import Joint, anchor_of
-from softgrasp.backends.ode.solids import Array, Body, Pose, Solid
+from softgrasp.backends.ode.solids import Body, Solid
+from softgrasp.backends.wbt.poses import Pose
 from softgrasp.backends.wbt.schema import Node, number, numbers, text, vector
 from softgrasp.errors import SimulationError
+from softgrasp.mechanics import Array
 
 MAX_PAIR_CONTACTS = 4096
 """Contact points in the whole world."""
@@ -441,7 +443,7 @@ def touching(
         At most three points; none without overlap.
     """
     radius, length = capsule_size
-    relative = cylinder.inverse() @ capsule
+    relative = capsule.inside(cylinder)
     middle, axis = relative.position.tolist(), (relative.rotation[:, 2] * length).tolist()
     if math.hypot(*middle) > length / 2.0 + radius + math.hypot(size[0], size[1] / 2.0):
         return []

@@ -18,12 +18,13 @@ import numpy as np
 from softgrasp.backends.ode.collision import ContactForce
 from softgrasp.backends.ode.joints import Joint
 from softgrasp.backends.ode.joints import Motor as MotorLaw
-from softgrasp.backends.ode.solids import Array, Solid
+from softgrasp.backends.ode.solids import Solid
 from softgrasp.backends.ode.world import OdeWorld
 from softgrasp.backends.wbt import schema
 from softgrasp.backends.wbt.parser import World
 from softgrasp.backends.wbt.schema import Node, flag, text
 from softgrasp.errors import DivergedError, SimulationError
+from softgrasp.mechanics import Array
 
 NO_CONTROLLER = ("<none>", "", "void")
 _current: Session | None = None

@@ -14,9 +14,10 @@ import numpy as np
 
 from softgrasp.backends.ode import bindings
 from softgrasp.backends.ode.bindings import Ode
-from softgrasp.backends.ode.solids import Array, JointMounting
+from softgrasp.backends.ode.solids import JointMounting
 from softgrasp.backends.wbt.schema import Node, number, text, vector
 from softgrasp.errors import SimulationError
+from softgrasp.mechanics import Array
 
 MOTORS = ("RotationalMotor", "LinearMotor")
 

@@ -12,10 +12,12 @@ from softgrasp.backends.ode import bindings
 from softgrasp.backends.ode.bindings import Ode
 from softgrasp.backends.ode.collision import Contacts, Materials, Pairing
 from softgrasp.backends.ode.joints import Hinge, Joint, Slider
-from softgrasp.backends.ode.solids import Array, Body, Geometries, Pose, Solid, Tree
+from softgrasp.backends.ode.solids import Body, Geometries, Solid, Tree
 from softgrasp.backends.wbt.parser import World
+from softgrasp.backends.wbt.poses import Pose
 from softgrasp.backends.wbt.schema import Node, number
 from softgrasp.errors import DivergedError, SimulationError
+from softgrasp.mechanics import Array
 
 FASTEST = 1e4
 """Speed beyond which a motion has diverged [m/s or rad/s]."""

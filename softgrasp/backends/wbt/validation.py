@@ -22,6 +22,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from softgrasp.backends.wbt.parser import World, read_world
+from softgrasp.backends.wbt.poses import symmetric
 from softgrasp.backends.wbt.schema import (
     DEVICES,
     JOINTS,
@@ -179,9 +180,7 @@ def _physics(node: Node) -> Iterator[str]:
     if inertia and mass <= 0:
         yield f"Physics.mass: expected it beside an inertiaMatrix, found {mass:g}"
     if len(inertia) == 2:
-        (xx, yy, zz), (xy, xz, yz) = inertia
-        principal = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        low, middle, high = map(float, principal)
+        low, middle, high = np.linalg.eigvalsh(symmetric(*inertia)).tolist()
         actual = f"{low:.6g}, {middle:.6g} and {high:.6g}"
         where = "Physics.inertiaMatrix: expected"
         if low <= 0:

@@ -11,9 +11,9 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
-from scipy.spatial.transform import Rotation
 
-from softgrasp.backends.wbt.schema import Node, Numbers, Value
+from softgrasp.backends.wbt.poses import Mass, Pose, set_pose, vector
+from softgrasp.backends.wbt.schema import Node, Value
 from softgrasp.backends.webots.joint_actuators import JointLaw
 from softgrasp.errors import BuildError
 from softgrasp.io import coarser
@@ -45,7 +45,7 @@ def joint_node(
     model: mujoco.MjModel,
     start: mujoco.MjData,
     law: JointLaw,
-    parent: Frame,
+    parent: Pose,
     end: Node,
     *,
     devices: bool,
@@ -56,7 +56,7 @@ def joint_node(
         model: Compiled scene.
         start: Its start state, whose poses the solids have in the file.
         law: Law of the joint.
-        parent: Frame of the solid that carries it, in which axis and anchor are written.
+        parent: Pose of the solid that carries it, in which axis and anchor are written.
         end: The solid that it moves.
         devices: Whether it belongs to a robot and has a sensor, and a motor if it is actuated.
     """
@@ -149,52 +149,34 @@ def _devices(law: JointLaw) -> list[Value]:
 # Masses
 
 
-class Inertia(NamedTuple):
-    """Mass [kg], centre of mass in the solid's frame (3,) [m], inertia about it (3, 3) [kg·m²]."""
-
-    mass: float
-    centre: Array
-    tensor: Array
-
-    def times(self, factor: float) -> Inertia:
-        """Scale the mass by a factor."""
-        return Inertia(factor * self.mass, self.centre, factor * self.tensor)
-
-    def in_frame(self, from_frame: Frame, other: Frame) -> Inertia:
-        """Transform the inertia to another frame."""
-        relative = from_frame.inside(other)
-        centre = relative.rotation @ self.centre + relative.position
-        return Inertia(self.mass, centre, relative.rotation @ self.tensor @ relative.rotation.T)
-
-
-def body_inertia(model: mujoco.MjModel, body: int) -> Inertia:
+def body_inertia(model: mujoco.MjModel, body: int) -> Mass:
     """Mass and inertia of a body in its axes; MuJoCo stores them in principal axes."""
     axes = np.zeros(9)
     mujoco.mju_quat2Mat(axes, model.body_iquat[body])
     rotation = axes.reshape(3, 3)
     tensor = rotation @ np.diag(model.body_inertia[body]) @ rotation.T
-    return Inertia(float(model.body_mass[body]), model.body_ipos[body].copy(), tensor)
+    return Mass(float(model.body_mass[body]), model.body_ipos[body].copy(), tensor)
 
 
-def physics(inertia: Inertia) -> Node:
+def physics(inertia: Mass) -> Node:
     """Make the Physics node of a solid, with its mass instead of a density."""
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tensor.tolist()
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.inertia.tolist()
     return Node(
         "Physics",
         {
             "density": -1,
             "mass": inertia.mass,
-            "centerOfMass": [vector(inertia.centre)],
+            "centerOfMass": [vector(inertia.center)],
             "inertiaMatrix": [(xx, yy, zz), (xy, xz, yz)],
         },
     )
 
 
-def heaviest_in_group(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> Inertia:
+def heaviest_in_group(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> Mass:
     """Return the inertia of the heaviest body welded to a body, in the latter's frame."""
     group = np.flatnonzero(model.body_weldid == model.body_weldid[body])
     donor = int(group[model.body_mass[group].argmax()])
-    return body_inertia(model, donor).in_frame(body_frame(data, donor), body_frame(data, body))
+    return body_inertia(model, donor).placed(body_frame(data, donor).inside(body_frame(data, body)))
 
 
 # Shapes
@@ -327,60 +309,18 @@ def _ellipsoid(radii: list[float]) -> Surface:
 # Poses
 
 
-class Frame(NamedTuple):
-    """Pose in the world: position (3,) [m] and rotation matrix (3, 3)."""
-
-    position: Array
-    rotation: Array
-
-    def inside(self, parent: Frame) -> Frame:
-        """Return the pose relative to another frame."""
-        inverse_rotation = parent.rotation.T
-        return Frame(
-            inverse_rotation @ (self.position - parent.position), inverse_rotation @ self.rotation
-        )
-
-
-WORLD = Frame(np.zeros(3), np.eye(3))
-
-
-def body_frame(data: mujoco.MjData, body: int) -> Frame:
+def body_frame(data: mujoco.MjData, body: int) -> Pose:
     """Frame of a body in the world."""
-    return Frame(data.xpos[body].copy(), data.xmat[body].reshape(3, 3).copy())
+    return Pose(data.xmat[body].reshape(3, 3).copy(), data.xpos[body].copy())
 
 
-def geom_frame(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> Frame:
+def geom_frame(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> Pose:
     """Return the frame of a geom in that of its body."""
-    frame = Frame(data.geom_xpos[geom].copy(), data.geom_xmat[geom].reshape(3, 3).copy())
+    frame = Pose(data.geom_xmat[geom].reshape(3, 3).copy(), data.geom_xpos[geom].copy())
     return frame.inside(body_frame(data, int(model.geom_bodyid[geom])))
 
 
-def set_pose(node: Node, frame: Frame) -> None:
-    """Write a pose as the first fields of a node, except for defaults."""
-    pose: dict[str, Value] = {}
-    if frame.position.any():
-        pose["translation"] = vector(frame.position)
-    axis_and_angle = axis_angle(frame.rotation)
-    if axis_and_angle[3] != 0.0:
-        pose["rotation"] = axis_and_angle
-    node.fields = pose | node.fields
-
-
-def vector(values: Array) -> Numbers:
-    """Convert numbers to the content of a field."""
-    return tuple(float(value) for value in values)
-
-
-def axis_angle(rotation: Array) -> Numbers:
-    """Convert a rotation matrix to a unit axis and an angle [rad]; the identity is about z."""
-    rotation_vector = Rotation.from_matrix(rotation).as_rotvec()
-    angle = math.sqrt(float(rotation_vector @ rotation_vector))
-    if angle < 1e-14:
-        return (0.0, 0.0, 1.0, 0.0)
-    return (*vector(rotation_vector / angle), angle)
-
-
-STATIC_SENSOR = Inertia(1e-4, np.zeros(3), 1e-8 * np.eye(3))
+STATIC_SENSOR = Mass(1e-4, np.zeros(3), 1e-8 * np.eye(3))
 """Mass of a touch sensor on a static body; Webots requires one, and measures its weight."""
 
 
@@ -422,12 +362,12 @@ class SolidWriter:
         self._touching = touching
         self._donated = self._light_solids()
 
-    def carried(self, body: int, parent: Frame, material: str) -> Node:
+    def carried(self, body: int, parent: Pose, material: str) -> Node:
         """Convert a body and its subtree: welded to its parent, or connected by its joints.
 
         Args:
             body: The body.
-            parent: Frame of the parent solid.
+            parent: Pose of the parent solid.
             material: Its contact material.
 
         Returns:
@@ -452,7 +392,7 @@ class SolidWriter:
                 node = self._between(body, laws[index - 1].name, node)
         return node
 
-    def _solid(self, body: int, parent: Frame, material: str) -> Node:
+    def _solid(self, body: int, parent: Pose, material: str) -> Node:
         """Make the Solid of a body with its subtree."""
         frame = body_frame(self._start, body)
         node = Node("Solid", name=self._define(body))
@@ -484,7 +424,7 @@ class SolidWriter:
 
     def _between(self, body: int, joint: str, carried: Node) -> Node:
         """Make the nearly massless Solid between two joints of one body, as child of the first."""
-        light = heaviest_in_group(self._model, self._start, body).times(LIGHT_FRACTION)
+        light = heaviest_in_group(self._model, self._start, body).scaled(LIGHT_FRACTION)
         return Node(
             "Solid",
             {
@@ -498,7 +438,7 @@ class SolidWriter:
         """Make the touch sensor of a body as a child of its Solid; its endPoint reads 0."""
         light = STATIC_SENSOR
         if self._moves(body):
-            light = heaviest_in_group(self._model, self._start, body).times(LIGHT_FRACTION)
+            light = heaviest_in_group(self._model, self._start, body).scaled(LIGHT_FRACTION)
         return Node(
             "TouchSensor",
             {
@@ -517,8 +457,8 @@ class SolidWriter:
         inertia = body_inertia(self._model, body)
         if inertia.mass <= 0.0:
             light = heaviest_in_group(self._model, self._start, body)
-            return physics(light.times(LIGHT_FRACTION))
-        return physics(inertia.times(1.0 - LIGHT_FRACTION * self._donated[body]))
+            return physics(light.scaled(LIGHT_FRACTION))
+        return physics(inertia.scaled(1.0 - LIGHT_FRACTION * self._donated[body]))
 
     def _define(self, body: int) -> str:
         name: str = self._model.body(body).name

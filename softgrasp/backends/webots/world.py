@@ -13,6 +13,7 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
+from softgrasp.backends.wbt.poses import IDENTITY, axis_angle, vector
 from softgrasp.backends.wbt.schema import Node, Value
 from softgrasp.backends.webots.joint_actuators import (
     JointLaw,
@@ -23,12 +24,9 @@ from softgrasp.backends.webots.joint_actuators import (
 from softgrasp.backends.webots.solids import (
     PLANAR_JOINTS,
     SolidWriter,
-    axis_angle,
     body_define,
     law_remarks,
-    vector,
 )
-from softgrasp.backends.webots.solids import WORLD as ORIGIN
 from softgrasp.description import (
     STANDARD_GRAVITY,
     GraspScene,
@@ -171,7 +169,7 @@ def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:
     apart = {names.OBJECT, f"{names.OBJECT}_carriage"}
     called = {body: model.body(body).name for body in roots(model)}
     hand = [b for b, name in called.items() if name not in apart and not names.is_around(name)]
-    return [writer.carried(body, ORIGIN, HAND_MATERIAL) for body in hand]
+    return [writer.carried(body, IDENTITY, HAND_MATERIAL) for body in hand]
 
 
 def _others(scene: GraspScene) -> list[tuple[str, str]]:
@@ -186,7 +184,7 @@ def _others(scene: GraspScene) -> list[tuple[str, str]]:
 
 def _top_level(writer: SolidWriter, body: int, material: str) -> Node:
     """Convert a top-level body; one on joints gets a fixed Solid as its parent."""
-    node = writer.carried(body, ORIGIN, material)
+    node = writer.carried(body, IDENTITY, material)
     if node.type in ("HingeJoint", "SliderJoint"):
         return Node("Solid", {"children": [node], "name": f"{material}_mount"})
     return node
@@ -281,7 +279,7 @@ def hand_world(
         contact_properties(MATERIAL, ANYTHING, contact, Solver().contact_dimension, timestep)
     ]
     top = heading(hand.name, 0.0, timestep, contacts, view_of(model, start, touching))
-    carried = [writer.carried(body, ORIGIN, MATERIAL) for body in roots(model)]
+    carried = [writer.carried(body, IDENTITY, MATERIAL) for body in roots(model)]
     robot = controlled_robot(carried, hand.name, arguments)
     return WebotsWorld([*top, robot], laws, timestep, {}, law_remarks(laws))
 
@@ -312,7 +310,7 @@ def finger_world(
     writer = SolidWriter(model, start, laws, sensing=(), touching=set())
     view = view_of(model, start, range(model.ngeom))
     top = heading(finger.name, -STANDARD_GRAVITY[2], timestep, (), view)
-    hanging = [writer.carried(1, ORIGIN, FINGER_MATERIAL)]
+    hanging = [writer.carried(1, IDENTITY, FINGER_MATERIAL)]
     robot = controlled_robot(hanging, finger.name, arguments)
     return WebotsWorld([*top, robot], laws, timestep, {}, ())
 
