@@ -14,14 +14,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic, sleep
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
+from softgrasp.backends.processes import process_group
 from softgrasp.errors import BackendUnavailable, ResultError, SimulationError
 
 PAUSE = 0.05  # [s] between two checks
@@ -45,7 +44,6 @@ VERSION_FILE = "resources/version.txt"
 VERSION = re.compile(r"\bR?(20\d\d)([a-z])(?![a-z])(?:(?: revision |-rev)(\d+))?")
 ANSWER_TIME = 30.0  # [s] for ``webots --version``
 VIRTUAL_SCREEN = ("xvfb-run", "--auto-servernum")
-GRACE = 5.0  # [s] between SIGTERM and SIGKILL
 
 
 def run_world(
@@ -119,13 +117,7 @@ def _run(
     with (
         console.output.open("wb") as output,
         console.errors.open("wb") as errors,
-        process_group(
-            command,
-            output=output,
-            errors=errors,
-            environment=environment,
-            directory=console.output.parent,
-        ) as process,
+        process_group(command, output, errors, environment, console.output.parent) as process,
     ):
         return _wait(process, console, result, timeout)
 
@@ -305,7 +297,7 @@ def _answer(executable: Path) -> str:
     command = [str(executable), "--version"]
     with tempfile.TemporaryFile() as words:
         try:
-            with process_group(with_screen(command), output=words, errors=words) as process:
+            with process_group(with_screen(command), words, words) as process:
                 process.wait(ANSWER_TIME)
         except subprocess.TimeoutExpired:
             raise BackendUnavailable(
@@ -349,75 +341,3 @@ def with_screen(command: Sequence[str]) -> list[str]:
             "xvfb-run, found none of them; install it with: apt install xvfb"
         )
     return [*VIRTUAL_SCREEN, *command]
-
-
-# Process groups
-
-
-@contextmanager
-def process_group(
-    command: Sequence[str],
-    *,
-    output: IO[bytes],
-    errors: IO[bytes],
-    environment: Mapping[str, str] | None = None,
-    directory: Path | None = None,
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program in a new session and process group, which ends with the block (POSIX).
-
-    At the end of the block the group gets SIGTERM, and SIGKILL after ``GRACE`` seconds. Ctrl-C in
-    the terminal does not reach it.
-
-    Args:
-        command: Program and arguments.
-        output: File for the standard output; a pipe would fill up, or stay open.
-        errors: File for the standard error.
-        environment: Environment variables; by default those of this process.
-        directory: Working directory.
-
-    Yields:
-        The program.
-
-    Raises:
-        BackendUnavailable: It cannot be started.
-    """
-    try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=errors,
-            env=environment,
-            cwd=directory,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise BackendUnavailable(
-            f"{command[0]}: expected a program that runs, found one that cannot be started: "
-            f"{error.strerror}"
-        ) from None
-    try:
-        yield process
-    finally:
-        _end(process)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    try:
-        latest = time.monotonic() + GRACE
-        _signal(process, signal.SIGTERM)
-        while _signal(process, 0) and time.monotonic() < latest:
-            time.sleep(PAUSE)
-    finally:  # also after a second Ctrl-C
-        _signal(process, signal.SIGKILL)
-        process.wait()
-
-
-def _signal(process: subprocess.Popen[bytes], number: int) -> bool:
-    """Send a signal to a whole process group; return False where it is empty."""
-    process.poll()  # an ended program counts until it is polled
-    try:
-        os.killpg(process.pid, number)
-    except (ProcessLookupError, PermissionError):  # macOS does not permit it after all have ended
-        return False
-    return True
