@@ -25,7 +25,7 @@ NAMES = {
     "model.hand_carrier": ("CarrierModel", "CarrierRest"),
     "model.robot": ("add_segment_actuators",),
     "model.scene": ("CompiledScene", "build", "start_targets"),
-    "model.shapes": ("mass_properties", "set_inertia"),
+    "model.shapes": ("set_inertia",),
     "pipeline": ("compile_scene",),
     # Running: controller, time steps and phases of a closure
     "sim.control_state": ("ClosureLayout", "ClosureState", "closure_layout"),

@@ -50,7 +50,6 @@ from softgrasp.model.robot import add_segment_actuators as add_segment_actuators
 from softgrasp.model.scene import CompiledScene as CompiledScene
 from softgrasp.model.scene import build as build
 from softgrasp.model.scene import start_targets as start_targets
-from softgrasp.model.shapes import mass_properties as mass_properties
 from softgrasp.model.shapes import set_inertia as set_inertia
 from softgrasp.pipeline import compile_scene as compile_scene
 from softgrasp.report.grasp_report import embedded as embedded

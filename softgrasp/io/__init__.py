@@ -13,6 +13,7 @@ NAMES = {
     "io.hand": ("load_finger", "save_finger", "save_hand"),
     "io.load": ("load_hand", "load_object", "load_robot"),
     "io.mesh_files": ("coarser", "mass_properties", "read_triangles", "Triangles"),
+    "io.mesh_repair": ("hull_of",),
     "io.scene": ("load_criterion", "load_release", "load_scene", "save_release", "save_scene"),
     "io.tables": ("Column", "column_names", "read_table", "with_numbers"),
     "io.urdf": ("write_robot",),

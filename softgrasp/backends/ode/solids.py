@@ -6,10 +6,10 @@ objects at uniform density; ``Geometries`` creates their shapes in ODE.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,14 +32,7 @@ from softgrasp.errors import DescriptionError, SimulationError
 from softgrasp.io import Triangles, read_triangles
 from softgrasp.io import mass_properties as surface_properties
 
-FRAMES = ("Pose", "Transform")
-PRIMITIVES: dict[str, Callable[[Any], Cuboid | Sphere | Capsule | Cylinder]] = {
-    "Box": lambda sizes: Cuboid(size=sizes),
-    "Sphere": lambda sizes: Sphere(radius=sizes[0]),
-    "Capsule": lambda sizes: Capsule(radius=sizes[0], length=sizes[1]),
-    "Cylinder": lambda sizes: Cylinder(radius=sizes[0], height=sizes[1]),
-}
-"""Shapes of the core, which weighs them, by the types of Webots' nodes."""
+FRAMES = ("Group", "Pose", "Transform")
 
 
 # Geometries
@@ -77,18 +70,20 @@ class Geometries:
 
     def _create(self, solid: Solid, shape: Shape) -> int:
         ode, space = self._ode, self._space
-        if shape.kind == "Plane":
-            return self._plane(solid, shape)
-        if shape.triangles is not None:
-            handle = self._surface(*shape.triangles)
-        else:
-            maker = {
-                "Box": ode.CreateBox,
-                "Sphere": ode.CreateSphere,
-                "Capsule": ode.CreateCapsule,
-                "Cylinder": ode.CreateCylinder,
-            }[shape.kind]
-            handle = maker(space, *shape.sizes)
+        handle: int
+        match shape.form:
+            case None:
+                return self._plane(solid, shape)
+            case Cuboid(size=size):
+                handle = ode.CreateBox(space, *size)
+            case Sphere(radius=radius):
+                handle = ode.CreateSphere(space, radius)
+            case Capsule(radius=radius, length=length):
+                handle = ode.CreateCapsule(space, radius, length)
+            case Cylinder(radius=radius, height=height):
+                handle = ode.CreateCylinder(space, radius, height)
+            case vertices, faces:
+                handle = self._surface(vertices, faces)
         self._set_pose(handle, solid, shape)
         return handle
 
@@ -137,38 +132,35 @@ class Geometries:
 # Shapes of bounding objects
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """A shape of a bounding object in the frame of its Solid."""
 
-    kind: str
-    """Type of Webots' node."""
-    sizes: tuple[float, ...]
-    """Edges, radius, or radius and height [m]; empty for planes and meshes."""
+    form: Cuboid | Sphere | Capsule | Cylinder | Triangles | None
+    """None of a plane."""
     pose: Pose
-    triangles: Triangles | None = None
-    """Vertices (n, 3) [m] and faces (m, 3) of a surface."""
 
     def weight(self) -> Mass | None:
         """Return the mass properties at density 1 in the Solid's frame; None for a plane."""
-        from softgrasp.plugin_api import mass_properties  # brings MuJoCo, few worlds need it
+        from softgrasp.model import mass_properties  # brings MuJoCo, few worlds need it
 
-        if self.kind == "Plane":
+        if self.form is None:
             return None
-        if self.triangles is not None:
-            vertices, faces = self.triangles
+        if isinstance(self.form, tuple):
+            vertices, faces = self.form
             solid = surface_properties(vertices[faces])
             return Mass(solid.volume, solid.center_mass, solid.inertia).placed(self.pose)
-        volume, inertia = mass_properties(PRIMITIVES[self.kind](self.sizes))
+        volume, inertia = mass_properties(self.form)
         return Mass(volume, np.zeros(3), inertia).placed(self.pose)
 
 
 def frame_of(node: Node) -> Pose:
-    """Return the pose of a node (Pose, Transform or Solid) in its parent.
+    """Return the pose of a node (Group, Pose, Transform or Solid) in its parent.
 
     Raises:
         SimulationError: It scales.
     """
+    if node.type == "Group":
+        return IDENTITY
     if node.type == "Transform" and tuple(vector(node, "scale")) != (1.0, 1.0, 1.0):
         raise SimulationError(f"line {node.line}: a Transform that scales is not supported in ODE")
     return pose_of(vector(node, "translation"), vector(node, "rotation"))
@@ -187,8 +179,8 @@ def bounding_shapes(node: Node | None, directory: Path, pose: Pose = IDENTITY) -
     """
     if node is None:
         return
-    if node.type in FRAMES or node.type == "Group":
-        inner = pose @ frame_of(node) if node.type in FRAMES else pose
+    if node.type in FRAMES:
+        inner = pose @ frame_of(node)
         for child in node.nodes("children"):
             yield from bounding_shapes(child, directory, inner)
     elif node.type == "Shape":
@@ -200,17 +192,22 @@ def bounding_shapes(node: Node | None, directory: Path, pose: Pose = IDENTITY) -
 def _shape(node: Node, directory: Path, pose: Pose) -> Shape:
     match node.type:
         case "Box":
-            return Shape("Box", tuple(vector(node, "size")), pose)
+            x, y, z = vector(node, "size")
+            return Shape(Cuboid(size=(x, y, z)), pose)
         case "Sphere":
-            return Shape("Sphere", (number(node, "radius"),), pose)
-        case "Capsule" | "Cylinder":
-            return Shape(node.type, (number(node, "radius"), number(node, "height")), pose)
+            return Shape(Sphere(radius=number(node, "radius")), pose)
+        case "Capsule":
+            radius, height = number(node, "radius"), number(node, "height")
+            return Shape(Capsule(radius=radius, length=height), pose)
+        case "Cylinder":
+            radius, height = number(node, "radius"), number(node, "height")
+            return Shape(Cylinder(radius=radius, height=height), pose)
         case "Plane":
-            return Shape("Plane", (), pose)
+            return Shape(None, pose)
         case "IndexedFaceSet":
-            return Shape(node.type, (), pose, _face_set(node))
+            return Shape(_face_set(node), pose)
         case "Mesh":
-            return Shape(node.type, (), pose, _file(node, directory))
+            return Shape(_file(node, directory), pose)
     raise SimulationError(f"line {node.line}: a {node.type} as bounding object is not supported")
 
 
@@ -329,8 +326,8 @@ class Tree:
     def _visit(self, node: Node, frame: Pose, parent: Solid | None) -> None:
         if node.type in SOLIDS:
             self._solid(node, frame, parent, None)
-        elif node.type in FRAMES or node.type == "Group":
-            inner = frame if node.type == "Group" else frame @ frame_of(node)
+        elif node.type in FRAMES:
+            inner = frame @ frame_of(node)
             for child in node.nodes("children"):
                 self._visit(child, inner, parent)
         elif node.type in JOINTS:

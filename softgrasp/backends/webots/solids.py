@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
-from scipy.spatial import ConvexHull
 
 from softgrasp.backends.wbt.poses import Mass, Pose, set_pose, vector
 from softgrasp.backends.wbt.schema import Node, Value
 from softgrasp.backends.webots.joint_actuators import JointLaw
 from softgrasp.errors import BuildError
-from softgrasp.io import coarser
-from softgrasp.mechanics import Array
+from softgrasp.io import Triangles, coarser, hull_of
 from softgrasp.model import names
 
 PLANAR_JOINTS = names.object_joints(names.OBJECT)
@@ -47,8 +43,6 @@ def joint_node(
     law: JointLaw,
     parent: Pose,
     end: Node,
-    *,
-    devices: bool,
 ) -> Node:
     """Make a joint between two solids.
 
@@ -58,7 +52,6 @@ def joint_node(
         law: Law of the joint.
         parent: Pose of the solid that carries it, in which axis and anchor are written.
         end: The solid that it moves.
-        devices: Whether it belongs to a robot and has a sensor, and a motor if it is actuated.
     """
     joint = model.joint(law.name).id
     parameters: dict[str, Value] = {"axis": vector(parent.rotation.T @ start.xaxis[joint])}
@@ -79,7 +72,8 @@ def joint_node(
         kind,
         {
             "jointParameters": Node(f"{parameters_type}Parameters", parameters),
-            "device": _devices(law) if devices else [],
+            # the object is no part of the robot
+            "device": [] if law.name in PLANAR_JOINTS else _devices(law),
             "endPoint": end,
         },
     )
@@ -126,24 +120,17 @@ def _stops(law: JointLaw) -> tuple[float, float] | None:
 
 
 def _devices(law: JointLaw) -> list[Value]:
-    devices: list[Value] = []
-    if law.driven:
-        kind, limit_field = (
-            ("LinearMotor", "maxForce") if law.slides else ("RotationalMotor", "maxTorque")
-        )
-        devices.append(
-            Node(
-                kind,
-                {
-                    "name": motor_name(law.name),
-                    "maxVelocity": MAX_SPEED,
-                    limit_field: MAX_TORQUE,
-                    "sound": "",  # Webots would search the file
-                },
-            )
-        )
-    devices.append(Node("PositionSensor", {"name": sensor_name(law.name)}))
-    return devices
+    sensor = Node("PositionSensor", {"name": sensor_name(law.name)})
+    if not law.driven:
+        return [sensor]
+    motor = Node("LinearMotor" if law.slides else "RotationalMotor")
+    motor.fields = {
+        "name": motor_name(law.name),
+        "maxVelocity": MAX_SPEED,
+        "maxForce" if law.slides else "maxTorque": MAX_TORQUE,
+        "sound": "",  # Webots would search the file
+    }
+    return [motor, sensor]
 
 
 # Masses
@@ -172,23 +159,19 @@ def physics(inertia: Mass) -> Node:
     )
 
 
+def heaviest(model: mujoco.MjModel, body: int) -> int:
+    """Return the heaviest body welded to a body, which may be itself."""
+    group = np.flatnonzero(model.body_weldid == model.body_weldid[body])
+    return int(group[model.body_mass[group].argmax()])
+
+
 def heaviest_in_group(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> Mass:
     """Return the inertia of the heaviest body welded to a body, in the latter's frame."""
-    group = np.flatnonzero(model.body_weldid == model.body_weldid[body])
-    donor = int(group[model.body_mass[group].argmax()])
+    donor = heaviest(model, body)
     return body_inertia(model, donor).placed(body_frame(data, donor).inside(body_frame(data, body)))
 
 
 # Shapes
-
-
-class Surface(NamedTuple):
-    """A closed triangle mesh."""
-
-    vertices: Array
-    """(n, 3) [m]"""
-    faces: NDArray[np.int64]
-    """(m, 3)"""
 
 
 def bounding_object(
@@ -209,13 +192,8 @@ def visible_shapes(
     """Make the visible shapes of some geoms of one body."""
     nodes = []
     for geom in geoms:
-        shape = Node(
-            "Shape",
-            {
-                "appearance": _appearance(model, geom),
-                "geometry": _shape(model, geom, max_faces, hull=False),
-            },
-        )
+        geometry = _shape(model, geom, max_faces, hull=False)
+        shape = Node("Shape", {"appearance": _appearance(model, geom), "geometry": geometry})
         nodes.append(_placed(model, data, geom, shape))
     return nodes
 
@@ -231,10 +209,9 @@ def _placed(model: mujoco.MjModel, data: mujoco.MjData, geom: int, shape: Node) 
 
 def _appearance(model: mujoco.MjModel, geom: int) -> Node:
     red, green, blue, opacity = (float(value) for value in model.geom_rgba[geom])
-    fields: dict[str, object] = {"baseColor": (red, green, blue), "roughness": 0.6, "metalness": 0}
-    if opacity < 1.0:
-        fields["transparency"] = 1.0 - opacity
-    return Node("PBRAppearance", fields)  # type: ignore[arg-type]
+    fields: dict[str, Value] = {"baseColor": (red, green, blue), "roughness": 0.6, "metalness": 0}
+    fields |= {"transparency": 1.0 - opacity} if opacity < 1.0 else {}
+    return Node("PBRAppearance", fields)
 
 
 def _shape(model: mujoco.MjModel, geom: int, max_faces: int | None, *, hull: bool) -> Node:
@@ -260,50 +237,40 @@ def _shape(model: mujoco.MjModel, geom: int, max_faces: int | None, *, hull: boo
             )
 
 
-def _faces(surface: Surface, name: str, max_faces: int | None) -> Node:
+def _faces(surface: Triangles, name: str, max_faces: int | None) -> Node:
+    vertices, faces = surface
     if max_faces is not None:
-        surface = Surface(*coarser(surface.vertices, np.asarray(surface.faces), max_faces))
-    if len(surface.vertices) > MAX_VERTICES:
+        vertices, faces = coarser(vertices, np.asarray(faces), max_faces)
+    if len(vertices) > MAX_VERTICES:
         raise BuildError(
             f"mesh of '{name}': expected at most {MAX_VERTICES} vertices, the limit of Webots, "
-            f"found {len(surface.vertices)}; request fewer faces with --max-faces N"
+            f"found {len(vertices)}; request fewer faces with --max-faces N"
         )
-    points = Node("Coordinate", {"point": [vector(row) for row in surface.vertices]})
-    rows = np.column_stack([surface.faces, np.full(len(surface.faces), -1)])
+    points = Node("Coordinate", {"point": [vector(row) for row in vertices]})
+    rows = np.column_stack([faces, np.full(len(faces), -1)])
     return Node("IndexedFaceSet", {"coord": points, "coordIndex": rows.ravel().tolist()})
 
 
-def _mesh(model: mujoco.MjModel, geom: int, *, hull: bool) -> Surface:
+def _mesh(model: mujoco.MjModel, geom: int, *, hull: bool) -> Triangles:
     """Surface of a mesh geom, or the convex hull that collides in MuJoCo."""
     mesh = model.mesh(int(model.geom_dataid[geom]))
     first, count = int(mesh.vertadr[0]), int(mesh.vertnum[0])
     vertices = model.mesh_vert[first : first + count].astype(float)
     if hull:
-        return _hull(vertices)
+        convex = hull_of(vertices)
+        return convex.vertices, convex.faces
     begin, faces = int(mesh.faceadr[0]), int(mesh.facenum[0])
-    return Surface(vertices, model.mesh_face[begin : begin + faces])
+    return vertices, model.mesh_face[begin : begin + faces]
 
 
-def _hull(points: Array) -> Surface:
-    """Convex hull with outward triangles."""
-    hull = ConvexHull(points)
-    kept = np.zeros(len(points), dtype=int)
-    kept[hull.vertices] = np.arange(len(hull.vertices))
-    corners = points[hull.simplices]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0.0
-    faces = hull.simplices.copy()
-    faces[inward] = faces[inward][:, ::-1]
-    return Surface(points[hull.vertices], kept[faces])
-
-
-def _ellipsoid(radii: list[float]) -> Surface:
+def _ellipsoid(radii: list[float]) -> Triangles:
     around = 2.0 * np.pi * np.arange(2 * ELLIPSOID_RINGS) / (2 * ELLIPSOID_RINGS)
     down = np.pi * np.arange(1, ELLIPSOID_RINGS) / ELLIPSOID_RINGS
     ring = np.stack([np.cos(around), np.sin(around)], axis=1)
     rings = [np.column_stack([np.sin(a) * ring, np.full(len(ring), np.cos(a))]) for a in down]
     points = np.concatenate([[[0.0, 0.0, 1.0]], *rings, [[0.0, 0.0, -1.0]]])
-    return _hull(points * np.array(radii))
+    hull = hull_of(points * np.array(radii))
+    return hull.vertices, hull.faces
 
 
 # Poses
@@ -382,12 +349,7 @@ class SolidWriter:
             if index == 0:
                 set_pose(node, frame.inside(parent))
             carrier = parent if index == 0 else frame
-            has_devices = (
-                laws[index].name not in PLANAR_JOINTS
-            )  # the object is no part of the robot
-            node = joint_node(
-                self._model, self._start, laws[index], carrier, node, devices=has_devices
-            )
+            node = joint_node(self._model, self._start, laws[index], carrier, node)
             if index > 0:
                 node = self._between(body, laws[index - 1].name, node)
         return node
@@ -398,14 +360,11 @@ class SolidWriter:
         node = Node("Solid", name=self._define(body))
         set_pose(node, frame.inside(parent))
         geoms = [int(g) for g in np.flatnonzero(self._model.geom_bodyid == body)]
-        bounds = bounding_object(
-            self._model,
-            self._start,
-            [geom for geom in geoms if geom in self._touching],
-            self._max_faces,
-        )
+        touching = [geom for geom in geoms if geom in self._touching]
+        bounds = bounding_object(self._model, self._start, touching, self._max_faces)
+        visible = self._visible(geoms) or touching
         children: list[Value] = list(
-            visible_shapes(self._model, self._start, self._visible(geoms), self._max_faces)
+            visible_shapes(self._model, self._start, visible, self._max_faces)
         )
         if body in self._sensing and bounds is not None:
             children.append(self._sensor(body, bounds, material))
@@ -415,49 +374,44 @@ class SolidWriter:
             for child in np.flatnonzero(self._model.body_parentid == body).tolist()
             if child != body
         ]
-        node.fields["children"] = children
-        node.fields["name"] = self._model.body(body).name
-        node.fields["contactMaterial"] = material
-        node.fields["boundingObject"] = bounds
-        node.fields["physics"] = self._physics(body)
+        node.fields |= {
+            "children": children,
+            "name": self._model.body(body).name,
+            "contactMaterial": material,
+            "boundingObject": bounds,
+            "physics": self._physics(body),
+        }
         return node
 
     def _between(self, body: int, joint: str, carried: Node) -> Node:
         """Make the nearly massless Solid between two joints of one body, as child of the first."""
-        light = heaviest_in_group(self._model, self._start, body).scaled(LIGHT_FRACTION)
-        return Node(
-            "Solid",
-            {
-                "children": [carried],
-                "name": f"{joint}_carrier",
-                "physics": physics(light),
-            },
-        )
+        fields: dict[str, Value] = {"children": [carried], "name": f"{joint}_carrier"}
+        return Node("Solid", fields | {"physics": physics(self._light(body))})
 
     def _sensor(self, body: int, bounds: Node, material: str) -> Node:
         """Make the touch sensor of a body as a child of its Solid; its endPoint reads 0."""
-        light = STATIC_SENSOR
-        if self._moves(body):
-            light = heaviest_in_group(self._model, self._start, body).scaled(LIGHT_FRACTION)
         return Node(
             "TouchSensor",
             {
                 "name": touch_name(self._model.body(body).name),
                 "contactMaterial": material,
                 "boundingObject": bounds,
-                "physics": physics(light),
+                "physics": physics(self._light(body) if self._moves(body) else STATIC_SENSOR),
                 "type": "force-3d",
                 "lookupTable": [],  # the default multiplies by ten
             },
         )
+
+    def _light(self, body: int) -> Mass:
+        """Return the mass of a solid that MuJoCo does not have, beside a body."""
+        return heaviest_in_group(self._model, self._start, body).scaled(LIGHT_FRACTION)
 
     def _physics(self, body: int) -> Node | None:
         if not self._moves(body):
             return None
         inertia = body_inertia(self._model, body)
         if inertia.mass <= 0.0:
-            light = heaviest_in_group(self._model, self._start, body)
-            return physics(light.scaled(LIGHT_FRACTION))
+            return physics(self._light(body))
         return physics(inertia.scaled(1.0 - LIGHT_FRACTION * self._donated[body]))
 
     def _define(self, body: int) -> str:
@@ -474,16 +428,12 @@ class SolidWriter:
         donations: Counter[int] = Counter()
         model = self._model
         for body in range(1, model.nbody):
-            group = np.flatnonzero(model.body_weldid == model.body_weldid[body])
-            donor = int(group[model.body_mass[group].argmax()])
             if self._moves(body):
-                joints = int(model.body_jntnum[body])
-                donations[donor] += max(joints - 1, 0)
-                donations[donor] += int(body in self._sensing) + int(model.body_mass[body] <= 0.0)
+                between = max(int(model.body_jntnum[body]) - 1, 0)
+                beside = int(body in self._sensing) + int(model.body_mass[body] <= 0.0)
+                donations[heaviest(model, body)] += between + beside
         return donations
 
     def _visible(self, geoms: list[int]) -> list[int]:
-        """Return the visible geoms; collision geoms where there are no others."""
         model = self._model
-        shown = [g for g in geoms if model.geom_group[g] in (0, 2) and model.geom_rgba[g, 3] > 0]
-        return shown or [geom for geom in geoms if geom in self._touching]
+        return [g for g in geoms if model.geom_group[g] in (0, 2) and model.geom_rgba[g, 3] > 0]
