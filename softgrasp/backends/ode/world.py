@@ -62,7 +62,7 @@ class OdeWorld:
             kinds[mounting.node.type](ode, self._world, mounting, self.time_step)
             for mounting in tree.joints
         ]
-        materials = Materials(ode, info.nodes("contactProperties"))
+        materials = Materials(info.nodes("contactProperties"))
         pairing = Pairing(ode, geometries.owners, self.joints, materials)
         self.contacts = Contacts(ode, self._world, self._space, pairing, sleep)
 
@@ -167,7 +167,7 @@ class OdeWorld:
                 f"Solid {body.root.name}: expected a mass and an inertia above 0, found "
                 f"{weight.mass:g} kg and {np.diag(weight.inertia)} kg·m²"
             )
-        mass = ode.types.Mass()
+        mass = bindings.Mass()
         mass.mass = weight.mass
         mass.I[:] = list(ode.matrix3(weight.inertia))
         body.handle = ode.BodyCreate(self._world)

@@ -7,7 +7,7 @@ know the defaults.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -144,45 +144,22 @@ def value(node: Node, key: str) -> Value:
 # The same with the Python type of the field; ``parse_world`` has checked the types, so that the
 # casts are sound.
 
-
-def number(node: Node, key: str) -> float:
-    """Return the value of a field of type SFFloat or SFInt32."""
-    return cast("float", value(node, key))
-
-
-def numbers(node: Node, key: str) -> list[float]:
-    """Return the value of a field of type MFFloat."""
-    return cast("list[float]", value(node, key))
-
-
-def integers(node: Node, key: str) -> list[int]:
-    """Return the value of a field of type MFInt32."""
-    return cast("list[int]", value(node, key))
-
-
-def vector(node: Node, key: str) -> Numbers:
-    """Return the value of a field of type SFVec2f, SFVec3f, SFColor or SFRotation."""
-    return cast("Numbers", value(node, key))
-
-
-def vectors(node: Node, key: str) -> list[Numbers]:
-    """Return the value of a field of type MFVec2f, MFVec3f, MFColor or MFRotation."""
-    return cast("list[Numbers]", value(node, key))
-
-
-def text(node: Node, key: str) -> str:
-    """Return the value of a field of type SFString."""
-    return cast("str", value(node, key))
-
-
-def texts(node: Node, key: str) -> list[str]:
-    """Return the value of a field of type MFString."""
-    return cast("list[str]", value(node, key))
-
-
-def flag(node: Node, key: str) -> bool:
-    """Return the value of a field of type SFBool."""
-    return cast("bool", value(node, key))
+number = cast("Callable[[Node, str], float]", value)
+"""Value of a field of type SFFloat or SFInt32."""
+numbers = cast("Callable[[Node, str], list[float]]", value)
+"""Value of a field of type MFFloat."""
+integers = cast("Callable[[Node, str], list[int]]", value)
+"""Value of a field of type MFInt32."""
+vector = cast("Callable[[Node, str], Numbers]", value)
+"""Value of a field of type SFVec2f, SFVec3f, SFColor or SFRotation."""
+vectors = cast("Callable[[Node, str], list[Numbers]]", value)
+"""Value of a field of type MFVec2f, MFVec3f, MFColor or MFRotation."""
+text = cast("Callable[[Node, str], str]", value)
+"""Value of a field of type SFString."""
+texts = cast("Callable[[Node, str], list[str]]", value)
+"""Value of a field of type MFString."""
+flag = cast("Callable[[Node, str], bool]", value)
+"""Value of a field of type SFBool."""
 
 
 def held_nodes(node: Node) -> Iterator[tuple[str, Node]]:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -90,9 +89,7 @@ def problems(world: World, min_step: float = MIN_STEP) -> list[Problem]:
         min_step: Shortest time step of the engine [ms]; 0 where it takes any.
     """
     complaints: list[Complaint] = [
-        (node, sentence)
-        for node in world.walk()
-        for sentence in (*_table_errors(node), *NODE_CHECKS.get(node.type, _no_errors)(node))
+        (node, sentence) for node in world.walk() for sentence in _errors(node)
     ]
     complaints += [complaint for check in WORLD_CHECKS for complaint in check(world)]
     complaints += _time_step(world, min_step)
@@ -113,15 +110,24 @@ def check_world(path: str | Path) -> list[Problem]:
     return problems(read_world(path))
 
 
+def _errors(node: Node) -> Iterator[str]:
+    """Check a node by itself."""
+    yield from _table_errors(node)
+    for types, check in NODE_CHECKS:
+        if node.type in types:
+            yield from check(node)
+
+
 def _table_errors(node: Node) -> Iterator[str]:
     """Check the fields of a node against the limits of the schema table."""
-    for key, (low, high, words) in rules("ranges", node.type).items():
+    for key, (low, high, words, *hints) in rules("ranges", node.type).items():
         held = value(node, key)
         parts = vector(node, key) if isinstance(held, tuple) else (number(node, key),)
         if not all(low <= part <= high for part in parts):
             expected = words if len(parts) == 1 else words.replace("a number", "numbers")
             actual = " ".join(f"{part:g}" for part in parts)
-            yield f"{node.type}.{key}: expected {expected}, found {actual}"
+            hint = "".join(f"; {text}" for text in hints)
+            yield f"{node.type}.{key}: expected {expected}, found {actual}{hint}"
     for key, (low, high, words) in rules("counts", node.type).items():
         items = value(node, key)
         count = len(items) if isinstance(items, list) else 0
@@ -130,10 +136,6 @@ def _table_errors(node: Node) -> Iterator[str]:
     for key in rules("required", node.type):
         if node.node(key) is None:
             yield f"{node.type}.{key}: expected a node, found none"
-
-
-def _no_errors(_: Node) -> Iterator[str]:
-    return iter(())
 
 
 # Checks of single nodes
@@ -146,13 +148,6 @@ def _contact_properties(node: Node) -> Iterator[str]:
                 "ContactProperties.coulombFriction: expected at least 0, or -1 (infinite), found "
                 f"{friction:g}"
             )
-
-
-def _scale(node: Node) -> Iterator[str]:
-    """Check that a solid has no scale, which Webots removed with R2023b."""
-    if any(part != 1.0 for part in vector(node, "scale")):
-        actual = " ".join(f"{part:g}" for part in vector(node, "scale"))
-        yield f"{node.type}.scale: expected 1 1 1, found {actual}; scale its shapes instead"
 
 
 def _joint_parameters(node: Node) -> Iterator[str]:
@@ -220,15 +215,14 @@ def _touch_sensor(node: Node) -> Iterator[str]:
         )
 
 
-NODE_CHECKS: dict[str, Callable[[Node], Iterator[str]]] = {
-    "ContactProperties": _contact_properties,
-    **dict.fromkeys(SOLIDS, _scale),
-    "HingeJointParameters": _joint_parameters,
-    "JointParameters": _joint_parameters,
-    "Physics": _physics,
-    "IndexedFaceSet": _faces,
-    "TouchSensor": lambda node: chain(_scale(node), _touch_sensor(node)),
-}
+NODE_CHECKS: tuple[tuple[tuple[str, ...], Callable[[Node], Iterator[str]]], ...] = (
+    (("ContactProperties",), _contact_properties),
+    (("HingeJointParameters", "JointParameters"), _joint_parameters),
+    (("Physics",), _physics),
+    (("IndexedFaceSet",), _faces),
+    (("TouchSensor",), _touch_sensor),
+)
+"""Types of nodes and a check of them."""
 
 
 # Checks of nodes together
@@ -262,17 +256,13 @@ def _time_step(world: World, min_step: float) -> Iterator[Complaint]:
     """Check that the basic time step is a whole number of milliseconds, as controllers need."""
     for info in world.of_type("WorldInfo"):
         step = number(info, "basicTimeStep")
+        expected = ""
         if step < min_step:
-            yield (
-                info,
-                f"WorldInfo.basicTimeStep: expected at least {min_step:g} (ms), found {step:g}",
-            )
+            expected = f"at least {min_step:g} (ms)"
         elif min_step and step != round(step):
-            yield (
-                info,
-                "WorldInfo.basicTimeStep: expected whole milliseconds, in which controllers step, "
-                f"found {step:g}",
-            )
+            expected = "whole milliseconds, in which controllers step"
+        if expected:
+            yield info, f"WorldInfo.basicTimeStep: expected {expected}, found {step:g}"
 
 
 def _sleeping_springs(world: World) -> Iterator[Complaint]:
@@ -352,9 +342,11 @@ def _motor_range(motor: Node, parameters: Node | None) -> Iterator[str]:
     stops = (0.0, 0.0)
     if parameters is not None:
         stops = (number(parameters, "minStop"), number(parameters, "maxStop"))
-    if stops != (0.0, 0.0) and low < stops[0]:
+    if stops == (0.0, 0.0):
+        return
+    if low < stops[0]:
         yield f"{where} least minStop ({stops[0]:g}), found {low:g}"
-    if stops != (0.0, 0.0) and high > stops[1]:
+    if high > stops[1]:
         yield f"{motor.type}.maxPosition: expected at most maxStop ({stops[1]:g}), found {high:g}"
 
 
@@ -431,24 +423,22 @@ def _unique_names(world: World) -> Iterator[Complaint]:
     first: dict[tuple[str, int, str], Node] = {}
     for here in _locations(world):
         node = here.node
-        for types, outer_types in ((SOLIDS, SOLIDS), (DEVICES, ("Robot",))):
-            outer = here.nearest(outer_types)
-            if node.type not in types or (types is DEVICES and outer is None):
+        for kind, types, around in (("solid", SOLIDS, SOLIDS), ("device", DEVICES, ("Robot",))):
+            outer = here.nearest(around)
+            if node.type not in types or (kind == "device" and outer is None):
                 continue
             name = text(node, "name")
-            kind = "solid" if types is SOLIDS else "device"
             other = first.setdefault((kind, id(outer), name), node)
             if other is not node:
-                owner = "the world" if outer is None else _owner(outer)
+                owner = "the world"
+                if outer is not None:
+                    hidden = _hides(outer)
+                    owner = f"the {outer.type}" if hidden else f"'{text(outer, 'name')}'"
                 yield (
                     node,
                     f"expected another name than '{name}', which a {kind} of {owner} has already"
                     f"{_line(other)}",
                 )
-
-
-def _owner(node: Node) -> str:
-    return f"the {node.type}" if _hides(node) else f"'{text(node, 'name')}'"
 
 
 def _line(node: Node) -> str:
