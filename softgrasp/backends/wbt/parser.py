@@ -92,11 +92,10 @@ class World:
         waiting = self.nodes[::-1]
         while waiting:
             node = waiting.pop()
-            if id(node) in seen:
-                continue
-            seen.add(id(node))
-            yield node
-            waiting.extend(inner for _, inner in reversed(list(held_nodes(node))))
+            if id(node) not in seen:
+                seen.add(id(node))
+                yield node
+                waiting.extend(inner for _, inner in reversed(list(held_nodes(node))))
 
 
 @loader
@@ -388,7 +387,7 @@ class Reader:
                 raise error(f"expected {either(types)}, found {token.actual}", field)
             return
         old = self.library.version < _BEFORE_DECLARATIONS
-        opaque = old or token.text in slot("opaque") or self.library.declares(token.text)
+        opaque = old or token.text in slot("opaque") or token.text in self.library.declared
         if token.text == "NULL" or not opaque:
             lacks = "" if token.text == "NULL" else ", and no EXTERNPROTO declares it"
             hint = did_you_mean(token.text, types or node_types())
@@ -426,7 +425,8 @@ class Library:
         """
         self.version = version
         self.notes: list[str] = []
-        self._declared: dict[str, Path | None] = {}
+        self.declared: dict[str, Path | None] = {}
+        """Files of the declared types; None where they are elsewhere."""
         self._read: dict[str, Proto | None] = {}
         self._open: list[str] = []
         self._instances = 0
@@ -435,11 +435,7 @@ class Library:
         """Note a declaration; only addresses relative to the file that has it can be read."""
         name = address.rsplit("/", 1)[-1].removesuffix(".proto")
         is_local = "://" not in address
-        self._declared.setdefault(name, file.parent / address if is_local else None)
-
-    def declares(self, name: str) -> bool:
-        """Return whether a PROTO file of a name was declared."""
-        return name in self._declared
+        self.declared.setdefault(name, file.parent / address if is_local else None)
 
     def proto(self, name: str, file: Path) -> Proto | None:
         """Return the definition of a type of nodes; None where it cannot be expanded.
@@ -459,7 +455,7 @@ class Library:
 
     def _path(self, name: str, file: Path) -> Path | None:
         """Return the file of a PROTO: declared, or beside worlds of older versions."""
-        path = self._declared.get(name)
+        path = self.declared.get(name)
         if path is None and self.version < _BEFORE_DECLARATIONS:
             directories = (file.parent.parent / "protos", file.parent / "protos", file.parent)
             paths = (directory / f"{name}.proto" for directory in directories)

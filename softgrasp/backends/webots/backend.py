@@ -43,11 +43,7 @@ from softgrasp.backends.webots.world import (
     scene_world,
 )
 from softgrasp.description import STANDARD_GRAVITY, SoftFinger
-from softgrasp.errors import (
-    BuildError,
-    DivergedError,
-    SimulationError,
-)
+from softgrasp.errors import BuildError, DivergedError, SimulationError
 from softgrasp.mechanics import Array, transform
 from softgrasp.model import names, object_pose
 from softgrasp.plugin_api import (
@@ -297,7 +293,10 @@ class ImportedRun:
         self.stiffness: StiffnessFeedback | None = None
         self.hold_from: int | None = imported["hold_from"]
         self.recording = self._recorded(joints, imported["rows"])
-        self.phases = self._phases()
+        last, after = self.recording.rows - 1, "hold test" if self.scene.lift is None else "lift"
+        self.phases = [PhaseRows("close", 0, last if self.hold_from is None else self.hold_from)]
+        if self.hold_from is not None:
+            self.phases.append(PhaseRows(after, self.hold_from, last))
         self.trials, self.pulls = list[PushRecord](), list[PullRecord]()
         self.closing_others: list[OtherPoint] = []
         self.state = ClosureState.at_start(self.recording.control[-1].tolist(), len(built.bodies))
@@ -338,13 +337,6 @@ class ImportedRun:
             return []
         gravity = (success and success.gravity) or self.scene.gravity
         return [borne_by_hand(self.model, self.scene, last, np.array(gravity))]
-
-    def _phases(self) -> list[PhaseRows]:
-        last = self.recording.rows - 1
-        if self.hold_from is None:
-            return [PhaseRows("close", 0, last)]
-        after = "hold test" if self.scene.lift is None else "lift"
-        return [PhaseRows("close", 0, self.hold_from), PhaseRows(after, self.hold_from, last)]
 
     def contact_points(self) -> list[ContactPoint]:
         """Return the contacts at the last sample."""
@@ -414,9 +406,7 @@ class ImportedRun:
         """Return the model state at the poses of a sample, with finite-difference velocities."""
         data, qpos = mujoco.MjData(self.model), self.recording.qpos
         data.qpos[:] = qpos[row]
-        before = qpos[max(row - 1, 0)]
-        mujoco.mj_differentiatePos(
-            self.model, data.qvel, self.scene.control_period, before, qpos[row]
-        )
+        steps = self.scene.control_period, qpos[max(row - 1, 0)], qpos[row]
+        mujoco.mj_differentiatePos(self.model, data.qvel, *steps)
         mujoco.mj_forward(self.model, data)
         return data

@@ -76,7 +76,11 @@ def run_world(
     webots = webots or find_webots()
     command = with_screen([str(webots.executable), *OPTIONS, str(world)])
     console = Console(world.parent.parent if world.parent.name == "worlds" else world.parent)
-    _clear(console, result)
+    try:
+        result.unlink(missing_ok=True)
+        console.clear()
+    except OSError as error:
+        raise ResultError(f"{error.filename}: cannot be written: {error.strerror}") from None
     ending = _run(command, _environment(webots), console, result, timeout)
     console.read(complete=True)
     if result.is_file():
@@ -86,15 +90,6 @@ def run_world(
         f"{world}: expected Webots {webots.version} to leave the result {result}, found none; it "
         f"{ending}; its last lines:\n{console.last_lines()}"
     )
-
-
-def _clear(console: Console, result: Path) -> None:
-    """Remove the files of an earlier run."""
-    try:
-        result.unlink(missing_ok=True)
-        console.clear()
-    except OSError as error:
-        raise ResultError(f"{error.filename}: cannot be written: {error.strerror}") from None
 
 
 def _environment(webots: Webots) -> dict[str, str]:
@@ -119,21 +114,17 @@ def _run(
         console.errors.open("wb") as errors,
         process_group(command, output, errors, environment, console.output.parent) as process,
     ):
-        return _wait(process, console, result, timeout)
-
-
-def _wait(process: subprocess.Popen[bytes], console: Console, result: Path, timeout: float) -> str:
-    latest = monotonic() + timeout
-    ending, over = f"did not end within {timeout:g} s and was stopped", False
-    while process.poll() is None:
-        console.read()
-        if not over and (result.is_file() or console.orphaned):
-            over, latest = True, min(latest, monotonic() + FAREWELL)
-            ending = "did not end after its controller and was stopped"
-        if monotonic() >= latest:
-            return ending
-        sleep(PAUSE)
-    return f"ended with exit code {_named(process.returncode)}"
+        latest = monotonic() + timeout
+        ending, over = f"did not end within {timeout:g} s and was stopped", False
+        while process.poll() is None:
+            console.read()
+            if not over and (result.is_file() or console.orphaned):
+                over, latest = True, min(latest, monotonic() + FAREWELL)
+                ending = "did not end after its controller and was stopped"
+            if monotonic() >= latest:
+                return ending
+            sleep(PAUSE)
+        return f"ended with exit code {_named(process.returncode)}"
 
 
 def _named(code: int) -> str:
@@ -189,15 +180,12 @@ class Console:
 
     def warnings(self) -> tuple[str, ...]:
         """Warnings and errors of Webots without repetitions; at most ten lines."""
-        warnings_seen = tuple(self._warnings)
-        if len(warnings_seen) <= MAX_WARNINGS:
-            return warnings_seen
-        kept = warnings_seen[: MAX_WARNINGS - 1]
-        return (
-            *kept,
-            f"{len(warnings_seen) - len(kept)} more warnings of Webots are in {self.errors} and "
-            f"{self.output.name}",
-        )
+        lines = tuple(self._warnings)
+        if len(lines) <= MAX_WARNINGS:
+            return lines
+        kept = MAX_WARNINGS - 1
+        files = f"{self.errors} and {self.output.name}"
+        return (*lines[:kept], f"{len(lines) - kept} more warnings of Webots are in {files}")
 
 
 class _Log:

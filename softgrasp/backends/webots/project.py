@@ -112,11 +112,7 @@ def closure_job(built: CompiledScene, world: WebotsWorld) -> Job:
 
 
 def recording_job(
-    world: WebotsWorld,
-    period: float,
-    samples: int,
-    gravity: float,
-    targets: Sequence[float] = (),
+    world: WebotsWorld, period: float, samples: int, gravity: float, targets: Sequence[float] = ()
 ) -> Job:
     """Make the controller's job that records joints whose actuators keep their targets.
 
@@ -135,12 +131,9 @@ def recording_job(
         "closure": None,
         "gravity_m_s2": gravity,
         "actuators": {
-            "start": still,
+            **dict.fromkeys(("start", "lower", "upper"), still),
+            **{key: [[] for _ in still] for key in ("stops", "leads")},
             "increments": [0.0] * len(still),
-            "lower": still,
-            "upper": still,
-            "stops": [[] for _ in still],
-            "leads": [[] for _ in still],
             "joints": [None for _ in still],
         },
         "phases": [_phase(samples, holds=False)],

@@ -38,11 +38,7 @@ ELLIPSOID_RINGS = 32
 
 
 def joint_node(
-    model: mujoco.MjModel,
-    start: mujoco.MjData,
-    law: JointLaw,
-    parent: Pose,
-    end: Node,
+    model: mujoco.MjModel, start: mujoco.MjData, law: JointLaw, parent: Pose, end: Node
 ) -> Node:
     """Make a joint between two solids.
 

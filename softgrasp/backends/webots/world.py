@@ -21,12 +21,7 @@ from softgrasp.backends.webots.joint_actuators import (
     joint_laws,
     require_damping,
 )
-from softgrasp.backends.webots.solids import (
-    PLANAR_JOINTS,
-    SolidWriter,
-    body_define,
-    law_remarks,
-)
+from softgrasp.backends.webots.solids import PLANAR_JOINTS, SolidWriter, body_define, law_remarks
 from softgrasp.description import (
     STANDARD_GRAVITY,
     GraspScene,
@@ -91,10 +86,7 @@ def require_supported(scene: GraspScene) -> None:
 
 
 def scene_world(
-    built: CompiledScene,
-    timestep: float,
-    arguments: tuple[str, ...],
-    max_faces: int | None = None,
+    built: CompiledScene, timestep: float, arguments: tuple[str, ...], max_faces: int | None = None
 ) -> WebotsWorld:
     """Write a scene as a world with a hand, an object and fixtures.
 

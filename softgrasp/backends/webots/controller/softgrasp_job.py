@@ -14,14 +14,7 @@ import sys
 from pathlib import Path
 
 from controller import Supervisor
-from laws import (
-    GRIP_INTERVAL,
-    DebouncedFlags,
-    debounce,
-    free_actuators,
-    grip_targets,
-    next_targets,
-)
+from laws import GRIP_INTERVAL, DebouncedFlags, debounce, free_actuators, grip_targets, next_targets
 
 UNBOUND = float("inf")
 
