@@ -456,24 +456,16 @@ def touching(
         return radius - _outside(at(fraction), size)[0]
 
     deepest = _largest(depth)
-    ends = [
-        fraction
-        for fraction in (0.0, 1.0, *_crossings(middle, axis, size))
-        if depth(fraction) > 0.0
-    ]
+    line_ends = (0.0, 1.0, *_crossings(middle, axis, size))
+    ends = [fraction for fraction in line_ends if depth(fraction) > 0.0]
+    outermost = dict.fromkeys([min(ends), max(ends)] if ends else [])
     chosen = [deepest] if depth(deepest) > 0.0 else []
-    chosen += [
-        end
-        for end in dict.fromkeys([min(ends), max(ends)] if ends else [])
-        if abs(end - deepest) > APART
-    ]
+    chosen += [end for end in outermost if abs(end - deepest) > APART]
     points = []
     for fraction in chosen:
         distance, normal = _outside(at(fraction), size)
         overlap = radius - distance
-        inside = [
-            p - (radius - overlap / 2.0) * n for p, n in zip(at(fraction), normal, strict=True)
-        ]
+        inside = np.array(at(fraction)) - (radius - overlap / 2.0) * np.array(normal)
         points.append(Point(cylinder.apply(inside), cylinder.rotation @ normal, overlap))
     return points
 

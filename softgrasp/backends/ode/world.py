@@ -195,13 +195,11 @@ def set_up_solver(ode: Ode, world: int, info: Node) -> bool:
         raise SimulationError("WorldInfo.defaultDamping is not supported in ODE")
     ode.WorldSetCFM(world, number(info, "CFM"))
     ode.WorldSetERP(world, number(info, "ERP"))
-    pause = number(info, "physicsDisableTime")
-    linear = number(info, "physicsDisableLinearThreshold")
-    angular = number(info, "physicsDisableAngularThreshold")
-    sleep = pause > 0.0 and linear > 0.0 and angular > 0.0
+    rest = ("Time", "LinearThreshold", "AngularThreshold")
+    limits = {name: number(info, f"physicsDisable{name}") for name in rest}
+    for name, limit in limits.items():
+        getattr(ode, f"WorldSetAutoDisable{name}")(world, limit)
+    sleep = all(limit > 0.0 for limit in limits.values())
     ode.WorldSetAutoDisableFlag(world, int(sleep))
-    ode.WorldSetAutoDisableTime(world, pause)
     ode.WorldSetAutoDisableSteps(world, 0)
-    ode.WorldSetAutoDisableLinearThreshold(world, linear)
-    ode.WorldSetAutoDisableAngularThreshold(world, angular)
     return sleep

@@ -109,8 +109,9 @@ def rules(kind: str, node_type: str) -> Mapping[str, Any]:
     """Return the limits of the fields of a node type, by field.
 
     Args:
-        kind: ``ranges`` of numbers or ``counts`` of items, each (low, high, words), or
-            ``required``, the fields that need a node.
+        kind: ``ranges`` of numbers or ``counts`` of items, each (low, high, words); ``required``,
+            the fields that need a node; ``directions``, those that are not zero; or ``ascending``,
+            for the lower of two limits the upper one.
         node_type: The type.
     """
     held: Mapping[str, Any] = _schema()["rules"][kind].get(node_type, {})

@@ -225,8 +225,7 @@ def read_number(cursor: Cursor, expected: str, field: str) -> float:
 
 
 def _integer(cursor: Cursor, field: str) -> int:
-    token = cursor.token
-    digits = token.text.lstrip("+-")
+    token, digits = cursor.token, cursor.token.text.lstrip("+-")
     if token.kind != "number" or not digits.isdigit() or len(digits) > len(str(MAX_INTEGER)):
         raise cursor.error(f"expected a whole number, found {token.actual}", field)
     if abs(int(token.text)) > MAX_INTEGER:

@@ -2,9 +2,8 @@
 
 The parser already refuses unknown nodes and fields, wrong types and nodes in fields that do not
 take them. Here are errors that Webots would refuse, warn of, or silently simulate differently from
-what the text suggests. Most are rows of the schema table: ranges of numbers, numbers of items and
-required nodes. Sources: the reference manual of Webots R2025a and the
-issues of cyberbotics/webots that are named below.
+what the text suggests. Most are rows of the schema table (``schema.rules``). Sources: the reference
+manual of Webots R2025a and the issues of cyberbotics/webots that are named below.
 
 No library does this: urdf2webots writes worlds but cannot read them, and Webots has no offline
 check. A world that urdf2webots has written has no problem here (``tests/backends/wbt``).
@@ -15,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -52,8 +52,6 @@ UNSET = -1.0
 """Value of density and mass where they are not specified."""
 ROUNDING = 1e-6
 """Relative error of moments of inertia in files of seven digits."""
-
-
 SURROUNDED = ((DEVICES, ("Robot",), "a Robot"), (JOINTS, SOLIDS, "a solid"))
 """Nodes, and the nodes of which one must be around them."""
 
@@ -136,6 +134,14 @@ def _table_errors(node: Node) -> Iterator[str]:
     for key in rules("required", node.type):
         if node.node(key) is None:
             yield f"{node.type}.{key}: expected a node, found none"
+    for key in rules("directions", node.type):
+        if not any(vector(node, key)):
+            yield f"{node.type}.{key}: expected a direction, found 0 0 0"
+    for low_key, high_key in rules("ascending", node.type).items():
+        lowest, highest = number(node, low_key), number(node, high_key)
+        if lowest > highest:
+            expected = f"at most {high_key} ({highest:g})"
+            yield f"{node.type}.{low_key}: expected {expected}, found {lowest:g}"
 
 
 # Checks of single nodes
@@ -148,14 +154,6 @@ def _contact_properties(node: Node) -> Iterator[str]:
                 "ContactProperties.coulombFriction: expected at least 0, or -1 (infinite), found "
                 f"{friction:g}"
             )
-
-
-def _joint_parameters(node: Node) -> Iterator[str]:
-    if not any(vector(node, "axis")):
-        yield f"{node.type}.axis: expected a direction, found 0 0 0"
-    low, high = number(node, "minStop"), number(node, "maxStop")
-    if node.type == "JointParameters" and low > high:
-        yield f"{node.type}.minStop: expected at most maxStop ({high:g}), found {low:g}"
 
 
 def _physics(node: Node) -> Iterator[str]:
@@ -217,7 +215,6 @@ def _touch_sensor(node: Node) -> Iterator[str]:
 
 NODE_CHECKS: tuple[tuple[tuple[str, ...], Callable[[Node], Iterator[str]]], ...] = (
     (("ContactProperties",), _contact_properties),
-    (("HingeJointParameters", "JointParameters"), _joint_parameters),
     (("Physics",), _physics),
     (("IndexedFaceSet",), _faces),
     (("TouchSensor",), _touch_sensor),
@@ -334,18 +331,13 @@ def _joint_ends(world: World) -> Iterator[Complaint]:
 def _motor_range(motor: Node, parameters: Node | None) -> Iterator[str]:
     """Check the motor's range against the stops of its joint; equal ends mean no limit."""
     low, high = number(motor, "minPosition"), number(motor, "maxPosition")
-    if low == high == 0:
-        return
-    where = f"{motor.type}.minPosition: expected at"
-    if low > high:
-        yield f"{where} most maxPosition ({high:g}), found {low:g}"
     stops = (0.0, 0.0)
     if parameters is not None:
         stops = (number(parameters, "minStop"), number(parameters, "maxStop"))
-    if stops == (0.0, 0.0):
+    if low == high == 0 or stops == (0.0, 0.0):
         return
     if low < stops[0]:
-        yield f"{where} least minStop ({stops[0]:g}), found {low:g}"
+        yield f"{motor.type}.minPosition: expected at least minStop ({stops[0]:g}), found {low:g}"
     if high > stops[1]:
         yield f"{motor.type}.maxPosition: expected at most maxStop ({stops[1]:g}), found {high:g}"
 
@@ -366,12 +358,6 @@ class _Location(NamedTuple):
         """Return the innermost ancestor of some types, or an opaque one, which may be of them."""
         inner_first = reversed(self.around)
         return next((node for node in inner_first if node.type in types or _hides(node)), None)
-
-    @property
-    def known_around(self) -> list[Node]:
-        """Ancestors inside the innermost opaque one, the parent last."""
-        hidden = [index for index, node in enumerate(self.around, 1) if _hides(node)]
-        return list(self.around[hidden[-1] if hidden else 0 :])
 
 
 def _locations(world: World) -> Iterator[_Location]:
@@ -411,9 +397,10 @@ def _gaps_of_physics(world: World) -> Iterator[Complaint]:
     for here in _locations(world):
         if here.node.type not in SOLIDS or here.node.node("physics") is None:
             continue
-        outer = [node for node in here.known_around if node.type in SOLIDS]
-        moving = [index for index, node in enumerate(outer) if node.node("physics") is not None]
-        for gap in outer[moving[-1] + 1 :] if moving else ():
+        known = takewhile(lambda node: not _hides(node), reversed(here.around))
+        outer = [node for node in known if node.type in SOLIDS]
+        moving = (index for index, node in enumerate(outer) if node.node("physics") is not None)
+        for gap in outer[: next(moving, 0)]:
             name = text(gap, "name")
             yield gap, f"expected physics of '{name}', which is between solids with it, found none"
 
@@ -446,12 +433,6 @@ def _line(node: Node) -> str:
 
 
 WORLD_CHECKS: tuple[Callable[[World], Iterator[Complaint]], ...] = (
-    _head,
-    _axes,
-    _sleeping_springs,
-    _materials,
-    _joint_ends,
-    _surroundings,
-    _gaps_of_physics,
-    _unique_names,
+    *(_head, _axes, _sleeping_springs, _materials, _joint_ends),
+    *(_surroundings, _gaps_of_physics, _unique_names),
 )

@@ -183,22 +183,20 @@ def actuators_of_joints(model: mujoco.MjModel) -> list[list[JointActuator]]:
     biases = lagging_as_described(model, described, step)
     for index in range(model.nu):
         actuator = model.actuator(index)
-        plain = int(mujoco.mjtDyn.mjDYN_NONE)
-        if actuator.dyntype[0] != plain:
+        if actuator.dyntype[0] != mujoco.mjtDyn.mjDYN_NONE:
             raise BuildError(f"actuator '{actuator.name}': Webots has no actuator dynamics")
         for joint, lever in _levers(model, index):
             gain, (bias, by_length, by_speed) = actuator.gainprm[0], biases[index, :3]
-            limited = bool(actuator.forcelimited[0])
-            result[joint].append(
-                JointActuator(
-                    actuator=index,
-                    gain=float(lever * gain),
-                    bias=float(lever * bias),
-                    stiffness=float(-by_length * lever * lever),
-                    damping=float(-by_speed * lever * lever),
-                    force_limit=float(actuator.forcerange[1] * abs(lever)) if limited else np.inf,
-                )
+            limit = actuator.forcerange[1] if actuator.forcelimited[0] else np.inf
+            one = JointActuator(
+                actuator=index,
+                gain=float(lever * gain),
+                bias=float(lever * bias),
+                stiffness=float(-by_length * lever * lever),
+                damping=float(-by_speed * lever * lever),
+                force_limit=float(limit * abs(lever)),
             )
+            result[joint].append(one)
     return result
 
 
@@ -228,11 +226,8 @@ def refuse_couplings(model: mujoco.MjModel) -> None:
     if model.neq:
         names = ", ".join(f"'{model.equality(index).name}'" for index in range(model.neq))
         raise BuildError(f"Webots cannot express couplings between joints, found {names}")
-    balls = [
-        model.joint(index).name
-        for index in range(model.njnt)
-        if model.jnt_type[index] == mujoco.mjtJoint.mjJNT_BALL
-    ]
+    of_balls = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_BALL)
+    balls = [model.joint(int(index)).name for index in of_balls]
     if balls:
         raise BuildError(f"Webots worlds are written with hinges and slides, found ball {balls}")
     frictional = np.flatnonzero(model.dof_frictionloss)

@@ -63,16 +63,11 @@ def joint_node(
         parameters["springConstant"] = law.spring
     if law.damper:
         parameters["dampingConstant"] = law.damper
-    kind, parameters_type = ("SliderJoint", "Joint") if law.slides else ("HingeJoint", "HingeJoint")
-    return Node(
-        kind,
-        {
-            "jointParameters": Node(f"{parameters_type}Parameters", parameters),
-            # the object is no part of the robot
-            "device": [] if law.name in PLANAR_JOINTS else _devices(law),
-            "endPoint": end,
-        },
-    )
+    kind, prefix = ("SliderJoint", "Joint") if law.slides else ("HingeJoint", "HingeJoint")
+    # the object is no part of the robot
+    devices = [] if law.name in PLANAR_JOINTS else _devices(law)
+    fields: dict[str, Value] = {"jointParameters": Node(f"{prefix}Parameters", parameters)}
+    return Node(kind, fields | {"device": devices, "endPoint": end})
 
 
 def motor_name(joint: str) -> str:
@@ -144,15 +139,10 @@ def body_inertia(model: mujoco.MjModel, body: int) -> Mass:
 def physics(inertia: Mass) -> Node:
     """Make the Physics node of a solid, with its mass instead of a density."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.inertia.tolist()
-    return Node(
-        "Physics",
-        {
-            "density": -1,
-            "mass": inertia.mass,
-            "centerOfMass": [vector(inertia.center)],
-            "inertiaMatrix": [(xx, yy, zz), (xy, xz, yz)],
-        },
-    )
+    fields: dict[str, Value] = {"density": -1, "mass": inertia.mass}
+    fields["centerOfMass"] = [vector(inertia.center)]
+    fields["inertiaMatrix"] = [(xx, yy, zz), (xy, xz, yz)]
+    return Node("Physics", fields)
 
 
 def heaviest(model: mujoco.MjModel, body: int) -> int:
