@@ -95,8 +95,8 @@ def load(reference: Reference) -> Any:
 
 ENGINES = Extensions(
     "engines",
-    ode="softgrasp.backends.webots.backend:ode_engine",
-    webots="softgrasp.backends.webots.backend:webots_engine",
+    ode="softgrasp.backends.webots.backend:OdeEngine",
+    webots="softgrasp.backends.webots.backend:WebotsEngine",
     warp="softgrasp.backends.warp.backend:WarpEngine",
 )
 """Functions that return a ``sim.engines.Engine``, by its name."""

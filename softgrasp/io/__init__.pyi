@@ -14,7 +14,9 @@ from softgrasp.io.load import load_object as load_object
 from softgrasp.io.load import load_robot as load_robot
 from softgrasp.io.mesh_files import Triangles as Triangles
 from softgrasp.io.mesh_files import coarser as coarser
+from softgrasp.io.mesh_files import mass_properties as mass_properties
 from softgrasp.io.mesh_files import read_triangles as read_triangles
+from softgrasp.io.mesh_repair import hull_of as hull_of
 from softgrasp.io.scene import load_criterion as load_criterion
 from softgrasp.io.scene import load_release as load_release
 from softgrasp.io.scene import load_scene as load_scene

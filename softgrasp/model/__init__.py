@@ -16,7 +16,7 @@ NAMES = {
         "add_bendable", "bend_joints", "robot_model", "robot_spec", "segment_actuator_names",
         "slide_joints", "twist_joints",
     ),
-    "model.shapes": ("TOUCHING_GROUPS", "VISUAL_GROUP"),
+    "model.shapes": ("mass_properties", "TOUCHING_GROUPS", "VISUAL_GROUP"),
     "model.soft_finger": ("finger_model",),
     "model.timestep": ("damped_spring_limit", "spring_limit"),
     "model.visual": ("=visual",),

@@ -17,6 +17,7 @@ from softgrasp.model.robot import slide_joints as slide_joints
 from softgrasp.model.robot import twist_joints as twist_joints
 from softgrasp.model.shapes import TOUCHING_GROUPS as TOUCHING_GROUPS
 from softgrasp.model.shapes import VISUAL_GROUP as VISUAL_GROUP
+from softgrasp.model.shapes import mass_properties as mass_properties
 from softgrasp.model.soft_finger import finger_model as finger_model
 from softgrasp.model.timestep import damped_spring_limit as damped_spring_limit
 from softgrasp.model.timestep import spring_limit as spring_limit

@@ -162,10 +162,10 @@ def test_an_engine_that_is_missing_ends_with_3(
 ) -> None:
     from softgrasp.backends.webots import backend
 
-    def missing() -> backend.Player:
+    def missing(*_: object) -> None:
         raise BackendUnavailable("no ODE library found: apt install libode8")
 
-    monkeypatch.setattr(backend, "ode_player", missing)
+    monkeypatch.setattr(backend.OdeEngine, "play", missing)
     ran = run("crosscheck", "paper000_release")
     assert ran.code == 3
     assert ran.err == "softgrasp: error: no ODE library found: apt install libode8\n"

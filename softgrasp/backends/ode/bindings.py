@@ -59,6 +59,8 @@ Collide:i ppipi
 """
 """Name without the d, result and arguments: i int, u unsigned, p pointer, r real, v pointer to
 reals, n callback of ``dSpaceCollide``."""
+Real: Any = ctypes.c_double
+Vector3, Matrix3 = Real * 4, Real * 12
 INFINITY = float("inf")
 LO_STOP, HI_STOP, VELOCITY, LARGEST_FORCE, NORMAL_CFM, STOP_ERP, STOP_CFM = 0, 1, 2, 5, 8, 9, 10
 """dParamLoStop … dParamStopCFM; dParamCFM is that of a motor."""
@@ -67,10 +69,6 @@ BOUNCE, SOFT_ERP, SOFT_CFM, SLIP_1, SLIP_2, ROLLING, APPROX_1 = 4, 8, 16, 256, 5
 """dContactBounce … dContactApprox1."""
 AXIS_DEPENDENT = 1
 CAPSULE_CLASS, CYLINDER_CLASS, TRIMESH_CLASS = 2, 3, 8
-SURFACE = (
-    *("mu", "mu2", "rho", "rho2", "rhoN", "bounce", "bounce_vel", "soft_erp", "soft_cfm"),
-    *("motion1", "motion2", "motionN", "slip1", "slip2"),
-)
 VARIABLE = "SOFTGRASP_ODE_LIB"
 """Environment variable with the path of a library, which has precedence."""
 SYSTEM_NAMES = ("libode.so.8", "libode.so", "libode.dylib", "ode_double.dll", "ode.dll")
@@ -82,8 +80,53 @@ DOUBLE = "ODE_double_precision"
 """Build option of the libraries that are taken."""
 
 
+# C structures of double precision, with the names and order of fields of ODE
+
+
+class Mass(ctypes.Structure):
+    """Mass, centre of mass and inertia (dMass)."""
+
+    _fields_ = [("mass", Real), ("c", Vector3), ("I", Matrix3)]
+
+
+class Surface(ctypes.Structure):
+    """Parameters of a contact (dSurfaceParameters)."""
+
+    _fields_ = [
+        ("mode", ctypes.c_int),
+        *((name, Real) for name in ("mu", "mu2", "rho", "rho2", "rhoN", "bounce", "bounce_vel")),
+        *((name, Real) for name in ("soft_erp", "soft_cfm", "motion1", "motion2", "motionN")),
+        *((name, Real) for name in ("slip1", "slip2")),
+    ]
+
+
+class ContactGeom(ctypes.Structure):
+    """A point of contact of two geometries (dContactGeom)."""
+
+    _fields_ = [
+        *(("pos", Vector3), ("normal", Vector3), ("depth", Real)),
+        *(("g1", ctypes.c_void_p), ("g2", ctypes.c_void_p)),
+        *(("side1", ctypes.c_int), ("side2", ctypes.c_int)),
+    ]
+
+
+class Contact(ctypes.Structure):
+    """A contact of two bodies (dContact)."""
+
+    _fields_ = [("surface", Surface), ("geom", ContactGeom), ("fdir1", Vector3)]
+
+
+class Feedback(ctypes.Structure):
+    """Forces and torques of a joint on its two bodies (dJointFeedback)."""
+
+    _fields_ = [(name, Vector3) for name in ("f1", "t1", "f2", "t2")]
+
+
+# Functions
+
+
 class Ode:
-    """ODE's functions by their names without the prefix d, and its C structures.
+    """ODE's functions by their names without the prefix d.
 
     Args:
         library: From ``load_library``.
@@ -91,14 +134,12 @@ class Ode:
 
     def __init__(self, library: OdeLibrary) -> None:
         self.library = library
-        self.types = Structures()
-        real = self.types.real
         kinds: dict[str, Any] = {
             "i": ctypes.c_int,
             "u": ctypes.c_ulong,
             "p": ctypes.c_void_p,
-            "r": real,
-            "v": ctypes.POINTER(real),
+            "r": Real,
+            "v": ctypes.POINTER(Real),
             "n": NearCallback,
         }
         for entry in FUNCTIONS.replace("|", "\n").split("\n"):
@@ -117,7 +158,7 @@ class Ode:
         """Convert a (3, 3) matrix to dMatrix3, whose rows have four numbers."""
         rows = np.zeros((3, 4))
         rows[:, :3] = rotation
-        return self.types.matrix3(*rows.ravel().tolist())
+        return Matrix3(*rows.ravel().tolist())
 
 
 @lru_cache(maxsize=1)
@@ -135,45 +176,6 @@ def load() -> Ode:
     ode.AllocateODEDataForThread(0xFFFFFFFF)
     ode.RandSetSeed(0)
     return ode
-
-
-# Structures
-
-
-class Structures:
-    """C types of double precision, with the names and order of fields of ODE."""
-
-    def __init__(self) -> None:
-        real: Any = ctypes.c_double
-        vector3, matrix3 = real * 4, real * 12
-        self.real, self.vector3, self.matrix3 = real, vector3, matrix3
-        self.Mass: Any = _made("dMass", [("mass", real), ("c", vector3), ("I", matrix3)])
-        self.Surface: Any = _made(
-            "dSurfaceParameters", [("mode", ctypes.c_int), *((name, real) for name in SURFACE)]
-        )
-        self.ContactGeom: Any = _made(
-            "dContactGeom",
-            [
-                ("pos", vector3),
-                ("normal", vector3),
-                ("depth", real),
-                ("g1", ctypes.c_void_p),
-                ("g2", ctypes.c_void_p),
-                ("side1", ctypes.c_int),
-                ("side2", ctypes.c_int),
-            ],
-        )
-        self.Contact: Any = _made(
-            "dContact",
-            [("surface", self.Surface), ("geom", self.ContactGeom), ("fdir1", vector3)],
-        )
-        self.Feedback: Any = _made(
-            "dJointFeedback", [(name, vector3) for name in ("f1", "t1", "f2", "t2")]
-        )
-
-
-def _made(name: str, fields: list[tuple[str, Any]]) -> Any:
-    return type(name, (ctypes.Structure,), {"_fields_": fields})
 
 
 # Search for the shared library

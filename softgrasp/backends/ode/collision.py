@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from softgrasp.backends.ode import bindings
 from softgrasp.backends.ode.bindings import NearCallback, Ode
 from softgrasp.backends.ode.joints import Joint, anchor_of
-from softgrasp.backends.ode.solids import Array, Body, Pose, Solid
+from softgrasp.backends.ode.solids import Body, Solid
+from softgrasp.backends.wbt.poses import Pose
 from softgrasp.backends.wbt.schema import Node, number, numbers, text, vector
 from softgrasp.errors import SimulationError
+from softgrasp.mechanics import Array
 
 MAX_PAIR_CONTACTS = 4096
 """Contact points in the whole world."""
@@ -67,9 +69,9 @@ class Contacts:
         self._pairs: dict[tuple[int, int], Pair | None] = {}
         self._group = ode.JointGroupCreate(0)
         self._candidates = CollisionPoints(ode)
-        feedbacks = (ode.types.Feedback * MAX_PAIR_CONTACTS)()
+        feedbacks: Any = (bindings.Feedback * MAX_PAIR_CONTACTS)()
         self._feedback_address = ctypes.addressof(feedbacks)
-        self._feedback_size = ctypes.sizeof(ode.types.Feedback)
+        self._feedback_size = ctypes.sizeof(bindings.Feedback)
         self._feedbacks = np.ndarray((MAX_PAIR_CONTACTS, 16), np.float64, feedbacks)
         self._normals = np.zeros((MAX_PAIR_CONTACTS, 3))
         self._live: list[tuple[Pair, int, int]] = []
@@ -125,7 +127,9 @@ class Contacts:
     def _collide(self, pair: Pair, first: int, second: int) -> None:
         ode, candidates = self._ode, self._candidates
         points = candidates.sample(pair, first, second)
-        if len(points) == 0 or (self._sleep and not any(map(ode.BodyIsEnabled, pair.both))):
+        if len(points) == 0 or (
+            self._sleep and not any(map(ode.BodyIsEnabled, filter(None, pair.bodies)))
+        ):
             return
         begin = self.count
         end = begin + len(points)
@@ -175,7 +179,8 @@ class CollisionPoints:
 
     def __init__(self, ode: Ode) -> None:
         self._ode = ode
-        contact, geom = ode.types.Contact, ode.types.ContactGeom
+        contact: Any = bindings.Contact
+        geom: Any = bindings.ContactGeom
         points = self._points = (contact * MAX_POINTS)()
         self._size = ctypes.sizeof(contact)
         self._start = ctypes.addressof(points)
@@ -191,7 +196,7 @@ class CollisionPoints:
         """(100, 3), pointing into the first body."""
         self._positions = view(inside + geom.pos.offset, 3, np.float64)
         self._depths = view(inside + geom.depth.offset, 1, np.float64)[:, 0]
-        self._surfaces = view(0, ctypes.sizeof(ode.types.Surface), np.uint8)
+        self._surfaces = view(0, ctypes.sizeof(bindings.Surface), np.uint8)
 
     def address(self, index: int) -> int:
         """Return the memory address of a point in the buffer, as dContact."""
@@ -223,16 +228,9 @@ class CollisionPoints:
         return deepest[: pair.max_contacts]
 
     def _sample_rounded(self, capsule: int, cylinder: int, capsule_first: bool) -> int:
-        ode = self._ode
-        sizes = []
-        for handle, read in (
-            (capsule, ode.GeomCapsuleGetParams),
-            (cylinder, ode.GeomCylinderGetParams),
-        ):
-            radius, length = ode.types.real(), ode.types.real()
-            read(handle, ctypes.addressof(radius), ctypes.addressof(length))
-            sizes.append((float(radius.value), float(length.value)))
-        points = touching(self._pose(capsule), sizes[0], self._pose(cylinder), sizes[1])
+        of_capsule = _sizes(self._ode.GeomCapsuleGetParams, capsule)
+        of_cylinder = _sizes(self._ode.GeomCylinderGetParams, cylinder)
+        points = touching(self._pose(capsule), of_capsule, self._pose(cylinder), of_cylinder)
         for index, point in enumerate(points):
             self.normals[index] = point.normal if capsule_first else -point.normal
             self._positions[index] = point.position
@@ -242,6 +240,13 @@ class CollisionPoints:
     def _pose(self, geometry: int) -> Pose:
         rows = np.array(self._ode.GeomGetRotation(geometry)[0:12]).reshape(3, 4)
         return Pose(rows[:, :3], np.array(self._ode.GeomGetPosition(geometry)[0:3]))
+
+
+def _sizes(read: Callable[..., None], geometry: int) -> tuple[float, float]:
+    """Read radius and length of a geometry [m]."""
+    radius, length = bindings.Real(), bindings.Real()
+    read(geometry, ctypes.addressof(radius), ctypes.addressof(length))
+    return float(radius.value), float(length.value)
 
 
 @dataclass(slots=True)
@@ -254,8 +259,9 @@ class Pair:
     first: Solid
     second: Solid
     bodies: tuple[int, int | None]
+    """Handles; None of a static Solid, which is the second."""
     flipped: bool
-    both: tuple[int, ...]
+    """Whether the first Solid is the second one in ODE's order."""
     round: tuple[int, int] | None = None
     """A capsule and a cylinder that this build of ODE cannot collide."""
 
@@ -296,12 +302,12 @@ class Pairing:
         rounded = self._rounded(one, two)
         surface_struct, max_contacts = self._materials.between(first.node, second.node)
         surface = np.frombuffer(bytes(surface_struct), dtype=np.uint8)
-        handles = tuple(body.handle for body in bodies if body is not None)
         flipped = bodies[0] is None
         if flipped:
             first, second = second, first
-        attached = (handles[0], handles[1] if len(handles) == 2 else None)
-        return Pair(surface, max_contacts, first, second, attached, flipped, handles, rounded)
+        assert first.body is not None  # two static Solids have one body, None
+        handles = first.body.handle, second.body.handle if second.body else None
+        return Pair(surface, max_contacts, first, second, handles, flipped, rounded)
 
     def _rounded(self, one: int, two: int) -> tuple[int, int] | None:
         """Return a capsule and a cylinder in this order where ODE has no collider for the pair.
@@ -358,12 +364,10 @@ class Materials:
     """ContactProperties of a world as surface parameters of ODE.
 
     Args:
-        ode: Functions of ODE, for its structures.
         properties: Nodes in the order of the file; the first of a pair counts, as in Webots.
     """
 
-    def __init__(self, ode: Ode, properties: Iterable[Node]) -> None:
-        self._ode = ode
+    def __init__(self, properties: Iterable[Node]) -> None:
         self._known: dict[tuple[str, str], Node] = {}
         for node in properties:
             pair = (text(node, "material1"), text(node, "material2"))
@@ -378,31 +382,30 @@ class Materials:
         """
         pair = (text(first, "contactMaterial"), text(second, "contactMaterial"))
         node = self._known.get(pair, DEFAULT)
-        max_contacts = (
-            int(number(node, "maxContactJoints")) if "maxContactJoints" in node.fields else 0
-        )
-        return self._surface(node), max_contacts or MAX_CONTACTS
+        return _surface(node), int(number(node, "maxContactJoints")) or MAX_CONTACTS
 
-    def _surface(self, node: Node) -> Any:
-        surface = self._ode.types.Surface()
-        surface.mode = bindings.APPROX_1 | bindings.SOFT_CFM | bindings.SOFT_ERP
-        # the second one counts where axes differ, if only in their rolling friction
-        surface.mu = surface.mu2 = _or_infinity(numbers(node, "coulombFriction")[0])
-        surface.bounce = number(node, "bounce")
-        surface.bounce_vel = number(node, "bounceVelocity")
-        surface.soft_erp, surface.soft_cfm = number(node, "softERP"), number(node, "softCFM")
-        surface.slip1 = surface.slip2 = numbers(node, "forceDependentSlip")[0]
-        rolling = [_or_infinity(value) for value in vector(node, "rollingFriction")]
-        surface.rho, surface.rho2, surface.rhoN = rolling
-        if surface.bounce != 0.0:
-            surface.mode |= bindings.BOUNCE
-        if surface.slip1 != 0.0:
-            surface.mode |= bindings.SLIP_1 | bindings.SLIP_2
-        if any(value > 0.0 for value in rolling):
-            surface.mode |= bindings.ROLLING
-            if any(value > 0.0 for value in rolling[1:]):
-                surface.mode |= bindings.AXIS_DEPENDENT
-        return surface
+
+def _surface(node: Node) -> Any:
+    """Return the surface parameters of ContactProperties."""
+    surface: Any = bindings.Surface()
+    surface.mode = bindings.APPROX_1 | bindings.SOFT_CFM | bindings.SOFT_ERP
+    # the second one counts where axes differ, if only in their rolling friction
+    surface.mu = surface.mu2 = _or_infinity(numbers(node, "coulombFriction")[0])
+    surface.bounce = number(node, "bounce")
+    surface.bounce_vel = number(node, "bounceVelocity")
+    surface.soft_erp, surface.soft_cfm = number(node, "softERP"), number(node, "softCFM")
+    surface.slip1 = surface.slip2 = numbers(node, "forceDependentSlip")[0]
+    rolling = [_or_infinity(value) for value in vector(node, "rollingFriction")]
+    surface.rho, surface.rho2, surface.rhoN = rolling
+    if surface.bounce != 0.0:
+        surface.mode |= bindings.BOUNCE
+    if surface.slip1 != 0.0:
+        surface.mode |= bindings.SLIP_1 | bindings.SLIP_2
+    if any(value > 0.0 for value in rolling):
+        surface.mode |= bindings.ROLLING
+        if any(value > 0.0 for value in rolling[1:]):
+            surface.mode |= bindings.AXIS_DEPENDENT
+    return surface
 
 
 def _or_infinity(value: float) -> float:
@@ -441,7 +444,7 @@ def touching(
         At most three points; none without overlap.
     """
     radius, length = capsule_size
-    relative = cylinder.inverse() @ capsule
+    relative = capsule.inside(cylinder)
     middle, axis = relative.position.tolist(), (relative.rotation[:, 2] * length).tolist()
     if math.hypot(*middle) > length / 2.0 + radius + math.hypot(size[0], size[1] / 2.0):
         return []
@@ -453,24 +456,16 @@ def touching(
         return radius - _outside(at(fraction), size)[0]
 
     deepest = _largest(depth)
-    ends = [
-        fraction
-        for fraction in (0.0, 1.0, *_crossings(middle, axis, size))
-        if depth(fraction) > 0.0
-    ]
+    line_ends = (0.0, 1.0, *_crossings(middle, axis, size))
+    ends = [fraction for fraction in line_ends if depth(fraction) > 0.0]
+    outermost = dict.fromkeys([min(ends), max(ends)] if ends else [])
     chosen = [deepest] if depth(deepest) > 0.0 else []
-    chosen += [
-        end
-        for end in dict.fromkeys([min(ends), max(ends)] if ends else [])
-        if abs(end - deepest) > APART
-    ]
+    chosen += [end for end in outermost if abs(end - deepest) > APART]
     points = []
     for fraction in chosen:
         distance, normal = _outside(at(fraction), size)
         overlap = radius - distance
-        inside = [
-            p - (radius - overlap / 2.0) * n for p, n in zip(at(fraction), normal, strict=True)
-        ]
+        inside = np.array(at(fraction)) - (radius - overlap / 2.0) * np.array(normal)
         points.append(Point(cylinder.apply(inside), cylinder.rotation @ normal, overlap))
     return points
 

@@ -18,7 +18,7 @@ import numpy as np
 from softgrasp.backends.ode.collision import ContactForce
 from softgrasp.backends.ode.joints import Joint
 from softgrasp.backends.ode.joints import Motor as MotorLaw
-from softgrasp.backends.ode.solids import Array, Solid
+from softgrasp.backends.ode.solids import Solid
 from softgrasp.backends.ode.world import OdeWorld
 from softgrasp.backends.wbt import schema
 from softgrasp.backends.wbt.parser import World
@@ -136,9 +136,9 @@ class Supervisor:
 
     def getFromDef(self, name: str) -> DeviceNode | None:
         """Return the first node with a DEF name; None where there is none."""
-        nodes = (node for node in self._session.tree.walk() if node.name == name)
-        node = next(nodes, None)
-        return None if node is None else DeviceNode(self._session.world, node)
+        session = self._session
+        nodes = (node for node in session.tree.walk() if node.name == name)
+        return next((DeviceNode(session.world, node) for node in nodes), None)
 
     def simulationQuit(self, status: int) -> None:
         """End the simulation with an exit code; the next step returns -1."""
@@ -175,11 +175,11 @@ class DeviceNode:
 
     def getPosition(self) -> list[float]:
         """Origin of the Solid in the world [m]."""
-        return _plain(self._world.pose(self._owner()).position)
+        return [*map(float, self._world.pose(self._owner()).position)]
 
     def getOrientation(self) -> list[float]:
         """Rotation matrix of the Solid in the world: 9 numbers, row by row."""
-        return _plain(self._world.pose(self._owner()).rotation)
+        return [*map(float, self._world.pose(self._owner()).rotation.ravel())]
 
     def addForce(self, force: Sequence[float], relative: bool) -> None:
         """Apply a force at the body's centre of mass in the next basic step [N].
@@ -223,10 +223,6 @@ class Field:
         self._world.set_gravity(float(value))
         for solid in self._world.solids:
             self._world.wake(solid)
-
-
-def _plain(array: Array) -> list[float]:
-    return [float(number) for number in array.ravel()]
 
 
 # Motors
@@ -327,7 +323,7 @@ class TouchSensor(Sensor):
     def getValues(self) -> list[float]:
         """Force in the frame of the sensor, (3,) [N]."""
         force = np.array(self._contact_force("").vector)
-        return _plain(self._world.pose(self._solid).rotation.T @ force)
+        return [*map(float, self._world.pose(self._solid).rotation.T @ force)]
 
     def getNormalForce(self, other: str = "") -> float:
         """Sum of the normal forces of its contact points [N]; only here, not in Webots.

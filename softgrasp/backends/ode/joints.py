@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from softgrasp.backends.ode import bindings
 from softgrasp.backends.ode.bindings import Ode
-from softgrasp.backends.ode.solids import Array, JointMounting
+from softgrasp.backends.ode.solids import JointMounting
 from softgrasp.backends.wbt.schema import Node, number, text, vector
 from softgrasp.errors import SimulationError
+from softgrasp.mechanics import Array
 
 MOTORS = ("RotationalMotor", "LinearMotor")
 
@@ -85,6 +88,12 @@ class Joint(ABC):
 
     default_axis: tuple[float, float, float]
     """Axis without jointParameters."""
+    largest_stop: float
+    """Largest stop that ODE can have [rad or m]."""
+    _set: Callable[[int, float], None]
+    """Set a parameter."""
+    _push: Callable[[float], None]
+    """Add a force [N] or torque [N·m]."""
 
     def _parameter(self, key: str) -> float:
         return number(self._parameters, key) if self._parameters is not None else 0.0
@@ -93,8 +102,9 @@ class Joint(ABC):
         """Set the joint stops (limits) in ODE; equal limits disable them."""
         if low == high:
             return
-        self._set(bindings.LO_STOP, self._reachable_stop(low - self.start))
-        self._set(bindings.HI_STOP, self._reachable_stop(high - self.start))
+        for parameter, stop in ((bindings.LO_STOP, low), (bindings.HI_STOP, high)):
+            reach = self.largest_stop
+            self._set(parameter, min(max(stop - self.start, -reach), reach))
         if self._parameters is None or self._parameters.type != "HingeJointParameters":
             return
         for key, parameter in (("stopERP", bindings.STOP_ERP), ("stopCFM", bindings.STOP_CFM)):
@@ -128,19 +138,11 @@ class Joint(ABC):
         """Read position and velocity as Webots reports them."""
 
     @abstractmethod
-    def _create(self, world: int, anchor: Array) -> int: ...
+    def _create(self, world: int, anchor: Array) -> int:
+        """Create the joint in ODE, and how its parameters and forces are set."""
 
     @abstractmethod
     def _create_spring(self, world: int, law: Spring) -> int: ...
-
-    @abstractmethod
-    def _set(self, parameter: int, value: float) -> None: ...
-
-    @abstractmethod
-    def _reachable_stop(self, stop: float) -> float: ...
-
-    @abstractmethod
-    def _push(self, force: float) -> None: ...
 
     @abstractmethod
     def _update_spring(self, spring: int) -> None:
@@ -240,7 +242,7 @@ class Motor:
 class Hinge(Joint):
     """A HingeJoint in ODE; its spring is an angular motor with two equal stops."""
 
-    default_axis = (1.0, 0.0, 0.0)
+    default_axis, largest_stop = (1.0, 0.0, 0.0), math.pi
 
     def _create(self, world: int, anchor: Array) -> int:
         ode = self._ode
@@ -248,9 +250,8 @@ class Hinge(Joint):
         ode.JointAttach(handle, self._child, self._parent)
         ode.JointSetHingeAnchor(handle, *anchor)
         ode.JointSetHingeAxis(handle, *self.axis)
-        # looked up once, as every step of every joint calls them
-        self._angle, self._rate = ode.JointGetHingeAngle, ode.JointGetHingeAngleRate
-        self._set_motor_angle = ode.JointSetAMotorAngle
+        self._set = partial(ode.JointSetHingeParam, handle)
+        self._push = partial(ode.JointAddHingeTorque, handle)
         return handle
 
     def _create_spring(self, world: int, law: Spring) -> int:
@@ -268,25 +269,16 @@ class Hinge(Joint):
         return spring
 
     def _update_spring(self, spring: int) -> None:
-        self._set_motor_angle(spring, 0, self._angle(self.handle))
+        self._ode.JointSetAMotorAngle(spring, 0, self._ode.JointGetHingeAngle(self.handle))
 
     def after_step(self) -> None:
         """Integrate the hinge rate to an angle that counts revolutions, as Webots does."""
-        self.velocity = self._rate(self.handle)
+        self.velocity = self._ode.JointGetHingeAngleRate(self.handle)
         if self.motor is not None and self.motor.holds_position:
-            angle = self._angle(self.handle) + self.start
+            angle = self._ode.JointGetHingeAngle(self.handle) + self.start
             self.position += math.remainder(angle - self.position, math.tau)
         else:
             self.position += self.velocity * self.time_step
-
-    def _set(self, parameter: int, value: float) -> None:
-        self._ode.JointSetHingeParam(self.handle, parameter, value)
-
-    def _reachable_stop(self, stop: float) -> float:
-        return min(max(stop, -math.pi), math.pi)
-
-    def _push(self, force: float) -> None:
-        self._ode.JointAddHingeTorque(self.handle, force)
 
 
 # Sliders
@@ -300,13 +292,15 @@ class Slider(Joint):
     the two centres of mass.
     """
 
-    default_axis = (0.0, 0.0, 1.0)
+    default_axis, largest_stop = (0.0, 0.0, 1.0), math.inf
 
     def _create(self, world: int, anchor: Array) -> int:  # noqa: ARG002
         ode = self._ode
         handle: int = ode.JointCreateSlider(world, None)
         ode.JointAttach(handle, self._child, self._parent)
         ode.JointSetSliderAxis(handle, *self.axis)
+        self._set = partial(ode.JointSetSliderParam, handle)
+        self._push = partial(ode.JointAddSliderForce, handle)
         return handle
 
     def _create_spring(self, world: int, law: Spring) -> int:
@@ -328,12 +322,3 @@ class Slider(Joint):
         """Read the slider position that ODE computes, as Webots does."""
         self.velocity = self._ode.JointGetSliderPositionRate(self.handle)
         self.position = self._ode.JointGetSliderPosition(self.handle) + self.start
-
-    def _set(self, parameter: int, value: float) -> None:
-        self._ode.JointSetSliderParam(self.handle, parameter, value)
-
-    def _reachable_stop(self, stop: float) -> float:
-        return stop
-
-    def _push(self, force: float) -> None:
-        self._ode.JointAddSliderForce(self.handle, force)

@@ -15,13 +15,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from softgrasp.backends.ode import bindings
 from softgrasp.backends.ode.controller_api import Session, controller_of, install
 from softgrasp.backends.ode.world import OdeWorld
+from softgrasp.backends.processes import process_group
 from softgrasp.backends.wbt.parser import World, read_world
 from softgrasp.backends.wbt.schema import held_nodes, texts
 from softgrasp.backends.wbt.validation import problems
@@ -52,28 +52,19 @@ def run_world(world: Path, timeout: float) -> None:
         SimulationError: ODE aborted, the time is over, or the exit code is not 0; with the end of
             the output.
     """
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", PLAYER, str(world)],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            env=_environment(),
-            # a process group, which is killed as a whole: controllers may start processes
-            start_new_session=True,
-        )
+    command = [sys.executable, "-m", PLAYER, str(world)]
+    with tempfile.TemporaryFile() as output:
         try:
-            code = process.wait(timeout)
+            with process_group(command, output, output, _environment()) as process:
+                code = process.wait(timeout)
         except subprocess.TimeoutExpired:
             raise SimulationError(
                 f"{world}: the controller had not ended after {timeout:g} s{_tail(output)}"
             ) from None
-        finally:
-            _end(process)
         _check_exit(world, code, output)
 
 
-def _check_exit(world: Path, code: int, output: IO[str]) -> None:
+def _check_exit(world: Path, code: int, output: IO[bytes]) -> None:
     if code == 0:
         return
     if code == NO_ENGINE:
@@ -89,18 +80,9 @@ def _check_exit(world: Path, code: int, output: IO[str]) -> None:
     raise SimulationError(f"{world}: the controller ended with code {code}{_tail(output)}")
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and all processes that it started."""
-    process.poll()
-    # macOS does not permit it after all have ended
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def _tail(output: IO[str]) -> str:
+def _tail(output: IO[bytes]) -> str:
     output.seek(0)
-    text = output.read().strip()
+    text = output.read().decode(errors="replace").strip()
     shortened = text if len(text) <= TAIL else f"… {text[-TAIL:]}"
     return f": {shortened}" if shortened else ""
 

@@ -6,15 +6,15 @@ objects at uniform density; ``Geometries`` creates their shapes in ODE.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from softgrasp.backends.ode.bindings import Ode
+from softgrasp.backends.wbt.poses import IDENTITY, Mass, Pose, pose_of, symmetric, together
 from softgrasp.backends.wbt.schema import (
     JOINTS,
     SOLIDS,
@@ -27,11 +27,12 @@ from softgrasp.backends.wbt.schema import (
     vector,
     vectors,
 )
+from softgrasp.description import Capsule, Cuboid, Cylinder, Sphere
 from softgrasp.errors import DescriptionError, SimulationError
 from softgrasp.io import Triangles, read_triangles
+from softgrasp.io import mass_properties as surface_properties
 
-Array = NDArray[np.float64]
-FRAMES = ("Pose", "Transform")
+FRAMES = ("Group", "Pose", "Transform")
 
 
 # Geometries
@@ -69,18 +70,20 @@ class Geometries:
 
     def _create(self, solid: Solid, shape: Shape) -> int:
         ode, space = self._ode, self._space
-        if shape.kind == "Plane":
-            return self._plane(solid, shape)
-        if shape.triangles is not None:
-            handle = self._surface(*shape.triangles)
-        else:
-            maker = {
-                "Box": ode.CreateBox,
-                "Sphere": ode.CreateSphere,
-                "Capsule": ode.CreateCapsule,
-                "Cylinder": ode.CreateCylinder,
-            }[shape.kind]
-            handle = maker(space, *shape.sizes)
+        handle: int
+        match shape.form:
+            case None:
+                return self._plane(solid, shape)
+            case Cuboid(size=size):
+                handle = ode.CreateBox(space, *size)
+            case Sphere(radius=radius):
+                handle = ode.CreateSphere(space, radius)
+            case Capsule(radius=radius, length=length):
+                handle = ode.CreateCapsule(space, radius, length)
+            case Cylinder(radius=radius, height=height):
+                handle = ode.CreateCylinder(space, radius, height)
+            case vertices, faces:
+                handle = self._surface(vertices, faces)
         self._set_pose(handle, solid, shape)
         return handle
 
@@ -126,86 +129,38 @@ class Geometries:
         return handle
 
 
-# Poses
-
-
-def rotation_about(axis: ArrayLike, angle: float) -> Array:
-    """Rotation matrix (3, 3) of an angle [rad] about an axis of any length (Rodrigues)."""
-    x, y, z = np.asarray(axis, dtype=float)
-    length = float(np.sqrt(x * x + y * y + z * z))
-    if length == 0.0:
-        return np.eye(3)
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]) / length
-    # 1 − cos a without cancellation at small angles
-    square: Array = cross @ cross
-    return np.asarray(np.eye(3) + np.sin(angle) * cross + 2.0 * np.sin(angle / 2.0) ** 2 * square)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Pose:
-    """Pose of an inner frame in an outer one: x_outer = rotation · x_inner + position."""
-
-    rotation: Array
-    """(3, 3)"""
-    position: Array
-    """(3,) [m]"""
-
-    def __matmul__(self, inner: Pose) -> Pose:
-        """Pose of the inner frame in the outer one."""
-        return Pose(self.rotation @ inner.rotation, self.apply(inner.position))
-
-    def apply(self, point: ArrayLike) -> Array:
-        """Transform a point (3,) of the inner frame to the outer one [m]."""
-        return np.asarray(self.rotation @ np.asarray(point, dtype=float) + self.position)
-
-    def inverse(self) -> Pose:
-        """Return the pose of the outer frame in the inner one."""
-        return Pose(self.rotation.T, -self.rotation.T @ self.position)
-
-
-IDENTITY = Pose(np.eye(3), np.zeros(3))
-
-
-def pose_of(translation: ArrayLike, rotation: ArrayLike) -> Pose:
-    """Pose from a translation (3,) [m] and a rotation of Webots (4,): axis and angle [rad]."""
-    x, y, z, angle = np.asarray(rotation, dtype=float)
-    return Pose(rotation_about((x, y, z), float(angle)), np.asarray(translation, dtype=float))
-
-
 # Shapes of bounding objects
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """A shape of a bounding object in the frame of its Solid."""
 
-    kind: str
-    """Type of Webots' node."""
-    sizes: tuple[float, ...]
-    """Edges, radius, or radius and height [m]; empty for planes and meshes."""
+    form: Cuboid | Sphere | Capsule | Cylinder | Triangles | None
+    """None of a plane."""
     pose: Pose
-    triangles: Triangles | None = None
-    """Vertices (n, 3) [m] and faces (m, 3) of a surface."""
 
     def weight(self) -> Mass | None:
         """Return the mass properties at density 1 in the Solid's frame; None for a plane."""
-        if self.triangles is not None:
-            return mesh(*self.triangles).placed(self.pose)
-        if self.kind == "Box":
-            return box(self.sizes).placed(self.pose)
-        if self.kind == "Sphere":
-            return sphere(*self.sizes).placed(self.pose)
-        if self.kind == "Capsule":
-            return capsule(*self.sizes).placed(self.pose)
-        return cylinder(*self.sizes).placed(self.pose) if self.kind == "Cylinder" else None
+        from softgrasp.model import mass_properties  # brings MuJoCo, few worlds need it
+
+        if self.form is None:
+            return None
+        if isinstance(self.form, tuple):
+            vertices, faces = self.form
+            solid = surface_properties(vertices[faces])
+            return Mass(solid.volume, solid.center_mass, solid.inertia).placed(self.pose)
+        volume, inertia = mass_properties(self.form)
+        return Mass(volume, np.zeros(3), inertia).placed(self.pose)
 
 
 def frame_of(node: Node) -> Pose:
-    """Return the pose of a node (Pose, Transform or Solid) in its parent.
+    """Return the pose of a node (Group, Pose, Transform or Solid) in its parent.
 
     Raises:
         SimulationError: It scales.
     """
+    if node.type == "Group":
+        return IDENTITY
     if node.type == "Transform" and tuple(vector(node, "scale")) != (1.0, 1.0, 1.0):
         raise SimulationError(f"line {node.line}: a Transform that scales is not supported in ODE")
     return pose_of(vector(node, "translation"), vector(node, "rotation"))
@@ -224,8 +179,8 @@ def bounding_shapes(node: Node | None, directory: Path, pose: Pose = IDENTITY) -
     """
     if node is None:
         return
-    if node.type in FRAMES or node.type == "Group":
-        inner = pose @ frame_of(node) if node.type in FRAMES else pose
+    if node.type in FRAMES:
+        inner = pose @ frame_of(node)
         for child in node.nodes("children"):
             yield from bounding_shapes(child, directory, inner)
     elif node.type == "Shape":
@@ -235,18 +190,24 @@ def bounding_shapes(node: Node | None, directory: Path, pose: Pose = IDENTITY) -
 
 
 def _shape(node: Node, directory: Path, pose: Pose) -> Shape:
-    if node.type == "Box":
-        return Shape("Box", tuple(vector(node, "size")), pose)
-    if node.type == "Sphere":
-        return Shape("Sphere", (number(node, "radius"),), pose)
-    if node.type in ("Capsule", "Cylinder"):
-        return Shape(node.type, (number(node, "radius"), number(node, "height")), pose)
-    if node.type == "Plane":
-        return Shape("Plane", (), pose)
-    if node.type == "IndexedFaceSet":
-        return Shape(node.type, (), pose, _face_set(node))
-    if node.type == "Mesh":
-        return Shape(node.type, (), pose, _file(node, directory))
+    match node.type:
+        case "Box":
+            x, y, z = vector(node, "size")
+            return Shape(Cuboid(size=(x, y, z)), pose)
+        case "Sphere":
+            return Shape(Sphere(radius=number(node, "radius")), pose)
+        case "Capsule":
+            radius, height = number(node, "radius"), number(node, "height")
+            return Shape(Capsule(radius=radius, length=height), pose)
+        case "Cylinder":
+            radius, height = number(node, "radius"), number(node, "height")
+            return Shape(Cylinder(radius=radius, height=height), pose)
+        case "Plane":
+            return Shape(None, pose)
+        case "IndexedFaceSet":
+            return Shape(_face_set(node), pose)
+        case "Mesh":
+            return Shape(_file(node, directory), pose)
     raise SimulationError(f"line {node.line}: a {node.type} as bounding object is not supported")
 
 
@@ -281,91 +242,6 @@ def _file(node: Node, directory: Path) -> Triangles:
 
 
 # Masses
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Mass:
-    """Mass, centre of mass and inertia of a rigid solid."""
-
-    mass: float
-    """[kg]"""
-    center: Array
-    """Centre of mass (3,) in the frame of the piece [m]."""
-    inertia: Array
-    """(3, 3) about the centre of mass, along the axes of the piece [kg·m²]."""
-
-    def placed(self, pose: Pose) -> Mass:
-        """Transform the mass properties to the outer frame of ``pose``."""
-        rotated = pose.rotation @ self.inertia @ pose.rotation.T
-        return Mass(self.mass, pose.apply(self.center), rotated)
-
-    def scaled(self, factor: float) -> Mass:
-        """Scale the density by a factor."""
-        return Mass(self.mass * factor, self.center, self.inertia * factor)
-
-
-def together(pieces: Sequence[Mass]) -> Mass:
-    """Combine the mass properties of at least one solid in one frame by Steiner's theorem."""
-    total = sum(piece.mass for piece in pieces)
-    center = sum((piece.mass * piece.center for piece in pieces), np.zeros(3)) / total
-    inertia = np.zeros((3, 3))
-    for piece in pieces:
-        arm = piece.center - center
-        inertia += piece.inertia + piece.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-    return Mass(total, center, inertia)
-
-
-def box(size: Sequence[float]) -> Mass:
-    """Return the mass properties of a box of density 1 with edges (3,) [m]."""
-    edges = np.asarray(size, dtype=float)
-    mass = float(edges.prod())
-    squares = edges**2
-    return Mass(mass, np.zeros(3), np.diag(mass / 12.0 * (squares.sum() - squares)))
-
-
-def sphere(radius: float) -> Mass:
-    """Return the mass properties of a sphere of density 1."""
-    mass = 4.0 / 3.0 * np.pi * radius**3
-    return Mass(mass, np.zeros(3), 0.4 * mass * radius**2 * np.eye(3))
-
-
-def cylinder(radius: float, height: float) -> Mass:
-    """Return the mass properties of a cylinder of density 1 about z."""
-    mass = np.pi * radius**2 * height
-    across = mass * (3.0 * radius**2 + height**2) / 12.0
-    return Mass(mass, np.zeros(3), np.diag([across, across, 0.5 * mass * radius**2]))
-
-
-def capsule(radius: float, height: float) -> Mass:
-    """Return the mass properties of a capsule of density 1 along z; height without the caps.
-
-    A half ball has its centre 3r/8 from its flat side, and a transverse inertia of 83/320 m·r².
-    """
-    half = 2.0 / 3.0 * np.pi * radius**3
-    across = 83.0 / 320.0 * half * radius**2
-    inertia = np.diag([across, across, 0.4 * half * radius**2])
-    reach = np.array([0.0, 0.0, height / 2.0 + 3.0 * radius / 8.0])
-    caps = [Mass(half, side * reach, inertia) for side in (1.0, -1.0)]
-    return together([cylinder(radius, height), *caps])
-
-
-def mesh(vertices: Array, faces: NDArray[np.int64]) -> Mass:
-    """Compute mass properties inside a closed surface at density 1, by signed tetrahedra.
-
-    Args:
-        vertices: (n, 3) [m].
-        faces: (m, 3), outward by the right-hand rule.
-    """
-    corners = vertices[faces]
-    volumes = np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6.0
-    total = float(volumes.sum())
-    center = volumes @ corners.sum(axis=1) / (4.0 * total)
-    # ∫ x xᵀ over a tetrahedron from the origin: V/20 (Σ cᵢ cᵢᵀ + s sᵀ) with s = Σ cᵢ
-    sums = corners.sum(axis=1)
-    second = np.einsum("i,ija,ijb->ab", volumes, corners, corners)
-    second += np.einsum("i,ia,ib->ab", volumes, sums, sums)
-    second = second / 20.0 - total * np.outer(center, center)
-    return Mass(total, center, np.trace(second) * np.eye(3) - second)
 
 
 @dataclass(eq=False, slots=True)
@@ -450,8 +326,8 @@ class Tree:
     def _visit(self, node: Node, frame: Pose, parent: Solid | None) -> None:
         if node.type in SOLIDS:
             self._solid(node, frame, parent, None)
-        elif node.type in FRAMES or node.type == "Group":
-            inner = frame if node.type == "Group" else frame @ frame_of(node)
+        elif node.type in FRAMES:
+            inner = frame @ frame_of(node)
             for child in node.nodes("children"):
                 self._visit(child, inner, parent)
         elif node.type in JOINTS:
@@ -489,30 +365,27 @@ class Tree:
         the force in it, and the softness of that joint (WorldInfo.CFM) is the only difference.
         """
         parent, physics = solid.parent, solid.node.node("physics")
-        inside = parent is not None and parent.body is not None
+        outer = None if parent is None else parent.body
         if physics is None:
-            if solid.joint is not None or (inside and (solid.shapes or solid.node.type == "Robot")):
+            is_part = bool(solid.shapes) or solid.node.type == "Robot"
+            if solid.joint is not None or (outer is not None and is_part):
                 raise SimulationError(
                     f"Solid {solid.name}: expected Physics, as it is moved by a joint or part of "
                     "a Solid with Physics, found none; Webots would move it without forces"
                 )
-            if inside and parent is not None:
-                solid.body = parent.body
-                solid.in_body = parent.in_body @ (parent.start.inverse() @ solid.start)
-            return
-        if parent is not None and parent.body is not None and parent.node.node("physics") is None:
+        elif parent is not None and outer is None and solid.node.type == "TouchSensor":
+            return  # on a static Solid the same fixed joint attaches it to the world
+        elif parent is not None and outer is not None and parent.node.node("physics") is None:
             raise SimulationError(
                 f"Solid {parent.name}: expected Physics, as it is between Solids that have it"
             )
-        if solid.node.type == "TouchSensor" and parent is not None and parent.body is None:
-            return  # on a static Solid the same fixed joint attaches it to the world
-        if solid.joint is None and parent is not None and parent.body is not None:
-            solid.body = parent.body
-            solid.in_body = parent.in_body @ (parent.start.inverse() @ solid.start)
-        else:
+        if parent is not None and outer is not None and solid.joint is None:
+            solid.body, solid.in_body = outer, parent.in_body @ solid.start.inside(parent.start)
+        elif physics is not None:
             solid.body = Body(solid)
             self.bodies.append(solid.body)
-        solid.body.parts.append(solid_mass(solid, physics).placed(solid.in_body))
+        if physics is not None and solid.body is not None:
+            solid.body.parts.append(solid_mass(solid, physics).placed(solid.in_body))
 
 
 def solid_mass(solid: Solid, physics: Node) -> Mass:
@@ -526,7 +399,7 @@ def solid_mass(solid: Solid, physics: Node) -> Mass:
     mass, density = number(physics, "mass"), number(physics, "density")
     centers, matrix = vectors(physics, "centerOfMass"), vectors(physics, "inertiaMatrix")
     if matrix and mass > 0.0 and centers:
-        return Mass(mass, np.array(centers[0], dtype=float), _symmetric(*matrix))
+        return Mass(mass, np.array(centers[0], dtype=float), symmetric(*matrix))
     pieces = [piece for shape in solid.shapes if (piece := shape.weight()) is not None]
     if not pieces or (mass <= 0.0 and density <= 0.0):
         raise SimulationError(
@@ -537,10 +410,3 @@ def solid_mass(solid: Solid, physics: Node) -> Mass:
     whole = whole.scaled(density if mass <= 0.0 else mass / whole.mass)
     center = np.array(centers[0], dtype=float) if centers else whole.center
     return Mass(whole.mass, center, whole.inertia)
-
-
-def _symmetric(diagonal: tuple[float, ...], products: tuple[float, ...]) -> Array:
-    """Return a symmetric (3, 3) matrix from [I11 I22 I33] and [I12 I13 I23]."""
-    xy, xz, yz = products
-    products_of = np.array([[0.0, xy, xz], [xy, 0.0, yz], [xz, yz, 0.0]])
-    return np.asarray(np.diag(diagonal) + products_of)

@@ -12,10 +12,12 @@ from softgrasp.backends.ode import bindings
 from softgrasp.backends.ode.bindings import Ode
 from softgrasp.backends.ode.collision import Contacts, Materials, Pairing
 from softgrasp.backends.ode.joints import Hinge, Joint, Slider
-from softgrasp.backends.ode.solids import Array, Body, Geometries, Pose, Solid, Tree
+from softgrasp.backends.ode.solids import Body, Geometries, Solid, Tree
 from softgrasp.backends.wbt.parser import World
+from softgrasp.backends.wbt.poses import Pose
 from softgrasp.backends.wbt.schema import Node, number
 from softgrasp.errors import DivergedError, SimulationError
+from softgrasp.mechanics import Array
 
 FASTEST = 1e4
 """Speed beyond which a motion has diverged [m/s or rad/s]."""
@@ -60,7 +62,7 @@ class OdeWorld:
             kinds[mounting.node.type](ode, self._world, mounting, self.time_step)
             for mounting in tree.joints
         ]
-        materials = Materials(ode, info.nodes("contactProperties"))
+        materials = Materials(info.nodes("contactProperties"))
         pairing = Pairing(ode, geometries.owners, self.joints, materials)
         self.contacts = Contacts(ode, self._world, self._space, pairing, sleep)
 
@@ -165,7 +167,7 @@ class OdeWorld:
                 f"Solid {body.root.name}: expected a mass and an inertia above 0, found "
                 f"{weight.mass:g} kg and {np.diag(weight.inertia)} kg·m²"
             )
-        mass = ode.types.Mass()
+        mass = bindings.Mass()
         mass.mass = weight.mass
         mass.I[:] = list(ode.matrix3(weight.inertia))
         body.handle = ode.BodyCreate(self._world)
@@ -193,13 +195,11 @@ def set_up_solver(ode: Ode, world: int, info: Node) -> bool:
         raise SimulationError("WorldInfo.defaultDamping is not supported in ODE")
     ode.WorldSetCFM(world, number(info, "CFM"))
     ode.WorldSetERP(world, number(info, "ERP"))
-    pause = number(info, "physicsDisableTime")
-    linear = number(info, "physicsDisableLinearThreshold")
-    angular = number(info, "physicsDisableAngularThreshold")
-    sleep = pause > 0.0 and linear > 0.0 and angular > 0.0
+    rest = ("Time", "LinearThreshold", "AngularThreshold")
+    limits = {name: number(info, f"physicsDisable{name}") for name in rest}
+    for name, limit in limits.items():
+        getattr(ode, f"WorldSetAutoDisable{name}")(world, limit)
+    sleep = all(limit > 0.0 for limit in limits.values())
     ode.WorldSetAutoDisableFlag(world, int(sleep))
-    ode.WorldSetAutoDisableTime(world, pause)
     ode.WorldSetAutoDisableSteps(world, 0)
-    ode.WorldSetAutoDisableLinearThreshold(world, linear)
-    ode.WorldSetAutoDisableAngularThreshold(world, angular)
     return sleep

@@ -20,9 +20,11 @@ from pathlib import Path
 from softgrasp.backends.wbt.schema import (
     FieldType,
     Node,
+    Steps,
     Value,
     allowed,
     fields,
+    finish,
     held_nodes,
     node_types,
     oldest_version,
@@ -90,11 +92,10 @@ class World:
         waiting = self.nodes[::-1]
         while waiting:
             node = waiting.pop()
-            if id(node) in seen:
-                continue
-            seen.add(id(node))
-            yield node
-            waiting.extend(inner for _, inner in reversed(list(held_nodes(node))))
+            if id(node) not in seen:
+                seen.add(id(node))
+                yield node
+                waiting.extend(inner for _, inner in reversed(list(held_nodes(node))))
 
 
 @loader
@@ -106,12 +107,7 @@ def read_world(path: str | Path) -> World:
             counted are, or as ``parse_world`` raises it.
     """
     path = Path(path)
-    try:
-        check_size(path, MAX_WORLD)
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise DescriptionError(f"expected a readable world, found: {reason}", file=path) from error
+    text = _text_of(path, MAX_WORLD, "world")
     world = parse_world(text, path)
     _check_nodes(world)
     _check_lengths(world)
@@ -141,30 +137,38 @@ def parse_world(text: str, file: str | Path = "world.wbt") -> World:
     return World(version, nodes, Path(file), reader.declared, notes)
 
 
-def _check_nodes(world: World) -> None:
-    """Refuse a world that is too large when each USE is replaced by its node.
+def _text_of(path: Path, limit: int, kind: str) -> str:
+    """Return the text of a file of at most some bytes."""
+    try:
+        check_size(path, limit)
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DescriptionError(f"expected a readable {kind}, found: {reason}", file=path) from error
 
-    A node holds itself nowhere, as USE follows its DEF; deep trees need a loop.
-    """
+
+def _check_nodes(world: World) -> None:
+    """Refuse a world that is too large when each USE is replaced by its node."""
     counts: dict[int, int] = {}
-    waiting = world.nodes[::-1]
-    while waiting:
-        node = waiting[-1]
-        parts = [inner for _, inner in held_nodes(node)]
-        if missing := [inner for inner in parts if id(inner) not in counts]:
-            waiting.extend(missing)
-            continue
-        waiting.pop()
-        total = 1 + sum(counts[id(inner)] for inner in parts)
-        counts[id(node)] = min(total, MAX_NODES + 1)
     total = 0
     for node in world.nodes:
-        if (total := total + counts[id(node)]) > MAX_NODES:
+        total += finish(_count(node, counts))
+        if total > MAX_NODES:
             raise DescriptionError(
                 f"expected at most {MAX_NODES} nodes, each USE counted, found more",
                 file=world.file,
                 line=node.line,
             )
+
+
+def _count(node: Node, counts: dict[int, int]) -> Steps[int]:
+    """Return the number of nodes in a node, itself included; it holds itself nowhere."""
+    if id(node) not in counts:
+        total = 1
+        for _, inner in held_nodes(node):
+            total += yield _count(inner, counts)
+        counts[id(node)] = min(total, MAX_NODES + 1)
+    return counts[id(node)]
 
 
 def _check_lengths(world: World) -> None:
@@ -206,29 +210,8 @@ def _version(text: str, file: str | Path) -> str:
 # Tokens to nodes
 
 
-@dataclass(slots=True)
-class _Open:
-    """A node whose closing bracket has not been read yet.
-
-    Attributes:
-        node: The node.
-        bounding: Whether it belongs to a boundingObject.
-        key: The field that is being read.
-        items: The list of that field while its bracket is open.
-        since: The line of that bracket.
-        proto: Definition, of an instance of a PROTO file that is expanded.
-    """
-
-    node: Node
-    bounding: bool
-    key: str = ""
-    items: list[Value] | None = None
-    since: int = 0
-    proto: Proto | None = None
-
-
 class Reader:
-    """Parser of nodes that does not recurse, as long fingers are deep trees."""
+    """Parser of nodes by recursive descent in ``finish``, as long fingers are deep trees."""
 
     def __init__(
         self, cursor: Cursor, library: Library, parameters: Mapping[str, Value] | None = None
@@ -244,258 +227,171 @@ class Reader:
         self.library = library
         self.parameters = parameters
         self.declared: list[str] = []
-        self.top: list[Node] = []
-        self.opened: list[_Open] = []
         self.names: dict[str, Node] = {}
 
     def nodes(self) -> list[Node]:
-        """All top-level nodes."""
-        while self.opened or self.cursor.token.kind != "end":
-            if self.opened:
-                self._step()
-            elif not self.declaration():
-                self._append(self._head(self._slot("world"), None))
-        return self.top
-
-    def value_by_form(self, key: str) -> Value:
-        """Read a value of unknown type, with all nodes in it.
-
-        Args:
-            key: Name of its field, for messages.
-        """
-        frame = _Open(Node("PROTO", {}, "", self.cursor.token.line), bounding=False, key=key)
-        self.opened.append(frame)
-        self._by_form(frame, key)
-        while self.opened[-1] is not frame or frame.items is not None:
-            self._step()
-        self.opened.pop()
-        return frame.node.fields[key]
-
-    def _step(self) -> None:
-        """Read the next item, field or closing bracket of the innermost open node."""
-        frame = self.opened[-1]
-        if frame.items is not None:
-            self._in_list(frame)
-        elif self.cursor.skip("}"):
-            self._close(self.opened.pop())
-        else:
-            self._field(frame)
+        """Read all top-level nodes; in the body of a PROTO any type is allowed."""
+        types = slot("world") if self.parameters is None else ()
+        nodes = []
+        while self.cursor.token.kind != "end":
+            if not self.declaration():
+                nodes.append(finish(self._node(types, None, bounding=False)))
+        return nodes
 
     def declaration(self) -> bool:
         """Read ``EXTERNPROTO "address"``, if it is next."""
         cursor = self.cursor
-        if cursor.token[:2] == ("word", "IMPORTABLE"):
-            cursor.take()
-        if cursor.token[:2] != ("word", "EXTERNPROTO"):
+        cursor.skip("IMPORTABLE")
+        if not cursor.skip("EXTERNPROTO"):
             return False
-        cursor.take()
         address = str(read_value(cursor, FieldType("SFString", ""), "EXTERNPROTO"))
         self.declared.append(address)
         self.library.declare(address, cursor.file)
         return True
 
-    def _close(self, frame: _Open) -> None:
-        """Finish a node; an instance of a PROTO is replaced by what it stands for."""
-        node = frame.node
-        if frame.proto is not None:
-            self.library.expand(node, frame.proto)
-        self.names |= {node.name: node} if node.name else {}
+    def _node(self, types: tuple[str, ...], field: str | None, *, bounding: bool) -> Steps[Node]:
+        """Read USE and a name, or a new node.
 
-    def _slot(self, name: str) -> tuple[str, ...]:
-        """Return the types of nodes of a context; all of them in the body of a PROTO."""
-        return slot(name) if self.parameters is None else ()
+        Args:
+            types: Allowed types; empty where any is.
+            field: The field that holds it, for messages.
+            bounding: Whether it belongs to a boundingObject.
+        """
+        cursor = self.cursor
+        if cursor.skip("USE"):
+            return self._used(types, field)
+        name = cursor.word("a name", field) if cursor.skip("DEF") else ""
+        self._check_type(types, field)
+        line, node_type = cursor.token.line, cursor.take().text
+        cursor.expect("{", f"that opens the {node_type}", field)
+        node, proto = Node(node_type, {}, name, line), None
+        if node_type not in node_types() and node_type not in slot("opaque"):
+            proto = self.library.proto(node_type, cursor.file)
+        while not cursor.skip("}"):
+            yield self._field(node, proto, bounding)
+        if proto is not None:
+            self.library.expand(node, proto)
+        self.names |= {name: node} if name else {}
+        return node
 
-    def _allowed(self, frame: _Open) -> tuple[str, ...]:
-        """Return the types of nodes in the field that is being read; empty where any is allowed."""
-        if frame.proto is not None or frame.node.type not in node_types():
-            return ()
-        types = allowed(frame.node.type, frame.key, bounding=frame.bounding)
-        older = (self.library.version < _BEFORE_POSE or self.parameters is not None) and (
-            "Pose" in types
-        )
-        return (*types, "Transform") if older and "Transform" not in types else types
-
-    def _in_list(self, frame: _Open) -> None:
-        if self.cursor.skip("]"):
-            frame.items = None
-        elif self.cursor.token.kind in ("bracket", "end"):
-            raise self.cursor.error(
-                f"expected ']' that closes the list of line {frame.since}, "
-                f"found {self.cursor.token.actual}",
-                f"{frame.node.type}.{frame.key}",
-            )
-        else:
-            self._append(self._head(self._allowed(frame), f"{frame.node.type}.{frame.key}"))
-
-    def _field(self, frame: _Open) -> None:
-        """Read the name of a field and its value, or the beginning of its list of nodes."""
-        node, token = frame.node, self.cursor.token
-        if token.kind != "word":
-            raise self.cursor.error(
-                f"expected a field or '}}' that closes the {node.type} of line {node.line}, "
-                f"found {token.actual}"
-            )
-        types = self._types(frame)
-        if frame.proto is not None and token.text not in frame.proto.fields:
-            types = None  # of another version of the PROTO
-        frame.key = token.text
-        if token.text == "hidden":  # saved by Webots before the name of a field
-            self.cursor.take()
-            frame.key = f"hidden {self.cursor.token.text}"
-        field, field_type = f"{node.type}.{frame.key}", None
-        if types is not None and not frame.key.startswith("hidden "):
-            field_type = types.get(frame.key)
-            if field_type is None:
-                raise self.cursor.error(f"no such field; {did_you_mean(token.text, types)}", field)
-        if frame.key in node.fields:
-            raise self.cursor.error("expected it once, found it again", field)
-        self.cursor.take()
-        if self.parameters is not None and self.cursor.token[:2] == ("word", "IS"):
-            self._parameter(frame, field)
+    def _field(self, node: Node, proto: Proto | None, bounding: bool) -> Steps[None]:
+        """Read the name of a field of a node and its value."""
+        cursor, token = self.cursor, self.cursor.token
+        key = cursor.word(f"a field or '}}' that closes the {node.type} of line {node.line}")
+        if key == "hidden":  # saved by Webots before the name of a field
+            key = f"hidden {cursor.take().text}"
+        field, bounded = f"{node.type}.{key}", bounding or key == "boundingObject"
+        known = node.type in node_types()
+        types = proto.fields if proto else fields(node.type) if known else {}
+        field_type = types.get(key)
+        if known and field_type is None and token.text != "hidden":
+            raise cursor.error(f"no such field; {did_you_mean(key, types)}", field, token.line)
+        if key in node.fields:
+            raise cursor.error("expected it once, found it again", field, token.line)
+        if self.parameters is not None and cursor.skip("IS"):
+            node.fields[key] = self._parameter(field, self.parameters)
         elif field_type is None:
-            self._by_form(frame, field)
+            node.fields[key] = yield self.by_form(field, bounded)
         elif field_type.type.endswith("Node"):
-            self._nodes_of(frame, field_type.type)
+            inner = self._allowed(node.type, key, bounding) if known else ()
+            node.fields[key] = yield self._nodes_of(field_type.type, inner, field, bounded)
         else:
-            node.fields[frame.key] = read_value(self.cursor, field_type, field)
+            node.fields[key] = read_value(cursor, field_type, field)
 
-    def _types(self, frame: _Open) -> Mapping[str, FieldType] | None:
-        """Return the fields of a node; None of an opaque one."""
-        if frame.proto is not None:
-            return frame.proto.fields
-        return fields(frame.node.type) if frame.node.type in node_types() else None
+    def _allowed(self, node_type: str, key: str, bounding: bool) -> tuple[str, ...]:
+        """Return the types of nodes that are allowed in a field."""
+        types = allowed(node_type, key, bounding=bounding)
+        older = self.library.version < _BEFORE_POSE or self.parameters is not None
+        missing = older and "Pose" in types and "Transform" not in types
+        return (*types, "Transform") if missing else types
 
-    def _parameter(self, frame: _Open, field: str) -> None:
-        """Read ``IS`` and the name of a field of the PROTO."""
-        self.cursor.take()
+    def _parameter(self, field: str, parameters: Mapping[str, Value]) -> Value:
+        """Read the name of a field of the PROTO, behind ``IS``; return a copy of its value."""
         line = self.cursor.token.line
-        name = self.word("the name of a field of the PROTO", field)
-        assert self.parameters is not None  # only in the body of a PROTO
-        if name not in self.parameters:
-            hint = did_you_mean(name, self.parameters) if self.parameters else "it has none"
+        name = self.cursor.word("the name of a field of the PROTO", field)
+        if name not in parameters:
+            hint = did_you_mean(name, parameters) if parameters else "it has none"
             raise self.cursor.error(f"the PROTO has no field '{name}'; {hint}", field, line)
-        held = self.parameters[name]
-        frame.node.fields[frame.key] = list(held) if isinstance(held, list) else held
+        held = parameters[name]
+        return list(held) if isinstance(held, list) else held
 
-    def _by_form(self, frame: _Open, field: str) -> None:
-        """Read the value of a field of unknown type."""
-        cursor, node = self.cursor, frame.node
-        frame.since = cursor.token.line
+    def by_form(self, field: str, bounding: bool) -> Steps[Value]:
+        """Read the value of a field of unknown type, with all nodes in it.
+
+        Args:
+            field: Its name, for messages.
+            bounding: Whether nodes in it belong to a boundingObject.
+        """
+        cursor, line = self.cursor, self.cursor.token.line
         if cursor.skip("["):
             items: list[Value] = []
-            node.fields[frame.key] = items
             while cursor.token.kind in ("number", "string") or cursor.token.text in FLAGS:
                 items.append(plain_by_form(cursor, field))
-            frame.items = items
-        elif cursor.token[:2] == ("word", "NULL"):
-            cursor.take()
-            node.fields[frame.key] = None
-        elif cursor.token.kind == "number":
-            parts = [read_number(cursor, "a number", field)]
+            items += yield self._items((), field, line, bounding)
+            return items
+        if cursor.skip("NULL"):
+            return None
+        if cursor.token.kind == "number":
+            parts = []
             while cursor.token.kind == "number":
                 parts.append(read_number(cursor, "a number", field))
-            node.fields[frame.key] = parts[0] if len(parts) == 1 else tuple(parts)
-        elif cursor.token.kind == "string" or cursor.token.text in FLAGS:
-            node.fields[frame.key] = plain_by_form(cursor, field)
-        else:
-            self._append(self._head((), field))
+            return parts[0] if len(parts) == 1 else tuple(parts)
+        if cursor.token.kind == "string" or cursor.token.text in FLAGS:
+            return plain_by_form(cursor, field)
+        node: Node = yield self._node((), field, bounding=bounding)
+        return node
 
-    def _nodes_of(self, frame: _Open, kind: str) -> None:
-        """Read the beginning of a node-valued field: a bracket, NULL, or the first node."""
-        frame.since = self.cursor.token.line
-        if kind == "MFNode":
-            items: list[Value] = []
-            frame.node.fields[frame.key] = items
-            if self.cursor.skip("["):
-                frame.items = items
-                return
-        elif self.cursor.token[:2] == ("word", "NULL"):
-            self.cursor.take()
-            frame.node.fields[frame.key] = None
-            return
-        self._append(self._head(self._allowed(frame), f"{frame.node.type}.{frame.key}"))
-
-    def _head(self, allowed_types: tuple[str, ...], field: str | None) -> tuple[Node, bool]:
-        """Read USE and a name, or a new node up to its opening bracket; True for a new one."""
-        cursor, name = self.cursor, ""
-        if cursor.token[:2] == ("word", "USE"):
-            cursor.take()
-            return self._used(allowed_types, field), False
-        if cursor.token[:2] == ("word", "DEF"):
-            cursor.take()
-            name = self.word("a name", field)
-        line = cursor.token.line
-        self._check_type(allowed_types, field)
-        node_type = cursor.take().text
-        if not cursor.skip("{"):
-            raise cursor.error(
-                f"expected '{{' that opens the {node_type}, found {cursor.token.actual}", field
-            )
-        return Node(node_type, {}, name, line), True
-
-    def _used(self, allowed_types: tuple[str, ...], field: str | None) -> Node:
+    def _nodes_of(
+        self, kind: str, types: tuple[str, ...], field: str, bounding: bool
+    ) -> Steps[Value]:
+        """Read the value of a field that holds nodes: a list, NULL, or one node."""
         line = self.cursor.token.line
-        name = self.word("the name of a node", field)
+        if kind == "MFNode" and self.cursor.skip("["):
+            nodes: list[Value] = yield self._items(types, field, line, bounding)
+            return nodes
+        if kind == "SFNode" and self.cursor.skip("NULL"):
+            return None
+        node: Node = yield self._node(types, field, bounding=bounding)
+        return [node] if kind == "MFNode" else node
+
+    def _items(
+        self, types: tuple[str, ...], field: str, line: int, bounding: bool
+    ) -> Steps[list[Value]]:
+        """Read nodes up to the end of the list that was opened in a line."""
+        items: list[Value] = []
+        while self.cursor.has_item(line, field):
+            items.append((yield self._node(types, field, bounding=bounding)))
+        return items
+
+    def _used(self, types: tuple[str, ...], field: str | None) -> Node:
+        """Read the name of a node, behind ``USE``."""
+        line = self.cursor.token.line
+        name = self.cursor.word("the name of a node", field)
         if name not in self.names:
             known = did_you_mean(name, self.names) if self.names else "there is none"
             raise self.cursor.error(f"no DEF '{name}' above; {known}", field, line)
         node = self.names[name]
-        known_type = node.type in node_types()
-        if allowed_types and known_type and node.type not in allowed_types:
+        if types and node.type in node_types() and node.type not in types:
             raise self.cursor.error(
-                f"expected {either(allowed_types)}, found '{name}', a {node.type}", field, line
+                f"expected {either(types)}, found '{name}', a {node.type}", field, line
             )
         return node
 
-    def word(self, expected: str, field: str | None) -> str:
-        """Read a word.
-
-        Raises:
-            DescriptionError: There is none.
-        """
-        if self.cursor.token.kind != "word":
-            raise self.cursor.error(f"expected {expected}, found {self.cursor.token.actual}", field)
-        return self.cursor.take().text
-
-    def _check_type(self, allowed_types: tuple[str, ...], field: str | None) -> None:
-        token = self.cursor.token
+    def _check_type(self, types: tuple[str, ...], field: str | None) -> None:
+        """Refuse what is no node, or none of the allowed types; any may be that of a PROTO."""
+        token, error = self.cursor.token, self.cursor.error
         if token.kind != "word":
-            raise self.cursor.error(f"expected a node, found {token.actual}", field)
+            raise error(f"expected a node, found {token.actual}", field)
         if token.text in node_types():
-            if allowed_types and token.text not in allowed_types:
-                raise self.cursor.error(
-                    f"expected {either(allowed_types)}, found {token.actual}", field
-                )
-        elif token.text == "NULL" or not self._is_opaque(token.text):
-            hint = did_you_mean(token.text, allowed_types or node_types())
-            raise self.cursor.error(
-                f"no node '{token.text}' can stand here, and no EXTERNPROTO declares it; {hint}"
-                if token.text != "NULL"
-                else f"no node 'NULL' can stand here; {hint}",
-                field,
-            )
-
-    def _is_opaque(self, node_type: str) -> bool:
-        """Return whether a type is one of Webots, or may be that of a PROTO file."""
+            if types and token.text not in types:
+                raise error(f"expected {either(types)}, found {token.actual}", field)
+            return
         old = self.library.version < _BEFORE_DECLARATIONS
-        return old or node_type in slot("opaque") or self.library.declares(node_type)
-
-    def _append(self, head: tuple[Node, bool]) -> None:
-        """Append a node to the innermost open field; a new node becomes the innermost open one."""
-        node, is_new = head
-        outer = self.opened[-1] if self.opened else None
-        if outer is None:
-            self.top.append(node)
-        elif isinstance(items := outer.node.fields.get(outer.key), list):
-            items.append(node)
-        else:
-            outer.node.fields[outer.key] = node
-        if is_new:
-            bounding = outer is not None and (outer.bounding or outer.key == "boundingObject")
-            proto = None
-            if node.type not in node_types() and node.type not in slot("opaque"):
-                proto = self.library.proto(node.type, self.cursor.file)
-            self.opened.append(_Open(node, bounding, proto=proto))
+        opaque = old or token.text in slot("opaque") or token.text in self.library.declared
+        if token.text == "NULL" or not opaque:
+            lacks = "" if token.text == "NULL" else ", and no EXTERNPROTO declares it"
+            hint = did_you_mean(token.text, types or node_types())
+            raise error(f"no node '{token.text}' can stand here{lacks}; {hint}", field)
 
 
 # PROTO files
@@ -529,7 +425,8 @@ class Library:
         """
         self.version = version
         self.notes: list[str] = []
-        self._declared: dict[str, Path | None] = {}
+        self.declared: dict[str, Path | None] = {}
+        """Files of the declared types; None where they are elsewhere."""
         self._read: dict[str, Proto | None] = {}
         self._open: list[str] = []
         self._instances = 0
@@ -538,11 +435,7 @@ class Library:
         """Note a declaration; only addresses relative to the file that has it can be read."""
         name = address.rsplit("/", 1)[-1].removesuffix(".proto")
         is_local = "://" not in address
-        self._declared.setdefault(name, file.parent / address if is_local else None)
-
-    def declares(self, name: str) -> bool:
-        """Return whether a PROTO file of a name was declared."""
-        return name in self._declared
+        self.declared.setdefault(name, file.parent / address if is_local else None)
 
     def proto(self, name: str, file: Path) -> Proto | None:
         """Return the definition of a type of nodes; None where it cannot be expanded.
@@ -562,7 +455,7 @@ class Library:
 
     def _path(self, name: str, file: Path) -> Path | None:
         """Return the file of a PROTO: declared, or beside worlds of older versions."""
-        path = self._declared.get(name)
+        path = self.declared.get(name)
         if path is None and self.version < _BEFORE_DECLARATIONS:
             directories = (file.parent.parent / "protos", file.parent / "protos", file.parent)
             paths = (directory / f"{name}.proto" for directory in directories)
@@ -601,24 +494,18 @@ def read_proto(path: Path, library: Library) -> Proto | None:
     Raises:
         DescriptionError: It cannot be read, or is no PROTO file.
     """
-    try:
-        check_size(path, MAX_PROTO_BYTES)
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DescriptionError(f"expected a readable PROTO, found: {error}", file=path) from error
+    text = _text_of(path, MAX_PROTO_BYTES, "PROTO")
     if _TEMPLATE.search(text):
         library.notes.append(f"{path.stem} is not expanded: {path} is a template")
         return None
     cursor = Cursor(text, path)
     reader = Reader(cursor, library, {})
-    while cursor.token[:2] != ("word", "PROTO"):
+    while not cursor.skip("PROTO"):
         if not reader.declaration():
             raise cursor.error(f"expected a PROTO, found {cursor.token.actual}")
-    cursor.take()
     name = cursor.take().text
     interface = _interface(reader)
-    if not cursor.skip("{"):
-        raise cursor.error(f"expected '{{' that opens the PROTO, found {cursor.token.actual}")
+    cursor.expect("{", "that opens the PROTO")
     body = []
     while cursor.token.kind != "end":
         body.append(cursor.take())
@@ -630,15 +517,14 @@ def read_proto(path: Path, library: Library) -> Proto | None:
 def _interface(reader: Reader) -> dict[str, FieldType]:
     """Read the fields of a PROTO between brackets, with their types and defaults."""
     cursor, known = reader.cursor, dict[str, FieldType]()
-    if not cursor.skip("["):
-        raise cursor.error(f"expected '[' before the fields, found {cursor.token.actual}")
+    cursor.expect("[", "before the fields")
     while not cursor.skip("]"):
-        kind_of_field = reader.word("field, or ']' that closes the fields", None)
-        kind = reader.word("the type of a field", kind_of_field)
+        kind_of_field = cursor.word("field, or ']' that closes the fields")
+        kind = cursor.word("the type of a field", kind_of_field)
         _skip_restriction(cursor)
-        name = reader.word("the name of a field", kind)
+        name = cursor.word("the name of a field", kind)
         if kind.endswith("Node"):
-            default = reader.value_by_form(name)
+            default = finish(reader.by_form(f"PROTO.{name}", name == "boundingObject"))
             if kind == "MFNode" and not isinstance(default, list):
                 default = [default]
         else:
@@ -649,12 +535,7 @@ def _interface(reader: Reader) -> dict[str, FieldType]:
 
 def _skip_restriction(cursor: Cursor) -> None:
     """Skip the allowed values after the type of a field, between braces."""
-    depth = 0
-    while cursor.token.kind != "end":
-        if cursor.is_at("{"):
-            depth += 1
-        elif cursor.is_at("}"):
-            depth -= 1
-        elif depth == 0:
-            return
+    depth = int(cursor.skip("{"))
+    while depth and cursor.token.kind != "end":
+        depth += cursor.is_at("{") - cursor.is_at("}")
         cursor.take()

@@ -7,11 +7,11 @@ know the defaults.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Union, cast
+from typing import Any, TypeAlias, TypeVar, Union, cast
 
 from ruamel.yaml import YAML
 
@@ -109,8 +109,9 @@ def rules(kind: str, node_type: str) -> Mapping[str, Any]:
     """Return the limits of the fields of a node type, by field.
 
     Args:
-        kind: ``ranges`` of numbers or ``counts`` of items, each (low, high, words), or
-            ``required``, the fields that need a node.
+        kind: ``ranges`` of numbers or ``counts`` of items, each (low, high, words); ``required``,
+            the fields that need a node; ``directions``, those that are not zero; or ``ascending``,
+            for the lower of two limits the upper one.
         node_type: The type.
     """
     held: Mapping[str, Any] = _schema()["rules"][kind].get(node_type, {})
@@ -144,45 +145,22 @@ def value(node: Node, key: str) -> Value:
 # The same with the Python type of the field; ``parse_world`` has checked the types, so that the
 # casts are sound.
 
-
-def number(node: Node, key: str) -> float:
-    """Return the value of a field of type SFFloat or SFInt32."""
-    return cast("float", value(node, key))
-
-
-def numbers(node: Node, key: str) -> list[float]:
-    """Return the value of a field of type MFFloat."""
-    return cast("list[float]", value(node, key))
-
-
-def integers(node: Node, key: str) -> list[int]:
-    """Return the value of a field of type MFInt32."""
-    return cast("list[int]", value(node, key))
-
-
-def vector(node: Node, key: str) -> Numbers:
-    """Return the value of a field of type SFVec2f, SFVec3f, SFColor or SFRotation."""
-    return cast("Numbers", value(node, key))
-
-
-def vectors(node: Node, key: str) -> list[Numbers]:
-    """Return the value of a field of type MFVec2f, MFVec3f, MFColor or MFRotation."""
-    return cast("list[Numbers]", value(node, key))
-
-
-def text(node: Node, key: str) -> str:
-    """Return the value of a field of type SFString."""
-    return cast("str", value(node, key))
-
-
-def texts(node: Node, key: str) -> list[str]:
-    """Return the value of a field of type MFString."""
-    return cast("list[str]", value(node, key))
-
-
-def flag(node: Node, key: str) -> bool:
-    """Return the value of a field of type SFBool."""
-    return cast("bool", value(node, key))
+number = cast("Callable[[Node, str], float]", value)
+"""Value of a field of type SFFloat or SFInt32."""
+numbers = cast("Callable[[Node, str], list[float]]", value)
+"""Value of a field of type MFFloat."""
+integers = cast("Callable[[Node, str], list[int]]", value)
+"""Value of a field of type MFInt32."""
+vector = cast("Callable[[Node, str], Numbers]", value)
+"""Value of a field of type SFVec2f, SFVec3f, SFColor or SFRotation."""
+vectors = cast("Callable[[Node, str], list[Numbers]]", value)
+"""Value of a field of type MFVec2f, MFVec3f, MFColor or MFRotation."""
+text = cast("Callable[[Node, str], str]", value)
+"""Value of a field of type SFString."""
+texts = cast("Callable[[Node, str], list[str]]", value)
+"""Value of a field of type MFString."""
+flag = cast("Callable[[Node, str], bool]", value)
+"""Value of a field of type SFBool."""
 
 
 def held_nodes(node: Node) -> Iterator[tuple[str, Node]]:
@@ -190,6 +168,27 @@ def held_nodes(node: Node) -> Iterator[tuple[str, Node]]:
     for key in node.fields:
         for inner in node.nodes(key):
             yield key, inner
+
+
+T = TypeVar("T")
+Steps: TypeAlias = Generator[Any, Any, T]
+"""A recursive function that yields its calls, of which ``finish`` sends back the results."""
+
+
+def finish(steps: Steps[T]) -> T:
+    """Run a recursive function on trees of any depth; each yield returns the result of a call."""
+    calls: list[Steps[Any]] = [steps]
+    result: Any = None
+    while calls:
+        try:
+            call = calls[-1].send(result)
+        except StopIteration as end:
+            calls.pop()
+            result = end.value
+        else:
+            calls.append(call)
+            result = None
+    return cast("T", result)
 
 
 @cache

@@ -58,16 +58,46 @@ class Cursor:
             self.token = next(self._rest)
         return token
 
-    def is_at(self, bracket: str) -> bool:
-        """Return whether the next token is the given bracket."""
-        return self.token.kind == "bracket" and self.token.text == bracket
+    def is_at(self, text: str) -> bool:
+        """Return whether the next token is the given bracket or word."""
+        return self.token.kind in ("bracket", "word") and self.token.text == text
 
-    def skip(self, bracket: str) -> bool:
-        """Skip the next token if it is the given bracket; return whether it was."""
-        here = self.is_at(bracket)
+    def skip(self, text: str) -> bool:
+        """Skip the next token if it is the given bracket or word; return whether it was."""
+        here = self.is_at(text)
         if here:
             self.take()
         return here
+
+    def expect(self, bracket: str, purpose: str, field: str | None = None) -> None:
+        """Skip a bracket, or raise an error that states its purpose."""
+        if not self.skip(bracket):
+            raise self.error(f"expected '{bracket}' {purpose}, found {self.token.actual}", field)
+
+    def has_item(self, line: int, field: str) -> bool:
+        """Return whether the list that was opened in a line goes on; skip its closing bracket.
+
+        Raises:
+            DescriptionError: Another bracket or the end of the text is next.
+        """
+        if self.skip("]"):
+            return False
+        if self.token.kind in ("bracket", "end"):
+            raise self.error(
+                f"expected ']' that closes the list of line {line}, found {self.token.actual}",
+                field,
+            )
+        return True
+
+    def word(self, expected: str, field: str | None = None) -> str:
+        """Return the next token, a word, and advance.
+
+        Raises:
+            DescriptionError: It is no word.
+        """
+        if self.token.kind != "word":
+            raise self.error(f"expected {expected}, found {self.token.actual}", field)
+        return self.take().text
 
     def error(
         self, message: str, field: str | None = None, line: int | None = None
@@ -143,19 +173,14 @@ def read_value(cursor: Cursor, field_type: FieldType, field: str) -> Value:
     Raises:
         DescriptionError: There is no value of that type.
     """
-    if not field_type.type.startswith("MF"):
-        return _single(cursor, field_type.type, field_type, field)
-    kind = "SF" + field_type.type[2:]
-    line = cursor.token.line
+    kind, line = field_type.type, cursor.token.line
+    if not kind.startswith("MF"):
+        return _single(cursor, kind, field_type, field)
+    kind = "SF" + kind[2:]
     if not cursor.skip("["):
         return [_single(cursor, kind, field_type, field)]
     items: list[Value] = []
-    while not cursor.skip("]"):
-        if cursor.token.kind in ("bracket", "end"):
-            raise cursor.error(
-                f"expected ']' that closes the list of line {line}, found {cursor.token.actual}",
-                field,
-            )
+    while cursor.has_item(line, field):
         items.append(_single(cursor, kind, field_type, field))
     return items
 
@@ -200,8 +225,7 @@ def read_number(cursor: Cursor, expected: str, field: str) -> float:
 
 
 def _integer(cursor: Cursor, field: str) -> int:
-    token = cursor.token
-    digits = token.text.lstrip("+-")
+    token, digits = cursor.token, cursor.token.text.lstrip("+-")
     if token.kind != "number" or not digits.isdigit() or len(digits) > len(str(MAX_INTEGER)):
         raise cursor.error(f"expected a whole number, found {token.actual}", field)
     if abs(int(token.text)) > MAX_INTEGER:
@@ -242,9 +266,9 @@ def _vector(cursor: Cursor, kind: str, field: str) -> Numbers:
 
 def _flag(cursor: Cursor, field: str) -> bool:
     token = cursor.token
-    if token.kind != "word" or token.text not in ("TRUE", "FALSE"):
+    if token.kind != "word" or token.text not in FLAGS:
         upper = token.text.upper()
-        hint = f"; did you mean '{upper}'?" if upper in ("TRUE", "FALSE") else ""
+        hint = f"; did you mean '{upper}'?" if upper in FLAGS else ""
         raise cursor.error(f"expected TRUE or FALSE, found {token.actual}{hint}", field)
     return cursor.take().text == "TRUE"
 

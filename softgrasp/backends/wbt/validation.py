@@ -2,9 +2,8 @@
 
 The parser already refuses unknown nodes and fields, wrong types and nodes in fields that do not
 take them. Here are errors that Webots would refuse, warn of, or silently simulate differently from
-what the text suggests. Most are rows of the schema table: ranges of numbers, numbers of items and
-required nodes. Sources: the reference manual of Webots R2025a and the
-issues of cyberbotics/webots that are named below.
+what the text suggests. Most are rows of the schema table (``schema.rules``). Sources: the reference
+manual of Webots R2025a and the issues of cyberbotics/webots that are named below.
 
 No library does this: urdf2webots writes worlds but cannot read them, and Webots has no offline
 check. A world that urdf2webots has written has no problem here (``tests/backends/wbt``).
@@ -15,13 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from softgrasp.backends.wbt.parser import World, read_world
+from softgrasp.backends.wbt.poses import symmetric
 from softgrasp.backends.wbt.schema import (
     DEVICES,
     JOINTS,
@@ -52,8 +52,6 @@ UNSET = -1.0
 """Value of density and mass where they are not specified."""
 ROUNDING = 1e-6
 """Relative error of moments of inertia in files of seven digits."""
-
-
 SURROUNDED = ((DEVICES, ("Robot",), "a Robot"), (JOINTS, SOLIDS, "a solid"))
 """Nodes, and the nodes of which one must be around them."""
 
@@ -89,9 +87,7 @@ def problems(world: World, min_step: float = MIN_STEP) -> list[Problem]:
         min_step: Shortest time step of the engine [ms]; 0 where it takes any.
     """
     complaints: list[Complaint] = [
-        (node, sentence)
-        for node in world.walk()
-        for sentence in (*_table_errors(node), *NODE_CHECKS.get(node.type, _no_errors)(node))
+        (node, sentence) for node in world.walk() for sentence in _errors(node)
     ]
     complaints += [complaint for check in WORLD_CHECKS for complaint in check(world)]
     complaints += _time_step(world, min_step)
@@ -112,15 +108,24 @@ def check_world(path: str | Path) -> list[Problem]:
     return problems(read_world(path))
 
 
+def _errors(node: Node) -> Iterator[str]:
+    """Check a node by itself."""
+    yield from _table_errors(node)
+    for types, check in NODE_CHECKS:
+        if node.type in types:
+            yield from check(node)
+
+
 def _table_errors(node: Node) -> Iterator[str]:
     """Check the fields of a node against the limits of the schema table."""
-    for key, (low, high, words) in rules("ranges", node.type).items():
+    for key, (low, high, words, *hints) in rules("ranges", node.type).items():
         held = value(node, key)
         parts = vector(node, key) if isinstance(held, tuple) else (number(node, key),)
         if not all(low <= part <= high for part in parts):
             expected = words if len(parts) == 1 else words.replace("a number", "numbers")
             actual = " ".join(f"{part:g}" for part in parts)
-            yield f"{node.type}.{key}: expected {expected}, found {actual}"
+            hint = "".join(f"; {text}" for text in hints)
+            yield f"{node.type}.{key}: expected {expected}, found {actual}{hint}"
     for key, (low, high, words) in rules("counts", node.type).items():
         items = value(node, key)
         count = len(items) if isinstance(items, list) else 0
@@ -129,10 +134,14 @@ def _table_errors(node: Node) -> Iterator[str]:
     for key in rules("required", node.type):
         if node.node(key) is None:
             yield f"{node.type}.{key}: expected a node, found none"
-
-
-def _no_errors(_: Node) -> Iterator[str]:
-    return iter(())
+    for key in rules("directions", node.type):
+        if not any(vector(node, key)):
+            yield f"{node.type}.{key}: expected a direction, found 0 0 0"
+    for low_key, high_key in rules("ascending", node.type).items():
+        lowest, highest = number(node, low_key), number(node, high_key)
+        if lowest > highest:
+            expected = f"at most {high_key} ({highest:g})"
+            yield f"{node.type}.{low_key}: expected {expected}, found {lowest:g}"
 
 
 # Checks of single nodes
@@ -145,21 +154,6 @@ def _contact_properties(node: Node) -> Iterator[str]:
                 "ContactProperties.coulombFriction: expected at least 0, or -1 (infinite), found "
                 f"{friction:g}"
             )
-
-
-def _scale(node: Node) -> Iterator[str]:
-    """Check that a solid has no scale, which Webots removed with R2023b."""
-    if any(part != 1.0 for part in vector(node, "scale")):
-        actual = " ".join(f"{part:g}" for part in vector(node, "scale"))
-        yield f"{node.type}.scale: expected 1 1 1, found {actual}; scale its shapes instead"
-
-
-def _joint_parameters(node: Node) -> Iterator[str]:
-    if not any(vector(node, "axis")):
-        yield f"{node.type}.axis: expected a direction, found 0 0 0"
-    low, high = number(node, "minStop"), number(node, "maxStop")
-    if node.type == "JointParameters" and low > high:
-        yield f"{node.type}.minStop: expected at most maxStop ({high:g}), found {low:g}"
 
 
 def _physics(node: Node) -> Iterator[str]:
@@ -179,9 +173,7 @@ def _physics(node: Node) -> Iterator[str]:
     if inertia and mass <= 0:
         yield f"Physics.mass: expected it beside an inertiaMatrix, found {mass:g}"
     if len(inertia) == 2:
-        (xx, yy, zz), (xy, xz, yz) = inertia
-        principal = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        low, middle, high = map(float, principal)
+        low, middle, high = np.linalg.eigvalsh(symmetric(*inertia)).tolist()
         actual = f"{low:.6g}, {middle:.6g} and {high:.6g}"
         where = "Physics.inertiaMatrix: expected"
         if low <= 0:
@@ -221,15 +213,13 @@ def _touch_sensor(node: Node) -> Iterator[str]:
         )
 
 
-NODE_CHECKS: dict[str, Callable[[Node], Iterator[str]]] = {
-    "ContactProperties": _contact_properties,
-    **dict.fromkeys(SOLIDS, _scale),
-    "HingeJointParameters": _joint_parameters,
-    "JointParameters": _joint_parameters,
-    "Physics": _physics,
-    "IndexedFaceSet": _faces,
-    "TouchSensor": lambda node: chain(_scale(node), _touch_sensor(node)),
-}
+NODE_CHECKS: tuple[tuple[tuple[str, ...], Callable[[Node], Iterator[str]]], ...] = (
+    (("ContactProperties",), _contact_properties),
+    (("Physics",), _physics),
+    (("IndexedFaceSet",), _faces),
+    (("TouchSensor",), _touch_sensor),
+)
+"""Types of nodes and a check of them."""
 
 
 # Checks of nodes together
@@ -263,17 +253,13 @@ def _time_step(world: World, min_step: float) -> Iterator[Complaint]:
     """Check that the basic time step is a whole number of milliseconds, as controllers need."""
     for info in world.of_type("WorldInfo"):
         step = number(info, "basicTimeStep")
+        expected = ""
         if step < min_step:
-            yield (
-                info,
-                f"WorldInfo.basicTimeStep: expected at least {min_step:g} (ms), found {step:g}",
-            )
+            expected = f"at least {min_step:g} (ms)"
         elif min_step and step != round(step):
-            yield (
-                info,
-                "WorldInfo.basicTimeStep: expected whole milliseconds, in which controllers step, "
-                f"found {step:g}",
-            )
+            expected = "whole milliseconds, in which controllers step"
+        if expected:
+            yield info, f"WorldInfo.basicTimeStep: expected {expected}, found {step:g}"
 
 
 def _sleeping_springs(world: World) -> Iterator[Complaint]:
@@ -345,17 +331,14 @@ def _joint_ends(world: World) -> Iterator[Complaint]:
 def _motor_range(motor: Node, parameters: Node | None) -> Iterator[str]:
     """Check the motor's range against the stops of its joint; equal ends mean no limit."""
     low, high = number(motor, "minPosition"), number(motor, "maxPosition")
-    if low == high == 0:
-        return
-    where = f"{motor.type}.minPosition: expected at"
-    if low > high:
-        yield f"{where} most maxPosition ({high:g}), found {low:g}"
     stops = (0.0, 0.0)
     if parameters is not None:
         stops = (number(parameters, "minStop"), number(parameters, "maxStop"))
-    if stops != (0.0, 0.0) and low < stops[0]:
-        yield f"{where} least minStop ({stops[0]:g}), found {low:g}"
-    if stops != (0.0, 0.0) and high > stops[1]:
+    if low == high == 0 or stops == (0.0, 0.0):
+        return
+    if low < stops[0]:
+        yield f"{motor.type}.minPosition: expected at least minStop ({stops[0]:g}), found {low:g}"
+    if high > stops[1]:
         yield f"{motor.type}.maxPosition: expected at most maxStop ({stops[1]:g}), found {high:g}"
 
 
@@ -375,12 +358,6 @@ class _Location(NamedTuple):
         """Return the innermost ancestor of some types, or an opaque one, which may be of them."""
         inner_first = reversed(self.around)
         return next((node for node in inner_first if node.type in types or _hides(node)), None)
-
-    @property
-    def known_around(self) -> list[Node]:
-        """Ancestors inside the innermost opaque one, the parent last."""
-        hidden = [index for index, node in enumerate(self.around, 1) if _hides(node)]
-        return list(self.around[hidden[-1] if hidden else 0 :])
 
 
 def _locations(world: World) -> Iterator[_Location]:
@@ -420,9 +397,10 @@ def _gaps_of_physics(world: World) -> Iterator[Complaint]:
     for here in _locations(world):
         if here.node.type not in SOLIDS or here.node.node("physics") is None:
             continue
-        outer = [node for node in here.known_around if node.type in SOLIDS]
-        moving = [index for index, node in enumerate(outer) if node.node("physics") is not None]
-        for gap in outer[moving[-1] + 1 :] if moving else ():
+        known = takewhile(lambda node: not _hides(node), reversed(here.around))
+        outer = [node for node in known if node.type in SOLIDS]
+        moving = (index for index, node in enumerate(outer) if node.node("physics") is not None)
+        for gap in outer[: next(moving, 0)]:
             name = text(gap, "name")
             yield gap, f"expected physics of '{name}', which is between solids with it, found none"
 
@@ -432,15 +410,17 @@ def _unique_names(world: World) -> Iterator[Complaint]:
     first: dict[tuple[str, int, str], Node] = {}
     for here in _locations(world):
         node = here.node
-        for types, outer_types in ((SOLIDS, SOLIDS), (DEVICES, ("Robot",))):
-            outer = here.nearest(outer_types)
-            if node.type not in types or (types is DEVICES and outer is None):
+        for kind, types, around in (("solid", SOLIDS, SOLIDS), ("device", DEVICES, ("Robot",))):
+            outer = here.nearest(around)
+            if node.type not in types or (kind == "device" and outer is None):
                 continue
             name = text(node, "name")
-            kind = "solid" if types is SOLIDS else "device"
             other = first.setdefault((kind, id(outer), name), node)
             if other is not node:
-                owner = "the world" if outer is None else _owner(outer)
+                owner = "the world"
+                if outer is not None:
+                    hidden = _hides(outer)
+                    owner = f"the {outer.type}" if hidden else f"'{text(outer, 'name')}'"
                 yield (
                     node,
                     f"expected another name than '{name}', which a {kind} of {owner} has already"
@@ -448,21 +428,11 @@ def _unique_names(world: World) -> Iterator[Complaint]:
                 )
 
 
-def _owner(node: Node) -> str:
-    return f"the {node.type}" if _hides(node) else f"'{text(node, 'name')}'"
-
-
 def _line(node: Node) -> str:
     return f" (the first is in line {node.line})" if node.line else ""
 
 
 WORLD_CHECKS: tuple[Callable[[World], Iterator[Complaint]], ...] = (
-    _head,
-    _axes,
-    _sleeping_springs,
-    _materials,
-    _joint_ends,
-    _surroundings,
-    _gaps_of_physics,
-    _unique_names,
+    *(_head, _axes, _sleeping_springs, _materials, _joint_ends),
+    *(_surroundings, _gaps_of_physics, _unique_names),
 )

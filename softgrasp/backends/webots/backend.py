@@ -14,16 +14,18 @@ import signal
 import sys
 import tempfile
 import threading
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import mujoco
 import numpy as np
 
+from softgrasp.backends.webots.launcher import find_webots, run_world
 from softgrasp.backends.webots.project import (
     Job,
     closure_job,
@@ -41,11 +43,7 @@ from softgrasp.backends.webots.world import (
     scene_world,
 )
 from softgrasp.description import STANDARD_GRAVITY, SoftFinger
-from softgrasp.errors import (
-    BuildError,
-    DivergedError,
-    SimulationError,
-)
+from softgrasp.errors import BuildError, DivergedError, SimulationError
 from softgrasp.mechanics import Array, transform
 from softgrasp.model import names, object_pose
 from softgrasp.plugin_api import (
@@ -83,23 +81,30 @@ WHOLE_FORCES = (
 )
 
 
-class WorldEngine:
+class WorldEngine(ABC):
     """An engine that runs Webots worlds: Webots itself or ODE; see ``sim.engines.Engine``."""
 
+    name: str
+    shortest_step: float
+    """Shortest time step [s]."""
     constraint_softness = STIFF
 
-    def __init__(self, player: Player) -> None:
-        """Prepare runs.
-
-        Args:
-            player: Its launcher.
-        """
-        self.name, self.shortest_step = player.name, player.shortest_step
-        self._player = player
-
+    @abstractmethod
     def version(self) -> str:
         """Return its version; raises BackendUnavailable if it is not installed."""
-        return self._player.version()
+
+    @abstractmethod
+    def play(self, world: Path, result: Path, timeout: float) -> tuple[str, ...]:
+        """Run a world until its result is written.
+
+        Args:
+            world: The .wbt file.
+            result: File that its controller writes.
+            timeout: Time-out [s].
+
+        Returns:
+            Warnings.
+        """
 
     def require_supported(self, resolved: ResolvedScene) -> None:
         """Refuse a scene with features that the engine lacks; see ``Engine``."""
@@ -107,16 +112,15 @@ class WorldEngine:
 
     def run(self, built: CompiledScene, progress: Progress | None = None) -> ImportedRun:
         """Run a compiled scene; see ``Engine``. The progress is that at the end."""
-        player, scene = self._player, built.scene
+        scene = built.scene
         require_supported(scene)
-        version = player.version()
-        world, job = world_and_job(built, player.shortest_step, job_name(Path(WORLD_FILE)))
-        timeout = TIMEOUT * (1.0 + max_rows(scene) * scene.control_period)
-        rows, console_warnings = play(player, world, job, timeout)
-        engine = EngineRecord(player.name, version, "dWorldStep of ODE", world.timestep)
+        version = self.version()
+        world, job = world_and_job(built, self.shortest_step, job_name(Path(WORLD_FILE)))
+        rows, console_warnings = self._played(world, job, max_rows(scene) * scene.control_period)
+        engine = EngineRecord(self.name, version, "dWorldStep of ODE", world.timestep)
         run = ImportedRun(built, engine, [law.name for law in world.laws], rows)
         remarks = (*world.remarks, *console_warnings)
-        run.remarks = tuple(f"{player.name}: {remark}" for remark in remarks)
+        run.remarks = tuple(f"{self.name}: {remark}" for remark in remarks)
         if progress is not None:
             progress(run.now)
         return run
@@ -127,34 +131,59 @@ class WorldEngine:
         """Simulate the release of a soft finger; see ``sim.engines.ReleaseEngine``."""
         world = finger_world(finger, start, timestep, (job_name(Path(WORLD_FILE)),))
         job = recording_job(world, sample_period, samples, -STANDARD_GRAVITY[2])
-        timeout = TIMEOUT * (1.0 + samples * sample_period)
-        imported, _ = play(self._player, world, job, timeout)
+        imported, _ = self._played(world, job, samples * sample_period)
         if imported["diverged"]:
             raise DivergedError(
                 f"{self.name}: finger '{finger.name}' has diverged at a time step of {timestep:g} s"
             )
         return np.array(imported["rows"]["position"])
 
+    def _played(
+        self, world: WebotsWorld, job: Job, duration: float
+    ) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Run a world of some simulated time [s]; return the controller's records and warnings."""
+        directory = Path(tempfile.mkdtemp(prefix="softgrasp_world_"))
+        try:
+            project = write_project(directory / "worlds" / WORLD_FILE, world, job)
+            with ended_by_sigterm():
+                timeout = TIMEOUT * (1.0 + duration)
+                console_warnings = self.play(project.world, project.result, timeout)
+            return json.loads(project.result.read_text(encoding="utf-8")), console_warnings
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
 
-def webots_engine() -> WorldEngine:
-    """Return the installed Webots."""
-    return WorldEngine(webots_player())
+
+class WebotsEngine(WorldEngine):
+    """The installed Webots."""
+
+    name, shortest_step = "webots", SHORTEST_STEP
+
+    def version(self) -> str:
+        """Return the version of the installed Webots."""
+        return find_webots().version
+
+    def play(self, world: Path, result: Path, timeout: float) -> tuple[str, ...]:
+        """Run a world in Webots."""
+        return (WHOLE_FORCES, *run_world(world, result, timeout=timeout))
 
 
-def ode_engine() -> WorldEngine:
-    """Return ODE, with the rules of Webots."""
-    return WorldEngine(ode_player())
+class OdeEngine(WorldEngine):
+    """ODE with the rules of Webots; it accepts any time step."""
 
+    name, shortest_step = "ode", 0.0
 
-class Player(NamedTuple):
-    """Launcher of an engine that runs Webots worlds."""
+    def version(self) -> str:
+        """Return version and precision of ODE."""
+        from softgrasp.backends.ode.bindings import load_library
 
-    name: str
-    version: Callable[[], str]
-    play: Callable[[Path, Path, float], tuple[str, ...]]
-    """Function (world, result, time-out [s]) → warnings."""
-    shortest_step: float
-    """Shortest time step [s]."""
+        return load_library().describe()
+
+    def play(self, world: Path, result: Path, timeout: float) -> tuple[str, ...]:  # noqa: ARG002
+        """Run a world in ODE."""
+        from softgrasp.backends.ode import player
+
+        player.run_world(world, timeout)
+        return ()
 
 
 def world_and_job(
@@ -224,56 +253,6 @@ def ended_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def play(
-    player: Player, world: WebotsWorld, job: Job, timeout: float
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Run a world in a temporary directory.
-
-    Args:
-        player: The engine.
-        world: The world.
-        job: Job of its controller.
-        timeout: Time-out [s].
-
-    Returns:
-        Records of the controller, and warnings of the engine.
-
-    Raises:
-        BackendUnavailable: The engine is not installed.
-        SimulationError: It has failed.
-    """
-    directory = Path(tempfile.mkdtemp(prefix="softgrasp_world_"))
-    try:
-        project = write_project(directory / "worlds" / WORLD_FILE, world, job)
-        with ended_by_sigterm():
-            console_warnings = player.play(project.world, project.result, timeout)
-        return json.loads(project.result.read_text(encoding="utf-8")), console_warnings
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-def webots_player() -> Player:
-    """Return the launcher of the installed Webots."""
-    from softgrasp.backends.webots.launcher import find_webots, run_world
-
-    def _play(world: Path, result: Path, timeout: float) -> tuple[str, ...]:
-        return (WHOLE_FORCES, *run_world(world, result, timeout=timeout))
-
-    return Player("webots", lambda: find_webots().version, _play, SHORTEST_STEP)
-
-
-def ode_player() -> Player:
-    """Return the launcher of ODE, which accepts any time step."""
-    from softgrasp.backends.ode.bindings import load_library
-    from softgrasp.backends.ode.player import run_world
-
-    def _play(world: Path, _result: Path, timeout: float) -> tuple[str, ...]:
-        run_world(world, timeout)
-        return ()
-
-    return Player("ode", lambda: load_library().describe(), _play, 0.0)
-
-
 # Results of external engines
 
 
@@ -314,7 +293,10 @@ class ImportedRun:
         self.stiffness: StiffnessFeedback | None = None
         self.hold_from: int | None = imported["hold_from"]
         self.recording = self._recorded(joints, imported["rows"])
-        self.phases = self._phases()
+        last, after = self.recording.rows - 1, "hold test" if self.scene.lift is None else "lift"
+        self.phases = [PhaseRows("close", 0, last if self.hold_from is None else self.hold_from)]
+        if self.hold_from is not None:
+            self.phases.append(PhaseRows(after, self.hold_from, last))
         self.trials, self.pulls = list[PushRecord](), list[PullRecord]()
         self.closing_others: list[OtherPoint] = []
         self.state = ClosureState.at_start(self.recording.control[-1].tolist(), len(built.bodies))
@@ -355,13 +337,6 @@ class ImportedRun:
             return []
         gravity = (success and success.gravity) or self.scene.gravity
         return [borne_by_hand(self.model, self.scene, last, np.array(gravity))]
-
-    def _phases(self) -> list[PhaseRows]:
-        last = self.recording.rows - 1
-        if self.hold_from is None:
-            return [PhaseRows("close", 0, last)]
-        after = "hold test" if self.scene.lift is None else "lift"
-        return [PhaseRows("close", 0, self.hold_from), PhaseRows(after, self.hold_from, last)]
 
     def contact_points(self) -> list[ContactPoint]:
         """Return the contacts at the last sample."""
@@ -431,9 +406,7 @@ class ImportedRun:
         """Return the model state at the poses of a sample, with finite-difference velocities."""
         data, qpos = mujoco.MjData(self.model), self.recording.qpos
         data.qpos[:] = qpos[row]
-        before = qpos[max(row - 1, 0)]
-        mujoco.mj_differentiatePos(
-            self.model, data.qvel, self.scene.control_period, before, qpos[row]
-        )
+        steps = self.scene.control_period, qpos[max(row - 1, 0)], qpos[row]
+        mujoco.mj_differentiatePos(self.model, data.qvel, *steps)
         mujoco.mj_forward(self.model, data)
         return data

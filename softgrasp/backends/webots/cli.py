@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from softgrasp.errors import DescriptionError
 from softgrasp.plugin_api import terminal
-
-if TYPE_CHECKING:
-    from softgrasp.backends.webots.export import Export
 
 
 def put_project(kind: str, source: str, target: Path, max_faces: int | None, *, json: bool) -> None:
@@ -24,7 +21,10 @@ def put_project(kind: str, source: str, target: Path, max_faces: int | None, *, 
         max_faces: Largest number of triangles of a mesh; larger ones are coarsened.
         json: Whether to report as a JSON document.
     """
-    project = _written(kind, source, target, max_faces)
+    from softgrasp.backends.webots.export import write_export
+    from softgrasp.backends.webots.project import in_worlds
+
+    project = write_export(kind, source, target, max_faces)
     for remark in project.remarks:
         terminal.show_message("warning", remark)
     if json:
@@ -34,23 +34,12 @@ def put_project(kind: str, source: str, target: Path, max_faces: int | None, *, 
         return
     for file in project.files:
         terminal.put(f"wrote {file}")
-    if target.resolve().parent.name != "worlds":
+    if not in_worlds(target):
         directory, world = quote(str(target.parent.resolve())), quote(str(target))
         terminal.put(
             f"run it with WEBOTS_EXTRA_PROJECT_PATH={directory} webots {world}; in a directory "
             "called worlds it would find its controller by itself"
         )
-
-
-def _written(kind: str, source: str, target: Path, max_faces: int | None) -> Export:
-    from softgrasp.backends.webots import export
-    from softgrasp.io import load_hand, load_release, load_scene
-
-    if kind == "hand":
-        return export.hand_project(load_hand(source), target, max_faces)
-    if kind == "release":
-        return export.release_project(load_release(source), target)
-    return export.scene_project(load_scene(source), target, max_faces)
 
 
 def world_properties(file: str) -> tuple[dict[str, Any], list[str]]:
@@ -67,18 +56,16 @@ def world_properties(file: str) -> tuple[dict[str, Any], list[str]]:
     if not Path(file).is_file():
         raise DescriptionError(f"{file}: expected a Webots world, found no such file")
     world = read_world(Path(file))
-    counts: dict[str, int] = {}
-    for node in world.walk():
-        counts[node.type] = counts.get(node.type, 0) + 1
+    counts = Counter(node.type for node in world.walk())
     info = next((node for node in world.nodes if node.type == "WorldInfo"), None)
     properties: dict[str, Any] = {
         "name": "" if info is None else value(info, "title"),
         "version": world.version,
         "timestep_ms": None if info is None else value(info, "basicTimeStep"),
-        "solids": counts.get("Solid", 0),
-        "joints": counts.get("HingeJoint", 0) + counts.get("SliderJoint", 0),
-        "motors": counts.get("RotationalMotor", 0) + counts.get("LinearMotor", 0),
-        "touch_sensors": counts.get("TouchSensor", 0),
+        "solids": counts["Solid"],
+        "joints": counts["HingeJoint"] + counts["SliderJoint"],
+        "motors": counts["RotationalMotor"] + counts["LinearMotor"],
+        "touch_sensors": counts["TouchSensor"],
         "protos": len(world.externprotos),
         "opaque_nodes": dict(sorted(Counter(node.type for node in world.opaque()).items())),
         "notes": world.notes,

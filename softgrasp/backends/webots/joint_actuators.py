@@ -49,22 +49,22 @@ class JointLaw(NamedTuple):
     """Start position [rad or m]."""
     zero: float
     """Joint variable at which the position of Webots is 0 and its spring relaxed [rad or m]."""
-    spring: float
-    """K in the world file [N·m/rad or N/m]."""
-    damper: float
-    """C in the world file [N·m·s/rad or N·s/m]."""
-    excess: float
-    """Damping of Webots beyond that of the model, from its implicit spring [N·m·s/rad or N·s/m]."""
-    offset: float
-    """[N·m or N]"""
-    actuators: tuple[tuple[int, float], ...]
-    """(index of the actuator, torque per unit of its target)."""
-    inertia_rate: float
-    """Armature over time step, the resistance of the rotor [N·m·s/rad or N·s/m]."""
-    servo: Servo | None
-    follows: int | None
-    """Index of the actuator whose target it follows under any load."""
     limits: tuple[float, float] | None
+    spring: float = 0.0
+    """K in the world file [N·m/rad or N/m]."""
+    damper: float = 0.0
+    """C in the world file [N·m·s/rad or N·s/m]."""
+    excess: float = 0.0
+    """Damping of Webots beyond that of the model, from its implicit spring [N·m·s/rad or N·s/m]."""
+    offset: float = 0.0
+    """[N·m or N]"""
+    actuators: tuple[tuple[int, float], ...] = ()
+    """(index of the actuator, torque per unit of its target)."""
+    inertia_rate: float = 0.0
+    """Armature over time step, the resistance of the rotor [N·m·s/rad or N·s/m]."""
+    servo: Servo | None = None
+    follows: int | None = None
+    """Index of the actuator whose target it follows under any load."""
 
     @property
     def driven(self) -> bool:
@@ -116,8 +116,10 @@ def _law(
     model: mujoco.MjModel, joint: int, start: float, actuators: list[JointActuator], timestep: float
 ) -> JointLaw:
     dof = int(model.jnt_dofadr[joint])
+    name, slides = model.joint(joint).name, int(model.jnt_type[joint]) == SLIDE
+    limits = tuple(model.jnt_range[joint].tolist()) if model.jnt_limited[joint] else None
     if model.dof_armature[dof] >= PRESCRIBED_ARMATURE:
-        return _prescribed(model, joint, start, actuators[0].actuator)
+        return JointLaw(name, slides, start, start, limits, follows=actuators[0].actuator)
     rest = float(model.qpos_spring[model.jnt_qposadr[joint]])
     passive = float(model.jnt_stiffness[joint])
     zero = start if actuators or not passive else rest
@@ -126,43 +128,20 @@ def _law(
     delay = _implicit_delay(model, timestep)
     remaining = damping - delay * (passive + stiffness)
     inertia_rate = float(model.dof_armature[dof]) / timestep
+    bias = sum(actuator.bias for actuator in actuators)
     return JointLaw(
-        name=model.joint(joint).name,
-        slides=int(model.jnt_type[joint]) == SLIDE,
-        start=start,
-        zero=zero,
+        name,
+        slides,
+        start,
+        zero,
+        limits,
         spring=passive + stiffness,
         damper=max(remaining, 0.0) + inertia_rate,
         excess=max(-remaining - ROUNDING * damping, 0.0),
-        offset=passive * (rest - zero)
-        - stiffness * zero
-        + sum(actuator.bias for actuator in actuators),
-        actuators=tuple(
-            (actuator.actuator, actuator.gain) for actuator in actuators if actuator.gain
-        ),
+        offset=passive * (rest - zero) - stiffness * zero + bias,
+        actuators=tuple((one.actuator, one.gain) for one in actuators if one.gain),
         inertia_rate=inertia_rate,
         servo=_servo(actuators, timestep, delay),
-        follows=None,
-        limits=_limits(model, joint),
-    )
-
-
-def _prescribed(model: mujoco.MjModel, joint: int, start: float, actuator: int) -> JointLaw:
-    """Return the actuation law of a joint that follows its target under any load."""
-    return JointLaw(
-        name=model.joint(joint).name,
-        slides=int(model.jnt_type[joint]) == SLIDE,
-        start=start,
-        zero=start,
-        spring=0.0,
-        damper=0.0,
-        excess=0.0,
-        offset=0.0,
-        actuators=(),
-        inertia_rate=0.0,
-        servo=None,
-        follows=actuator,
-        limits=_limits(model, joint),
     )
 
 
@@ -170,24 +149,15 @@ def _servo(actuators: list[JointActuator], timestep: float, delay: float) -> Ser
     limited = [actuator for actuator in actuators if actuator.force_limit < np.inf]
     if not limited:
         return None
-    (actuator,) = limited
-    implicit = (timestep - delay) * actuator.stiffness
-    return Servo(
-        actuator.actuator, actuator.stiffness, actuator.damping, implicit, actuator.force_limit
-    )
+    (one,) = limited
+    implicit = (timestep - delay) * one.stiffness
+    return Servo(one.actuator, one.stiffness, one.damping, implicit, one.force_limit)
 
 
 def _implicit_delay(model: mujoco.MjModel, timestep: float) -> float:
     """Return by how much later Webots evaluates springs than the model does [s]."""
     discrete = model.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE
     return timestep - (float(model.opt.timestep) if discrete else 0.0)
-
-
-def _limits(model: mujoco.MjModel, joint: int) -> tuple[float, float] | None:
-    if not model.jnt_limited[joint]:
-        return None
-    low, high = model.jnt_range[joint].tolist()
-    return low, high
 
 
 class JointActuator(NamedTuple):
@@ -213,22 +183,20 @@ def actuators_of_joints(model: mujoco.MjModel) -> list[list[JointActuator]]:
     biases = lagging_as_described(model, described, step)
     for index in range(model.nu):
         actuator = model.actuator(index)
-        plain = int(mujoco.mjtDyn.mjDYN_NONE)
-        if actuator.dyntype[0] != plain:
+        if actuator.dyntype[0] != mujoco.mjtDyn.mjDYN_NONE:
             raise BuildError(f"actuator '{actuator.name}': Webots has no actuator dynamics")
         for joint, lever in _levers(model, index):
             gain, (bias, by_length, by_speed) = actuator.gainprm[0], biases[index, :3]
-            limited = bool(actuator.forcelimited[0])
-            result[joint].append(
-                JointActuator(
-                    actuator=index,
-                    gain=float(lever * gain),
-                    bias=float(lever * bias),
-                    stiffness=float(-by_length * lever * lever),
-                    damping=float(-by_speed * lever * lever),
-                    force_limit=float(actuator.forcerange[1] * abs(lever)) if limited else np.inf,
-                )
+            limit = actuator.forcerange[1] if actuator.forcelimited[0] else np.inf
+            one = JointActuator(
+                actuator=index,
+                gain=float(lever * gain),
+                bias=float(lever * bias),
+                stiffness=float(-by_length * lever * lever),
+                damping=float(-by_speed * lever * lever),
+                force_limit=float(limit * abs(lever)),
             )
+            result[joint].append(one)
     return result
 
 
@@ -258,11 +226,8 @@ def refuse_couplings(model: mujoco.MjModel) -> None:
     if model.neq:
         names = ", ".join(f"'{model.equality(index).name}'" for index in range(model.neq))
         raise BuildError(f"Webots cannot express couplings between joints, found {names}")
-    balls = [
-        model.joint(index).name
-        for index in range(model.njnt)
-        if model.jnt_type[index] == mujoco.mjtJoint.mjJNT_BALL
-    ]
+    of_balls = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_BALL)
+    balls = [model.joint(int(index)).name for index in of_balls]
     if balls:
         raise BuildError(f"Webots worlds are written with hinges and slides, found ball {balls}")
     frictional = np.flatnonzero(model.dof_frictionloss)

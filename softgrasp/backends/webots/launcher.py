@@ -14,14 +14,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic, sleep
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
+from softgrasp.backends.processes import process_group
 from softgrasp.errors import BackendUnavailable, ResultError, SimulationError
 
 PAUSE = 0.05  # [s] between two checks
@@ -45,7 +44,6 @@ VERSION_FILE = "resources/version.txt"
 VERSION = re.compile(r"\bR?(20\d\d)([a-z])(?![a-z])(?:(?: revision |-rev)(\d+))?")
 ANSWER_TIME = 30.0  # [s] for ``webots --version``
 VIRTUAL_SCREEN = ("xvfb-run", "--auto-servernum")
-GRACE = 5.0  # [s] between SIGTERM and SIGKILL
 
 
 def run_world(
@@ -78,7 +76,11 @@ def run_world(
     webots = webots or find_webots()
     command = with_screen([str(webots.executable), *OPTIONS, str(world)])
     console = Console(world.parent.parent if world.parent.name == "worlds" else world.parent)
-    _clear(console, result)
+    try:
+        result.unlink(missing_ok=True)
+        console.clear()
+    except OSError as error:
+        raise ResultError(f"{error.filename}: cannot be written: {error.strerror}") from None
     ending = _run(command, _environment(webots), console, result, timeout)
     console.read(complete=True)
     if result.is_file():
@@ -88,15 +90,6 @@ def run_world(
         f"{world}: expected Webots {webots.version} to leave the result {result}, found none; it "
         f"{ending}; its last lines:\n{console.last_lines()}"
     )
-
-
-def _clear(console: Console, result: Path) -> None:
-    """Remove the files of an earlier run."""
-    try:
-        result.unlink(missing_ok=True)
-        console.clear()
-    except OSError as error:
-        raise ResultError(f"{error.filename}: cannot be written: {error.strerror}") from None
 
 
 def _environment(webots: Webots) -> dict[str, str]:
@@ -119,29 +112,19 @@ def _run(
     with (
         console.output.open("wb") as output,
         console.errors.open("wb") as errors,
-        process_group(
-            command,
-            output=output,
-            errors=errors,
-            environment=environment,
-            directory=console.output.parent,
-        ) as process,
+        process_group(command, output, errors, environment, console.output.parent) as process,
     ):
-        return _wait(process, console, result, timeout)
-
-
-def _wait(process: subprocess.Popen[bytes], console: Console, result: Path, timeout: float) -> str:
-    latest = monotonic() + timeout
-    ending, over = f"did not end within {timeout:g} s and was stopped", False
-    while process.poll() is None:
-        console.read()
-        if not over and (result.is_file() or console.orphaned):
-            over, latest = True, min(latest, monotonic() + FAREWELL)
-            ending = "did not end after its controller and was stopped"
-        if monotonic() >= latest:
-            return ending
-        sleep(PAUSE)
-    return f"ended with exit code {_named(process.returncode)}"
+        latest = monotonic() + timeout
+        ending, over = f"did not end within {timeout:g} s and was stopped", False
+        while process.poll() is None:
+            console.read()
+            if not over and (result.is_file() or console.orphaned):
+                over, latest = True, min(latest, monotonic() + FAREWELL)
+                ending = "did not end after its controller and was stopped"
+            if monotonic() >= latest:
+                return ending
+            sleep(PAUSE)
+        return f"ended with exit code {_named(process.returncode)}"
 
 
 def _named(code: int) -> str:
@@ -197,15 +180,12 @@ class Console:
 
     def warnings(self) -> tuple[str, ...]:
         """Warnings and errors of Webots without repetitions; at most ten lines."""
-        warnings_seen = tuple(self._warnings)
-        if len(warnings_seen) <= MAX_WARNINGS:
-            return warnings_seen
-        kept = warnings_seen[: MAX_WARNINGS - 1]
-        return (
-            *kept,
-            f"{len(warnings_seen) - len(kept)} more warnings of Webots are in {self.errors} and "
-            f"{self.output.name}",
-        )
+        lines = tuple(self._warnings)
+        if len(lines) <= MAX_WARNINGS:
+            return lines
+        kept = MAX_WARNINGS - 1
+        files = f"{self.errors} and {self.output.name}"
+        return (*lines[:kept], f"{len(lines) - kept} more warnings of Webots are in {files}")
 
 
 class _Log:
@@ -305,7 +285,7 @@ def _answer(executable: Path) -> str:
     command = [str(executable), "--version"]
     with tempfile.TemporaryFile() as words:
         try:
-            with process_group(with_screen(command), output=words, errors=words) as process:
+            with process_group(with_screen(command), words, words) as process:
                 process.wait(ANSWER_TIME)
         except subprocess.TimeoutExpired:
             raise BackendUnavailable(
@@ -349,75 +329,3 @@ def with_screen(command: Sequence[str]) -> list[str]:
             "xvfb-run, found none of them; install it with: apt install xvfb"
         )
     return [*VIRTUAL_SCREEN, *command]
-
-
-# Process groups
-
-
-@contextmanager
-def process_group(
-    command: Sequence[str],
-    *,
-    output: IO[bytes],
-    errors: IO[bytes],
-    environment: Mapping[str, str] | None = None,
-    directory: Path | None = None,
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program in a new session and process group, which ends with the block (POSIX).
-
-    At the end of the block the group gets SIGTERM, and SIGKILL after ``GRACE`` seconds. Ctrl-C in
-    the terminal does not reach it.
-
-    Args:
-        command: Program and arguments.
-        output: File for the standard output; a pipe would fill up, or stay open.
-        errors: File for the standard error.
-        environment: Environment variables; by default those of this process.
-        directory: Working directory.
-
-    Yields:
-        The program.
-
-    Raises:
-        BackendUnavailable: It cannot be started.
-    """
-    try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=errors,
-            env=environment,
-            cwd=directory,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise BackendUnavailable(
-            f"{command[0]}: expected a program that runs, found one that cannot be started: "
-            f"{error.strerror}"
-        ) from None
-    try:
-        yield process
-    finally:
-        _end(process)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    try:
-        latest = time.monotonic() + GRACE
-        _signal(process, signal.SIGTERM)
-        while _signal(process, 0) and time.monotonic() < latest:
-            time.sleep(PAUSE)
-    finally:  # also after a second Ctrl-C
-        _signal(process, signal.SIGKILL)
-        process.wait()
-
-
-def _signal(process: subprocess.Popen[bytes], number: int) -> bool:
-    """Send a signal to a whole process group; return False where it is empty."""
-    process.poll()  # an ended program counts until it is polled
-    try:
-        os.killpg(process.pid, number)
-    except (ProcessLookupError, PermissionError):  # macOS does not permit it after all have ended
-        return False
-    return True

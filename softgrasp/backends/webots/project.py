@@ -112,11 +112,7 @@ def closure_job(built: CompiledScene, world: WebotsWorld) -> Job:
 
 
 def recording_job(
-    world: WebotsWorld,
-    period: float,
-    samples: int,
-    gravity: float,
-    targets: Sequence[float] = (),
+    world: WebotsWorld, period: float, samples: int, gravity: float, targets: Sequence[float] = ()
 ) -> Job:
     """Make the controller's job that records joints whose actuators keep their targets.
 
@@ -127,26 +123,20 @@ def recording_job(
         gravity: Gravity, downwards [m/s²].
         targets: Targets of the actuators [rad, m or Pa].
     """
-    nothing: list[Any] = []
-    phase: Job = {"samples": samples, "idle_limit": None, "gravity": [], "path": []}
-    phase |= {"holds": False, "limits_grip": False}
     still = list(targets)
     return _frame(world, period) | {
-        "bodies": nothing,
+        "bodies": [],
         "object": None,
         "touch_floor_N": 0.0,
         "closure": None,
         "gravity_m_s2": gravity,
         "actuators": {
-            "start": still,
+            **dict.fromkeys(("start", "lower", "upper"), still),
+            **{key: [[] for _ in still] for key in ("stops", "leads")},
             "increments": [0.0] * len(still),
-            "lower": still,
-            "upper": still,
-            "stops": [[] for _ in still],
-            "leads": [[] for _ in still],
             "joints": [None for _ in still],
         },
-        "phases": [phase],
+        "phases": [_phase(samples, holds=False)],
     }
 
 
@@ -171,23 +161,18 @@ def _frame(world: WebotsWorld, period: float) -> Job:
 
 def _joint(law: JointLaw) -> Job:
     mode = "velocity" if law.follows is not None else "torque" if law.driven else "passive"
-    return {
-        "name": law.name,
+    same = ("name", "slides", "start", "zero", "offset", "actuators", "inertia_rate", "follows")
+    return {key: getattr(law, key) for key in same} | {
         "sensor": sensor_name(law.name),
         "motor": motor_name(law.name) if law.driven else None,
         "mode": mode,
-        "slides": law.slides,
-        "start": law.start,
-        "zero": law.zero,
-        "offset": law.offset,
-        "actuators": [list(pair) for pair in law.actuators],
-        "inertia_rate": law.inertia_rate,
-        "follows": law.follows,
         "servo": None if law.servo is None else law.servo._asdict(),
     }
 
 
 def _actuators(built: CompiledScene, layout: ClosureLayout, world: WebotsWorld) -> Job:
+    joints = [actuator.joint or "" for actuator in built.scene.actuators]
+    joints += [""] * (len(layout.stops) - len(joints))
     law_of = {law.name: index for index, law in enumerate(world.laws)}
     largest = float(np.finfo(float).max)  # JSON has no infinity
     return {
@@ -197,42 +182,29 @@ def _actuators(built: CompiledScene, layout: ClosureLayout, world: WebotsWorld) 
         "upper": np.minimum(layout.upper, largest).tolist(),
         "stops": [list(bodies) for bodies in layout.stops],
         "leads": [np.minimum(leads, largest).tolist() for leads in layout.leads],
-        "joints": [law_of.get(name) for name in _joint_names(built, layout)],
+        "joints": [law_of.get(name) for name in joints],
     }
-
-
-def _joint_names(built: CompiledScene, layout: ClosureLayout) -> list[str]:
-    """Return the joint of each actuator, empty without one, (nd,)."""
-    joints = [actuator.joint or "" for actuator in built.scene.actuators]
-    return joints + [""] * (len(layout.stops) - len(joints))
 
 
 def _phases(built: CompiledScene) -> list[Job]:
     scene = built.scene
     total = planned_samples(scene)
     settle = max(round(scene.settling_time / scene.control_period), 1)
-    nothing: Job = {
-        "idle_limit": None,
-        "gravity": [],
-        "path": [],
-        "holds": True,
-        "limits_grip": False,
-    }
-    has_duration = scene.duration is not None
-    closing = {
-        "samples": total,
-        "idle_limit": total + 1 if has_duration else settle,
-        "holds": False,
-        "limits_grip": True,
-    }
-    phases = [nothing | closing]
+    limit = settle if scene.duration is None else total + 1
+    phases = [_phase(total, idle_limit=limit, holds=False, limits_grip=True)]
     if scene.success is not None:
         steps = gravity_steps(scene.success, np.array(scene.gravity), scene.control_period)
         gravity = [-float(load[2]) + 0.0 for samples, load in steps for _ in range(samples)]
-        phases.append(nothing | {"samples": len(gravity), "gravity": gravity})
+        phases.append(_phase(len(gravity), gravity=gravity))
     if scene.lift is not None:
         samples = max(round(scene.lift.time / scene.control_period), 1)
         path = lift_path(scene, scene.lift, samples).tolist()
         waiting = round(scene.lift.hold_time / scene.control_period)
-        phases.append(nothing | {"samples": samples + waiting, "path": path})
+        phases.append(_phase(samples + waiting, path=path))
     return phases
+
+
+def _phase(samples: int, **entries: Any) -> Job:
+    """Return a phase of some samples in which nothing happens but the entries."""
+    nothing: Job = {"idle_limit": None, "gravity": [], "path": []}
+    return nothing | {"samples": samples, "holds": True, "limits_grip": False} | entries

@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
-from scipy.spatial import ConvexHull
-from scipy.spatial.transform import Rotation
 
-from softgrasp.backends.wbt.schema import Node, Numbers, Value
+from softgrasp.backends.wbt.poses import Mass, Pose, set_pose, vector
+from softgrasp.backends.wbt.schema import Node, Value
 from softgrasp.backends.webots.joint_actuators import JointLaw
 from softgrasp.errors import BuildError
-from softgrasp.io import coarser
-from softgrasp.mechanics import Array
+from softgrasp.io import Triangles, coarser, hull_of
 from softgrasp.model import names
 
 PLANAR_JOINTS = names.object_joints(names.OBJECT)
@@ -42,13 +38,7 @@ ELLIPSOID_RINGS = 32
 
 
 def joint_node(
-    model: mujoco.MjModel,
-    start: mujoco.MjData,
-    law: JointLaw,
-    parent: Frame,
-    end: Node,
-    *,
-    devices: bool,
+    model: mujoco.MjModel, start: mujoco.MjData, law: JointLaw, parent: Pose, end: Node
 ) -> Node:
     """Make a joint between two solids.
 
@@ -56,9 +46,8 @@ def joint_node(
         model: Compiled scene.
         start: Its start state, whose poses the solids have in the file.
         law: Law of the joint.
-        parent: Frame of the solid that carries it, in which axis and anchor are written.
+        parent: Pose of the solid that carries it, in which axis and anchor are written.
         end: The solid that it moves.
-        devices: Whether it belongs to a robot and has a sensor, and a motor if it is actuated.
     """
     joint = model.joint(law.name).id
     parameters: dict[str, Value] = {"axis": vector(parent.rotation.T @ start.xaxis[joint])}
@@ -74,15 +63,11 @@ def joint_node(
         parameters["springConstant"] = law.spring
     if law.damper:
         parameters["dampingConstant"] = law.damper
-    kind, parameters_type = ("SliderJoint", "Joint") if law.slides else ("HingeJoint", "HingeJoint")
-    return Node(
-        kind,
-        {
-            "jointParameters": Node(f"{parameters_type}Parameters", parameters),
-            "device": _devices(law) if devices else [],
-            "endPoint": end,
-        },
-    )
+    kind, prefix = ("SliderJoint", "Joint") if law.slides else ("HingeJoint", "HingeJoint")
+    # the object is no part of the robot
+    devices = [] if law.name in PLANAR_JOINTS else _devices(law)
+    fields: dict[str, Value] = {"jointParameters": Node(f"{prefix}Parameters", parameters)}
+    return Node(kind, fields | {"device": devices, "endPoint": end})
 
 
 def motor_name(joint: str) -> str:
@@ -126,87 +111,53 @@ def _stops(law: JointLaw) -> tuple[float, float] | None:
 
 
 def _devices(law: JointLaw) -> list[Value]:
-    devices: list[Value] = []
-    if law.driven:
-        kind, limit_field = (
-            ("LinearMotor", "maxForce") if law.slides else ("RotationalMotor", "maxTorque")
-        )
-        devices.append(
-            Node(
-                kind,
-                {
-                    "name": motor_name(law.name),
-                    "maxVelocity": MAX_SPEED,
-                    limit_field: MAX_TORQUE,
-                    "sound": "",  # Webots would search the file
-                },
-            )
-        )
-    devices.append(Node("PositionSensor", {"name": sensor_name(law.name)}))
-    return devices
+    sensor = Node("PositionSensor", {"name": sensor_name(law.name)})
+    if not law.driven:
+        return [sensor]
+    motor = Node("LinearMotor" if law.slides else "RotationalMotor")
+    motor.fields = {
+        "name": motor_name(law.name),
+        "maxVelocity": MAX_SPEED,
+        "maxForce" if law.slides else "maxTorque": MAX_TORQUE,
+        "sound": "",  # Webots would search the file
+    }
+    return [motor, sensor]
 
 
 # Masses
 
 
-class Inertia(NamedTuple):
-    """Mass [kg], centre of mass in the solid's frame (3,) [m], inertia about it (3, 3) [kg·m²]."""
-
-    mass: float
-    centre: Array
-    tensor: Array
-
-    def times(self, factor: float) -> Inertia:
-        """Scale the mass by a factor."""
-        return Inertia(factor * self.mass, self.centre, factor * self.tensor)
-
-    def in_frame(self, from_frame: Frame, other: Frame) -> Inertia:
-        """Transform the inertia to another frame."""
-        relative = from_frame.inside(other)
-        centre = relative.rotation @ self.centre + relative.position
-        return Inertia(self.mass, centre, relative.rotation @ self.tensor @ relative.rotation.T)
-
-
-def body_inertia(model: mujoco.MjModel, body: int) -> Inertia:
+def body_inertia(model: mujoco.MjModel, body: int) -> Mass:
     """Mass and inertia of a body in its axes; MuJoCo stores them in principal axes."""
     axes = np.zeros(9)
     mujoco.mju_quat2Mat(axes, model.body_iquat[body])
     rotation = axes.reshape(3, 3)
     tensor = rotation @ np.diag(model.body_inertia[body]) @ rotation.T
-    return Inertia(float(model.body_mass[body]), model.body_ipos[body].copy(), tensor)
+    return Mass(float(model.body_mass[body]), model.body_ipos[body].copy(), tensor)
 
 
-def physics(inertia: Inertia) -> Node:
+def physics(inertia: Mass) -> Node:
     """Make the Physics node of a solid, with its mass instead of a density."""
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tensor.tolist()
-    return Node(
-        "Physics",
-        {
-            "density": -1,
-            "mass": inertia.mass,
-            "centerOfMass": [vector(inertia.centre)],
-            "inertiaMatrix": [(xx, yy, zz), (xy, xz, yz)],
-        },
-    )
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.inertia.tolist()
+    fields: dict[str, Value] = {"density": -1, "mass": inertia.mass}
+    fields["centerOfMass"] = [vector(inertia.center)]
+    fields["inertiaMatrix"] = [(xx, yy, zz), (xy, xz, yz)]
+    return Node("Physics", fields)
 
 
-def heaviest_in_group(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> Inertia:
-    """Return the inertia of the heaviest body welded to a body, in the latter's frame."""
+def heaviest(model: mujoco.MjModel, body: int) -> int:
+    """Return the heaviest body welded to a body, which may be itself."""
     group = np.flatnonzero(model.body_weldid == model.body_weldid[body])
-    donor = int(group[model.body_mass[group].argmax()])
-    return body_inertia(model, donor).in_frame(body_frame(data, donor), body_frame(data, body))
+    return int(group[model.body_mass[group].argmax()])
+
+
+def heaviest_in_group(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> Mass:
+    """Return the inertia of the heaviest body welded to a body, in the latter's frame."""
+    donor = heaviest(model, body)
+    return body_inertia(model, donor).placed(body_frame(data, donor).inside(body_frame(data, body)))
 
 
 # Shapes
-
-
-class Surface(NamedTuple):
-    """A closed triangle mesh."""
-
-    vertices: Array
-    """(n, 3) [m]"""
-    faces: NDArray[np.int64]
-    """(m, 3)"""
 
 
 def bounding_object(
@@ -227,13 +178,8 @@ def visible_shapes(
     """Make the visible shapes of some geoms of one body."""
     nodes = []
     for geom in geoms:
-        shape = Node(
-            "Shape",
-            {
-                "appearance": _appearance(model, geom),
-                "geometry": _shape(model, geom, max_faces, hull=False),
-            },
-        )
+        geometry = _shape(model, geom, max_faces, hull=False)
+        shape = Node("Shape", {"appearance": _appearance(model, geom), "geometry": geometry})
         nodes.append(_placed(model, data, geom, shape))
     return nodes
 
@@ -249,10 +195,9 @@ def _placed(model: mujoco.MjModel, data: mujoco.MjData, geom: int, shape: Node) 
 
 def _appearance(model: mujoco.MjModel, geom: int) -> Node:
     red, green, blue, opacity = (float(value) for value in model.geom_rgba[geom])
-    fields: dict[str, object] = {"baseColor": (red, green, blue), "roughness": 0.6, "metalness": 0}
-    if opacity < 1.0:
-        fields["transparency"] = 1.0 - opacity
-    return Node("PBRAppearance", fields)  # type: ignore[arg-type]
+    fields: dict[str, Value] = {"baseColor": (red, green, blue), "roughness": 0.6, "metalness": 0}
+    fields |= {"transparency": 1.0 - opacity} if opacity < 1.0 else {}
+    return Node("PBRAppearance", fields)
 
 
 def _shape(model: mujoco.MjModel, geom: int, max_faces: int | None, *, hull: bool) -> Node:
@@ -278,109 +223,57 @@ def _shape(model: mujoco.MjModel, geom: int, max_faces: int | None, *, hull: boo
             )
 
 
-def _faces(surface: Surface, name: str, max_faces: int | None) -> Node:
+def _faces(surface: Triangles, name: str, max_faces: int | None) -> Node:
+    vertices, faces = surface
     if max_faces is not None:
-        surface = Surface(*coarser(surface.vertices, np.asarray(surface.faces), max_faces))
-    if len(surface.vertices) > MAX_VERTICES:
+        vertices, faces = coarser(vertices, np.asarray(faces), max_faces)
+    if len(vertices) > MAX_VERTICES:
         raise BuildError(
             f"mesh of '{name}': expected at most {MAX_VERTICES} vertices, the limit of Webots, "
-            f"found {len(surface.vertices)}; request fewer faces with --max-faces N"
+            f"found {len(vertices)}; request fewer faces with --max-faces N"
         )
-    points = Node("Coordinate", {"point": [vector(row) for row in surface.vertices]})
-    rows = np.column_stack([surface.faces, np.full(len(surface.faces), -1)])
+    points = Node("Coordinate", {"point": [vector(row) for row in vertices]})
+    rows = np.column_stack([faces, np.full(len(faces), -1)])
     return Node("IndexedFaceSet", {"coord": points, "coordIndex": rows.ravel().tolist()})
 
 
-def _mesh(model: mujoco.MjModel, geom: int, *, hull: bool) -> Surface:
+def _mesh(model: mujoco.MjModel, geom: int, *, hull: bool) -> Triangles:
     """Surface of a mesh geom, or the convex hull that collides in MuJoCo."""
     mesh = model.mesh(int(model.geom_dataid[geom]))
     first, count = int(mesh.vertadr[0]), int(mesh.vertnum[0])
     vertices = model.mesh_vert[first : first + count].astype(float)
     if hull:
-        return _hull(vertices)
+        convex = hull_of(vertices)
+        return convex.vertices, convex.faces
     begin, faces = int(mesh.faceadr[0]), int(mesh.facenum[0])
-    return Surface(vertices, model.mesh_face[begin : begin + faces])
+    return vertices, model.mesh_face[begin : begin + faces]
 
 
-def _hull(points: Array) -> Surface:
-    """Convex hull with outward triangles."""
-    hull = ConvexHull(points)
-    kept = np.zeros(len(points), dtype=int)
-    kept[hull.vertices] = np.arange(len(hull.vertices))
-    corners = points[hull.simplices]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0.0
-    faces = hull.simplices.copy()
-    faces[inward] = faces[inward][:, ::-1]
-    return Surface(points[hull.vertices], kept[faces])
-
-
-def _ellipsoid(radii: list[float]) -> Surface:
+def _ellipsoid(radii: list[float]) -> Triangles:
     around = 2.0 * np.pi * np.arange(2 * ELLIPSOID_RINGS) / (2 * ELLIPSOID_RINGS)
     down = np.pi * np.arange(1, ELLIPSOID_RINGS) / ELLIPSOID_RINGS
     ring = np.stack([np.cos(around), np.sin(around)], axis=1)
     rings = [np.column_stack([np.sin(a) * ring, np.full(len(ring), np.cos(a))]) for a in down]
     points = np.concatenate([[[0.0, 0.0, 1.0]], *rings, [[0.0, 0.0, -1.0]]])
-    return _hull(points * np.array(radii))
+    hull = hull_of(points * np.array(radii))
+    return hull.vertices, hull.faces
 
 
 # Poses
 
 
-class Frame(NamedTuple):
-    """Pose in the world: position (3,) [m] and rotation matrix (3, 3)."""
-
-    position: Array
-    rotation: Array
-
-    def inside(self, parent: Frame) -> Frame:
-        """Return the pose relative to another frame."""
-        inverse_rotation = parent.rotation.T
-        return Frame(
-            inverse_rotation @ (self.position - parent.position), inverse_rotation @ self.rotation
-        )
-
-
-WORLD = Frame(np.zeros(3), np.eye(3))
-
-
-def body_frame(data: mujoco.MjData, body: int) -> Frame:
+def body_frame(data: mujoco.MjData, body: int) -> Pose:
     """Frame of a body in the world."""
-    return Frame(data.xpos[body].copy(), data.xmat[body].reshape(3, 3).copy())
+    return Pose(data.xmat[body].reshape(3, 3).copy(), data.xpos[body].copy())
 
 
-def geom_frame(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> Frame:
+def geom_frame(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> Pose:
     """Return the frame of a geom in that of its body."""
-    frame = Frame(data.geom_xpos[geom].copy(), data.geom_xmat[geom].reshape(3, 3).copy())
+    frame = Pose(data.geom_xmat[geom].reshape(3, 3).copy(), data.geom_xpos[geom].copy())
     return frame.inside(body_frame(data, int(model.geom_bodyid[geom])))
 
 
-def set_pose(node: Node, frame: Frame) -> None:
-    """Write a pose as the first fields of a node, except for defaults."""
-    pose: dict[str, Value] = {}
-    if frame.position.any():
-        pose["translation"] = vector(frame.position)
-    axis_and_angle = axis_angle(frame.rotation)
-    if axis_and_angle[3] != 0.0:
-        pose["rotation"] = axis_and_angle
-    node.fields = pose | node.fields
-
-
-def vector(values: Array) -> Numbers:
-    """Convert numbers to the content of a field."""
-    return tuple(float(value) for value in values)
-
-
-def axis_angle(rotation: Array) -> Numbers:
-    """Convert a rotation matrix to a unit axis and an angle [rad]; the identity is about z."""
-    rotation_vector = Rotation.from_matrix(rotation).as_rotvec()
-    angle = math.sqrt(float(rotation_vector @ rotation_vector))
-    if angle < 1e-14:
-        return (0.0, 0.0, 1.0, 0.0)
-    return (*vector(rotation_vector / angle), angle)
-
-
-STATIC_SENSOR = Inertia(1e-4, np.zeros(3), 1e-8 * np.eye(3))
+STATIC_SENSOR = Mass(1e-4, np.zeros(3), 1e-8 * np.eye(3))
 """Mass of a touch sensor on a static body; Webots requires one, and measures its weight."""
 
 
@@ -422,12 +315,12 @@ class SolidWriter:
         self._touching = touching
         self._donated = self._light_solids()
 
-    def carried(self, body: int, parent: Frame, material: str) -> Node:
+    def carried(self, body: int, parent: Pose, material: str) -> Node:
         """Convert a body and its subtree: welded to its parent, or connected by its joints.
 
         Args:
             body: The body.
-            parent: Frame of the parent solid.
+            parent: Pose of the parent solid.
             material: Its contact material.
 
         Returns:
@@ -442,30 +335,22 @@ class SolidWriter:
             if index == 0:
                 set_pose(node, frame.inside(parent))
             carrier = parent if index == 0 else frame
-            has_devices = (
-                laws[index].name not in PLANAR_JOINTS
-            )  # the object is no part of the robot
-            node = joint_node(
-                self._model, self._start, laws[index], carrier, node, devices=has_devices
-            )
+            node = joint_node(self._model, self._start, laws[index], carrier, node)
             if index > 0:
                 node = self._between(body, laws[index - 1].name, node)
         return node
 
-    def _solid(self, body: int, parent: Frame, material: str) -> Node:
+    def _solid(self, body: int, parent: Pose, material: str) -> Node:
         """Make the Solid of a body with its subtree."""
         frame = body_frame(self._start, body)
         node = Node("Solid", name=self._define(body))
         set_pose(node, frame.inside(parent))
         geoms = [int(g) for g in np.flatnonzero(self._model.geom_bodyid == body)]
-        bounds = bounding_object(
-            self._model,
-            self._start,
-            [geom for geom in geoms if geom in self._touching],
-            self._max_faces,
-        )
+        touching = [geom for geom in geoms if geom in self._touching]
+        bounds = bounding_object(self._model, self._start, touching, self._max_faces)
+        visible = self._visible(geoms) or touching
         children: list[Value] = list(
-            visible_shapes(self._model, self._start, self._visible(geoms), self._max_faces)
+            visible_shapes(self._model, self._start, visible, self._max_faces)
         )
         if body in self._sensing and bounds is not None:
             children.append(self._sensor(body, bounds, material))
@@ -475,50 +360,45 @@ class SolidWriter:
             for child in np.flatnonzero(self._model.body_parentid == body).tolist()
             if child != body
         ]
-        node.fields["children"] = children
-        node.fields["name"] = self._model.body(body).name
-        node.fields["contactMaterial"] = material
-        node.fields["boundingObject"] = bounds
-        node.fields["physics"] = self._physics(body)
+        node.fields |= {
+            "children": children,
+            "name": self._model.body(body).name,
+            "contactMaterial": material,
+            "boundingObject": bounds,
+            "physics": self._physics(body),
+        }
         return node
 
     def _between(self, body: int, joint: str, carried: Node) -> Node:
         """Make the nearly massless Solid between two joints of one body, as child of the first."""
-        light = heaviest_in_group(self._model, self._start, body).times(LIGHT_FRACTION)
-        return Node(
-            "Solid",
-            {
-                "children": [carried],
-                "name": f"{joint}_carrier",
-                "physics": physics(light),
-            },
-        )
+        fields: dict[str, Value] = {"children": [carried], "name": f"{joint}_carrier"}
+        return Node("Solid", fields | {"physics": physics(self._light(body))})
 
     def _sensor(self, body: int, bounds: Node, material: str) -> Node:
         """Make the touch sensor of a body as a child of its Solid; its endPoint reads 0."""
-        light = STATIC_SENSOR
-        if self._moves(body):
-            light = heaviest_in_group(self._model, self._start, body).times(LIGHT_FRACTION)
         return Node(
             "TouchSensor",
             {
                 "name": touch_name(self._model.body(body).name),
                 "contactMaterial": material,
                 "boundingObject": bounds,
-                "physics": physics(light),
+                "physics": physics(self._light(body) if self._moves(body) else STATIC_SENSOR),
                 "type": "force-3d",
                 "lookupTable": [],  # the default multiplies by ten
             },
         )
+
+    def _light(self, body: int) -> Mass:
+        """Return the mass of a solid that MuJoCo does not have, beside a body."""
+        return heaviest_in_group(self._model, self._start, body).scaled(LIGHT_FRACTION)
 
     def _physics(self, body: int) -> Node | None:
         if not self._moves(body):
             return None
         inertia = body_inertia(self._model, body)
         if inertia.mass <= 0.0:
-            light = heaviest_in_group(self._model, self._start, body)
-            return physics(light.times(LIGHT_FRACTION))
-        return physics(inertia.times(1.0 - LIGHT_FRACTION * self._donated[body]))
+            return physics(self._light(body))
+        return physics(inertia.scaled(1.0 - LIGHT_FRACTION * self._donated[body]))
 
     def _define(self, body: int) -> str:
         name: str = self._model.body(body).name
@@ -534,16 +414,12 @@ class SolidWriter:
         donations: Counter[int] = Counter()
         model = self._model
         for body in range(1, model.nbody):
-            group = np.flatnonzero(model.body_weldid == model.body_weldid[body])
-            donor = int(group[model.body_mass[group].argmax()])
             if self._moves(body):
-                joints = int(model.body_jntnum[body])
-                donations[donor] += max(joints - 1, 0)
-                donations[donor] += int(body in self._sensing) + int(model.body_mass[body] <= 0.0)
+                between = max(int(model.body_jntnum[body]) - 1, 0)
+                beside = int(body in self._sensing) + int(model.body_mass[body] <= 0.0)
+                donations[heaviest(model, body)] += between + beside
         return donations
 
     def _visible(self, geoms: list[int]) -> list[int]:
-        """Return the visible geoms; collision geoms where there are no others."""
         model = self._model
-        shown = [g for g in geoms if model.geom_group[g] in (0, 2) and model.geom_rgba[g, 3] > 0]
-        return shown or [geom for geom in geoms if geom in self._touching]
+        return [g for g in geoms if model.geom_group[g] in (0, 2) and model.geom_rgba[g, 3] > 0]

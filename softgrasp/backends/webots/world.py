@@ -13,6 +13,7 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
+from softgrasp.backends.wbt.poses import IDENTITY, axis_angle, vector
 from softgrasp.backends.wbt.schema import Node, Value
 from softgrasp.backends.webots.joint_actuators import (
     JointLaw,
@@ -20,15 +21,7 @@ from softgrasp.backends.webots.joint_actuators import (
     joint_laws,
     require_damping,
 )
-from softgrasp.backends.webots.solids import (
-    PLANAR_JOINTS,
-    SolidWriter,
-    axis_angle,
-    body_define,
-    law_remarks,
-    vector,
-)
-from softgrasp.backends.webots.solids import WORLD as ORIGIN
+from softgrasp.backends.webots.solids import PLANAR_JOINTS, SolidWriter, body_define, law_remarks
 from softgrasp.description import (
     STANDARD_GRAVITY,
     GraspScene,
@@ -93,10 +86,7 @@ def require_supported(scene: GraspScene) -> None:
 
 
 def scene_world(
-    built: CompiledScene,
-    timestep: float,
-    arguments: tuple[str, ...],
-    max_faces: int | None = None,
+    built: CompiledScene, timestep: float, arguments: tuple[str, ...], max_faces: int | None = None
 ) -> WebotsWorld:
     """Write a scene as a world with a hand, an object and fixtures.
 
@@ -114,33 +104,31 @@ def scene_world(
     start, touching = start_state(model), _touching(built)
     laws = joint_laws(model, start, timestep)
     writer = SolidWriter(model, start, laws, built.bodies, touching, max_faces)
-    robot = controlled_robot(_hand(model, writer), scene.hand.name, arguments)
-    top = heading(
-        scene.name or f"{scene.hand.name} {scene.object.name}",
-        downward(scene.gravity, "gravity"),
-        timestep,
-        _contacts(built, timestep),
-        view_of(model, start, [g for g in touching if not names.is_around(model.geom(g).name)]),
-    )
+    shown = [geom for geom in touching if not names.is_around(model.geom(geom).name)]
     others = [
         _top_level(writer, model.body(name).id, material) for name, material in _others(scene)
     ]
+    nodes = robot_world(
+        scene.name or f"{scene.hand.name} {scene.object.name}",
+        scene.hand.name,
+        _hand(model, writer),
+        arguments,
+        timestep=timestep,
+        gravity=downward(scene.gravity, "gravity"),
+        contacts=_contacts(built, timestep),
+        view=view_of(model, start, shown),
+    )
     return WebotsWorld(
-        nodes=[*top, robot, *others],
+        nodes=[*nodes, *others],
         laws=[law for law in laws if law.name not in PLANAR_JOINTS],
         timestep=timestep,
-        compensated=_compensated(model),
+        compensated={
+            body_define(body): float(model.body_mass[body] * model.body_gravcomp[body])
+            for body in range(model.nbody)
+            if model.body_gravcomp[body] and model.body_weldid[body]
+        },
         remarks=(*_remarks(built), *law_remarks(laws)),
     )
-
-
-def _compensated(model: mujoco.MjModel) -> dict[str, float]:
-    """Return the mass of each solid whose gravity is compensated, by its DEF [kg]."""
-    return {
-        body_define(body): float(model.body_mass[body] * model.body_gravcomp[body])
-        for body in range(model.nbody)
-        if model.body_gravcomp[body] and model.body_weldid[body]
-    }
 
 
 def _refuse_mujoco_features(scene: GraspScene) -> None:
@@ -171,7 +159,7 @@ def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:
     apart = {names.OBJECT, f"{names.OBJECT}_carriage"}
     called = {body: model.body(body).name for body in roots(model)}
     hand = [b for b, name in called.items() if name not in apart and not names.is_around(name)]
-    return [writer.carried(body, ORIGIN, HAND_MATERIAL) for body in hand]
+    return [writer.carried(body, IDENTITY, HAND_MATERIAL) for body in hand]
 
 
 def _others(scene: GraspScene) -> list[tuple[str, str]]:
@@ -186,7 +174,7 @@ def _others(scene: GraspScene) -> list[tuple[str, str]]:
 
 def _top_level(writer: SolidWriter, body: int, material: str) -> Node:
     """Convert a top-level body; one on joints gets a fixed Solid as its parent."""
-    node = writer.carried(body, ORIGIN, material)
+    node = writer.carried(body, IDENTITY, material)
     if node.type in ("HingeJoint", "SliderJoint"):
         return Node("Solid", {"children": [node], "name": f"{material}_mount"})
     return node
@@ -280,10 +268,17 @@ def hand_world(
     contacts = [
         contact_properties(MATERIAL, ANYTHING, contact, Solver().contact_dimension, timestep)
     ]
-    top = heading(hand.name, 0.0, timestep, contacts, view_of(model, start, touching))
-    carried = [writer.carried(body, ORIGIN, MATERIAL) for body in roots(model)]
-    robot = controlled_robot(carried, hand.name, arguments)
-    return WebotsWorld([*top, robot], laws, timestep, {}, law_remarks(laws))
+    nodes = robot_world(
+        hand.name,
+        hand.name,
+        [writer.carried(body, IDENTITY, MATERIAL) for body in roots(model)],
+        arguments,
+        timestep=timestep,
+        gravity=0.0,
+        contacts=contacts,
+        view=view_of(model, start, touching),
+    )
+    return WebotsWorld(nodes, laws, timestep, {}, law_remarks(laws))
 
 
 # Soft fingers
@@ -310,11 +305,16 @@ def finger_world(
     laws = joint_laws(model, start, timestep)
     require_damping(laws, timestep)
     writer = SolidWriter(model, start, laws, sensing=(), touching=set())
-    view = view_of(model, start, range(model.ngeom))
-    top = heading(finger.name, -STANDARD_GRAVITY[2], timestep, (), view)
-    hanging = [writer.carried(1, ORIGIN, FINGER_MATERIAL)]
-    robot = controlled_robot(hanging, finger.name, arguments)
-    return WebotsWorld([*top, robot], laws, timestep, {}, ())
+    nodes = robot_world(
+        finger.name,
+        finger.name,
+        [writer.carried(1, IDENTITY, FINGER_MATERIAL)],
+        arguments,
+        timestep=timestep,
+        gravity=-STANDARD_GRAVITY[2],
+        view=view_of(model, start, range(model.ngeom)),
+    )
+    return WebotsWorld(nodes, laws, timestep, {}, ())
 
 
 # Frame of a world
@@ -329,12 +329,19 @@ def start_state(model: mujoco.MjModel) -> mujoco.MjData:
 
 
 def view_of(model: mujoco.MjModel, start: mujoco.MjData, geoms: Sequence[int]) -> Node:
-    """Make a Viewpoint (camera) that shows some geoms."""
+    """Make a Viewpoint (camera) that shows some geoms, seen obliquely from above."""
     chosen = list(geoms)
     positions = start.geom_xpos[chosen]
     center = 0.5 * (positions.min(axis=0) + positions.max(axis=0))
     reach = np.linalg.norm(positions - center, axis=1) + model.geom_rbound[chosen]
-    return viewpoint(center, float(reach.max()))
+    forward = np.array([-0.8, 0.5, -0.35])
+    forward /= np.linalg.norm(forward)
+    left = np.cross([0.0, 0.0, 1.0], forward)
+    left /= np.linalg.norm(left)
+    rotation = np.column_stack([forward, left, np.cross(forward, left)])  # FLU: x ahead, z up
+    position = center - 3.2 * float(reach.max()) * forward
+    fields: dict[str, Value] = {"orientation": axis_angle(rotation), "position": vector(position)}
+    return Node("Viewpoint", fields | {"near": 0.01})
 
 
 def roots(model: mujoco.MjModel) -> list[int]:
@@ -355,17 +362,28 @@ class WebotsWorld(NamedTuple):
     """Differences from the scene."""
 
 
-def heading(
-    title: str, gravity: float, timestep: float, contacts: Sequence[Node], view: Node
+def robot_world(
+    title: str,
+    name: str,
+    bodies: Sequence[Node],
+    arguments: Sequence[str],
+    *,
+    timestep: float,
+    gravity: float,
+    contacts: Sequence[Node] = (),
+    view: Node,
 ) -> list[Node]:
-    """Make the first nodes of a world: WorldInfo, Viewpoint, background and light.
+    """Make the first nodes of a world: its frame, and the robot with all that is actuated.
 
     Args:
         title: Title of the world.
-        gravity: Gravity, downwards [m/s²].
+        name: Name of the robot.
+        bodies: Nodes of the robot.
+        arguments: Arguments of its controller.
         timestep: Time step [s].
-        contacts: Its ContactProperties.
-        view: Its Viewpoint.
+        gravity: Gravity, downwards [m/s²].
+        contacts: ContactProperties.
+        view: The Viewpoint.
     """
     info: dict[str, Value] = {
         "title": title,
@@ -378,34 +396,23 @@ def heading(
         "contactProperties": list(contacts),
     }
     light: dict[str, Value] = {"direction": (0.4, 0.5, -1.0), "intensity": 2.0, "castShadows": True}
+    robot: dict[str, Value] = {
+        "children": list(bodies),
+        "name": name,
+        "controller": CONTROLLER,
+        "controllerArgs": list(arguments),
+        "supervisor": True,
+        # it would exclude solids that a joint connects, but not their touch sensors
+        "selfCollision": False,
+        "window": "<none>",
+    }
     return [
         Node("WorldInfo", info, name=WORLD),
         view,
         Node("Background", {"skyColor": [(0.75, 0.8, 0.85)], "luminosity": 0.8}),
         Node("DirectionalLight", light),
+        Node("Robot", robot, name="HAND"),
     ]
-
-
-def viewpoint(center: Array, radius: float) -> Node:
-    """Make a Viewpoint (camera) that frames a bounding sphere, seen obliquely from above.
-
-    Args:
-        center: Centre of the ball in the world, (3,) [m].
-        radius: Radius of the ball [m].
-    """
-    forward = np.array([-0.8, 0.5, -0.35])
-    forward /= np.linalg.norm(forward)
-    left = np.cross([0.0, 0.0, 1.0], forward)
-    left /= np.linalg.norm(left)
-    rotation = np.column_stack([forward, left, np.cross(forward, left)])  # FLU: x ahead, z up
-    return Node(
-        "Viewpoint",
-        {
-            "orientation": axis_angle(rotation),
-            "position": vector(center - 3.2 * radius * forward),
-            "near": 0.01,
-        },
-    )
 
 
 def downward(gravity: Sequence[float], where: str) -> float:
@@ -421,27 +428,3 @@ def downward(gravity: Sequence[float], where: str) -> float:
             f"({x:g}, {y:g}, {z:g})"
         )
     return -z + 0.0
-
-
-def controlled_robot(children: Sequence[Node], name: str, arguments: Sequence[str]) -> Node:
-    """Make the robot with all actuated bodies and its controller.
-
-    Args:
-        children: Its nodes.
-        name: Its name.
-        arguments: Arguments of the controller.
-    """
-    return Node(
-        "Robot",
-        {
-            "children": list(children),
-            "name": name,
-            "controller": CONTROLLER,
-            "controllerArgs": list(arguments),
-            "supervisor": True,
-            # it would exclude solids that a joint connects, but not their touch sensors
-            "selfCollision": False,
-            "window": "<none>",
-        },
-        name="HAND",
-    )

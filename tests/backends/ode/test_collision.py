@@ -11,8 +11,8 @@ from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
 from softgrasp.backends.ode.collision import touching
-from softgrasp.backends.ode.solids import IDENTITY, Pose
 from softgrasp.backends.ode.world import OdeWorld
+from softgrasp.backends.wbt.poses import IDENTITY, Pose
 from softgrasp.backends.wbt.schema import Node
 from softgrasp.errors import SimulationError
 from tests.backends.ode.worlds import ball, built, hinge, named, node, physics, robot, run, solid

@@ -14,14 +14,7 @@ import sys
 from pathlib import Path
 
 from controller import Supervisor
-from laws import (
-    GRIP_INTERVAL,
-    DebouncedFlags,
-    debounce,
-    free_actuators,
-    grip_targets,
-    next_targets,
-)
+from laws import GRIP_INTERVAL, DebouncedFlags, debounce, free_actuators, grip_targets, next_targets
 
 UNBOUND = float("inf")
 
@@ -106,10 +99,9 @@ class Touch:
 
     def forces(self):
         """Normal force and friction [N]; the sensor of Webots only measures the total force."""
+        sensor, other = self.sensor, self.object_node
         if self.exact:
-            return self.sensor.getNormalForce(self.object_node), self.sensor.getFrictionForce(
-                self.object_node
-            )
+            return sensor.getNormalForce(other), sensor.getFrictionForce(other)
         force = math.sqrt(sum(part * part for part in self.sensor.getValues()))
         return (force if force > self.floor else 0.0), 0.0
 
@@ -122,8 +114,7 @@ class Job:
         self.robot, self.properties = robot, properties
         self.step, self.period = properties["timestep_s"], properties["control_period_s"]
         self.joints = [Joint(robot, joint, self.step) for joint in properties["joints"]]
-        object_name = properties["object"]
-        floor = properties["touch_floor_N"]
+        object_name, floor = properties["object"], properties["touch_floor_N"]
         self.touches = [
             Touch(robot, body, self.step, object_name, floor) for body in properties["bodies"]
         ]
@@ -136,10 +127,8 @@ class Job:
         self.targets = list(properties["actuators"]["start"])
         self.contact = DebouncedFlags.initial(len(self.touches))
         self.idle, self.diverged = 0, False
-        self.rows = {
-            name: []
-            for name in ("position", "target", "object", "normal", "friction", "in_contact")
-        }
+        names = ("position", "target", "object", "normal", "friction", "in_contact")
+        self.rows = {name: [] for name in names}
         self.changed = []
         self.hold_from = None
 
@@ -258,9 +247,8 @@ class Job:
         rows["position"].append([joint.position for joint in self.joints])
         rows["target"].append(list(self.targets))
         if self.object_node is not None:
-            rows["object"].append(
-                [*self.object_node.getPosition(), *self.object_node.getOrientation()]
-            )
+            node = self.object_node
+            rows["object"].append([*node.getPosition(), *node.getOrientation()])
         rows["normal"].append(normal)
         rows["friction"].append(friction)
         rows["in_contact"].append(self.contact.active)
