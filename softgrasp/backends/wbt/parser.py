@@ -277,17 +277,22 @@ class Reader:
     def _field(self, node: Node, proto: Proto | None, bounding: bool) -> Steps[None]:
         """Read the name of a field of a node and its value."""
         cursor, token = self.cursor, self.cursor.token
-        key = cursor.word(f"a field or '}}' that closes the {node.type} of line {node.line}")
+        if token.kind != "word":
+            closing = f"'}}' that closes the {node.type} of line {node.line}"
+            raise cursor.error(f"expected a field or {closing}, found {token.actual}")
+        key = token.text
         if key == "hidden":  # saved by Webots before the name of a field
-            key = f"hidden {cursor.take().text}"
+            cursor.take()
+            key = f"hidden {cursor.token.text}"
         field, bounded = f"{node.type}.{key}", bounding or key == "boundingObject"
         known = node.type in node_types()
         types = proto.fields if proto else fields(node.type) if known else {}
         field_type = types.get(key)
         if known and field_type is None and token.text != "hidden":
-            raise cursor.error(f"no such field; {did_you_mean(key, types)}", field, token.line)
+            raise cursor.error(f"no such field; {did_you_mean(key, types)}", field)
         if key in node.fields:
-            raise cursor.error("expected it once, found it again", field, token.line)
+            raise cursor.error("expected it once, found it again", field)
+        cursor.take()
         if self.parameters is not None and cursor.skip("IS"):
             node.fields[key] = self._parameter(field, self.parameters)
         elif field_type is None:

@@ -282,6 +282,12 @@ def test_deep_trees_are_read():
             "108: Shape.geometry: expected Box, Sphere, Cylinder, Capsule, Plane, Mesh or "
             "IndexedFaceSet, found 'Cone'",
         ),
+        (
+            CYLINDER,
+            "boundingObject Pose { children Shape { geometry Cone { } } }",
+            "108: Shape.geometry: expected Box, Sphere, Cylinder, Capsule, Plane, Mesh or "
+            "IndexedFaceSet, found 'Cone'",
+        ),
         (CYLINDER, "boundingObject [ ]", "108: Solid.boundingObject: expected a node, found '['"),
         (
             "LinearMotor {",
