@@ -17,18 +17,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.continuum_control.feedback import (
-    Correction,
-    linearised,
-    over_a_period,
-    tuned,
-)
-from softgrasp.continuum_control.interfaces import (
-    MOMENTS,
-    ResourceManager,
-    curvature_of,
-    vector_of,
-)
+from softgrasp.continuum_control.feedback import Correction, linearised, over_a_period, tuned
+from softgrasp.continuum_control.interfaces import MOMENTS, ResourceManager, curvature_of, vector_of
 from softgrasp.description import Bendable, Chamber, ControlledJoint, ControlSystem, RigidJoint
 from softgrasp.errors import DescriptionError, SimulationError, did_you_mean
 from softgrasp.mechanics import Allocation, Array
@@ -68,13 +58,12 @@ class JointHardware:
                 f"expected a joint that moves by itself, found it {mobility}",
                 field=f"joint '{name}'",
             )
-        for interface in controlled.commands:
-            if interface.name != "position":
-                raise DescriptionError(
-                    f"expected position as the command interface of a rigid joint, found "
-                    f"'{interface.name}'",
-                    field=f"joint '{name}'",
-                )
+        others = [one.name for one in controlled.commands if one.name != "position"]
+        if others:
+            raise DescriptionError(
+                f"expected position as the command interface of a rigid joint, found '{others[0]}'",
+                field=f"joint '{name}'",
+            )
         self._name, self._data, self._commanded = name, data, bool(controlled.commands)
         self._qpos_address = int(model.joint(name).qposadr[0])
         dof = int(model.joint(name).dofadr[0])
@@ -110,7 +99,6 @@ class Hardware(Protocol):
 
     def read(self, resources: ResourceManager) -> None:
         """Write measured values into the state interfaces."""
-        ...
 
     def write(self, resources: ResourceManager) -> None:
         """Apply the commands for one period.
@@ -118,15 +106,12 @@ class Hardware(Protocol):
         Raises:
             SimulationError: A command cannot be obeyed.
         """
-        ...
 
     def follow(self, resources: ResourceManager) -> None:
         """Follow the commands exactly, without physics."""
-        ...
 
     def release(self) -> None:
         """Set all actuator forces to zero."""
-        ...
 
 
 class SegmentsHardware:
@@ -141,8 +126,7 @@ class SegmentsHardware:
                 model is only a mirror of the commands.
         """
         self._segments, self._correction = list(segments), correction
-        counts = [len(segment.axes) for segment in segments]
-        ends = np.cumsum([0, *counts]).tolist()
+        ends = np.cumsum([0, *(len(segment.axes) for segment in segments)]).tolist()
         slices = [slice(*pair) for pair in pairwise(ends)]
         self._rows = list(zip(self._segments, slices, strict=True))
 
@@ -399,8 +383,8 @@ class SegmentHardware:
         kappa, phi = curvature_of(self.measured, self._phi)
         if self.part.planar:
             kappa, phi = float((self.axes @ self.measured)[0]), self._phi
-        for what, value in {"kappa": kappa, "phi": phi}.items():
-            interface = resources.commands.get(f"{self.part.name}/{what}")
+        for name, value in zip(self._state_names[:2], (kappa, phi), strict=True):
+            interface = resources.commands.get(name)
             if interface is not None:
                 interface.value = min(max(value, interface.low), interface.high)
 
@@ -440,17 +424,14 @@ def _allocation_of(
     if expected is not None and types != expected:
         text = f"{next(iter(types))}s" if types else "no actuation"
         raise DescriptionError(f"expected {kind} for this hardware, found {text}", field=where)
+    lacking = ""
     if stretches and not part.backbone.axial_stiffness:
-        raise DescriptionError(
-            "expected an axial_stiffness of a segment whose length is commanded, found none",
-            field=where,
-        )
+        lacking = "an axial_stiffness of a segment whose length is commanded"
+    elif stretches and kind != "ideal" and not part.actuation:
+        lacking = "tendons or chambers for a length that is commanded"
+    if lacking:
+        raise DescriptionError(f"expected {lacking}, found none", field=where)
     if kind == "ideal" or not part.actuation:
-        if stretches and kind != "ideal":
-            raise DescriptionError(
-                "expected tendons or chambers for a length that is commanded, found none",
-                field=where,
-            )
         return None
     return ActuatorAllocation(part, options.pretension, clamp=options.clamp, stretches=stretches)
 
