@@ -78,7 +78,7 @@ def _series(rows: Sequence[tuple[float, Sequence[float]]]) -> Array:
     return np.array([[values[k] for values in repeats] for k in range(count)], dtype=float)
 
 
-def _changed(values: Array, least: float) -> _Factor | None:
+def _changed(values: Array, smallest: float) -> _Factor | None:
     """Return what changed in a series (s, l, n) over the mean of the others: a column, or all.
 
     A column is compared with the other columns of its series, so that what changed all is not
@@ -101,7 +101,7 @@ def _changed(values: Array, least: float) -> _Factor | None:
     def largest(changes: Array, errors: Array) -> _Factor | None:
         """Return the surest of changes (s, n) that is neither small nor chance."""
         chances = 2.0 * stats.t.sf(np.abs(changes) / errors, freedom) * changes.size
-        chances = np.where(np.abs(changes) > least, chances, 1.0)
+        chances = np.where(np.abs(changes) > smallest, chances, 1.0)
         row, column = np.unravel_index(int(np.argmin(chances)), chances.shape)
         chance = float(chances[row, column])
         whole = changes.shape[1] == 1

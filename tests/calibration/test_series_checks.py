@@ -86,7 +86,7 @@ def test_noise_is_no_change() -> None:
     assert alarms == []
 
 
-def test_changes_are_found_at_their_size() -> None:
+def test_changes_are_named_with_their_size() -> None:
     """The reported factor is that of the series over the mean of the others."""
     (finding,) = series_findings(forces((1.0, 1.0, 0.8), 7, noise=1e-4))
     assert "series 3 are 0.80 times" in finding.sentence
