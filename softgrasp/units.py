@@ -27,6 +27,11 @@ PRESSURE_UNITS: dict[str, float] = {
     "kPa": 1e3,
     "bar": 1e5,
     "MPa": 1e6,
-    "psi": 6894.757293168361,
 }
 """Pascals in one unit of pressure."""
+
+TABLE_PRESSURES: dict[str, float] = {
+    **{unit: PRESSURE_UNITS[unit] for unit in ("kPa", "Pa", "bar")},
+    "psi": 6894.757293168361,
+}
+"""The same in tables of measurements, the preferred unit first."""

@@ -11,7 +11,7 @@ NAMES = {
     "calibration.files": ("load_problem",),
     "calibration.joint_model": ("Priors",),
     "calibration.measurement_checks": (
-        *("doubt", "Finding", "implausible", "PlausibleQuantity", "rounding_step"),
+        *("doubt", "Finding", "implausible", "PlausibleQuantity", "rounding_step", "stop_of"),
     ),
     "calibration.next_measurements": ("next_measurements",),
     "calibration.objectives": ("Block", "mean_squared_error", "root_mean_square"),

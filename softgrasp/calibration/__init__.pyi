@@ -9,6 +9,7 @@ from softgrasp.calibration.measurement_checks import PlausibleQuantity as Plausi
 from softgrasp.calibration.measurement_checks import doubt as doubt
 from softgrasp.calibration.measurement_checks import implausible as implausible
 from softgrasp.calibration.measurement_checks import rounding_step as rounding_step
+from softgrasp.calibration.measurement_checks import stop_of as stop_of
 from softgrasp.calibration.next_measurements import next_measurements as next_measurements
 from softgrasp.calibration.objectives import Block as Block
 from softgrasp.calibration.objectives import mean_squared_error as mean_squared_error

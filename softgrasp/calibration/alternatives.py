@@ -16,7 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.calibration.optimizers import least_squares_search
-from softgrasp.calibration.refits import DEGREES, FIRST_COLUMN, Alternative, Reading, StageFit
+from softgrasp.calibration.refits import (
+    FIRST_COLUMN,
+    LEAVES,
+    Alternative,
+    Reading,
+    StageFit,
+)
 from softgrasp.calibration.stages import Search, Stage, VirtualExperiments, torques
 from softgrasp.calibration.systematic_errors import HungFinger
 from softgrasp.description.calibration import CalibrationProblem
@@ -36,6 +42,22 @@ PRESSURE_UNITS = {
     "bar": 100.0, "psi": 6.894757, "MPa": 1e3, "mbar": 0.1, "mmHg": 0.1333224, "Pa": 1e-3,
 }  # fmt: skip
 """Size of units that may be mistaken for kPa [kPa]."""
+FORCE_UNITS = {
+    "grams": 9.80665e-3, "kilograms": 9.80665, "mN": 1e-3, "pounds": 4.448222, "ounces": 0.2780139,
+}  # fmt: skip
+"""Size of units that may be mistaken for N [N]."""
+MASS_UNITS = {
+    "kg": 1e3, "ounces": 28.3495, "pounds": 453.592, "N": 101.972, "mN": 0.101972,
+}  # fmt: skip
+"""Size of units that may be mistaken for g [g]."""
+ANGLES: dict[str, Callable[[Array], Array]] = {
+    "have the other sign (a mirrored photograph: flip)": np.negative,
+    "are in rad, not in degrees": np.degrees,
+    "are in degrees, not in rad": np.radians,
+    "are directions of the links, not rotations of the joints": partial(np.diff, prepend=0.0),
+    "are numbered from the tip": np.flip,
+}
+"""Other meanings of the angles of a row, with the angles that they really are."""
 
 
 def readings_of(
@@ -68,7 +90,7 @@ def beyond_bounds(fit: StageFit) -> list[Alternative]:
     left = (fitted < block.lower) | (fitted > block.upper)
     names = ", ".join(name for name, beyond in zip(block.names, left, strict=True) if beyond)
     reading = (
-        f"the {block.kind} may leave its bounds ({names}); widen the bounds, or see whether "
+        f"the {block.kind} {LEAVES} ({names}); widen the bounds, or see whether "
         "something holds these joints"
     )
     better = fit.compared(reading, other, fitted)
@@ -89,23 +111,15 @@ def _read_angles(problem: CalibrationProblem, stage: Stage) -> Iterator[Reading]
         return replace(rig, angles=tuple(change(one) for one in rig.angles))
 
     rigs: list[tuple[str, HungFinger]] = [
-        ("the angles have the other sign (a mirrored photograph: flip)", angles(np.negative)),
-        ("the angles are in rad, not in degrees", angles(lambda x: x * DEGREES)),
-        ("the angles are in degrees, not in rad", angles(lambda x: x / DEGREES)),
-        ("the angles are directions of the links, not rotations of the joints",
-         angles(lambda x: np.diff(x, prepend=0.0))),
+        *((f"the angles {words}", angles(change)) for words, change in ANGLES.items()),
         ("the angles are directions of the links against the last one",
          angles(lambda x: x - np.append(x[1:], 0.0))),
         ("the angles are directions of the links against the vertical",
          angles(lambda x: np.diff(0.5 * np.pi - x, prepend=0.0))),
         ("each row has the change since the row before", replace(rig, angles=_summed(rig))),
-        ("the joints are numbered from the tip", angles(lambda x: x[::-1])),
-        ("the weights are in kg, not in g", replace(rig, masses=1e3 * rig.masses)),
+        *((f"the weights are in {unit}, not in g", replace(rig, masses=factor * rig.masses))
+          for unit, factor in MASS_UNITS.items()),
         ("the weights are in g, not in kg", replace(rig, masses=1e-3 * rig.masses)),
-        ("the weights are in ounces, not in g", replace(rig, masses=28.3495 * rig.masses)),
-        ("the weights are in pounds, not in g", replace(rig, masses=453.592 * rig.masses)),
-        ("the weights are in N, not in g", replace(rig, masses=101.972 * rig.masses)),
-        ("the weights are in mN, not in g", replace(rig, masses=0.101972 * rig.masses)),
         ("the weights named are those added, and their sum hung",
          replace(rig, masses=_changed(rig.masses, np.cumsum))),
         ("the weights named are sums, and only the last one hung",
@@ -128,7 +142,10 @@ def _read_angles(problem: CalibrationProblem, stage: Stage) -> Iterator[Reading]
     unloaded = "the angles are relative to those without a weight (zero: unloaded)"
     rigs += [(unloaded, replace(rig, relative=True))] * (not rig.relative)
     rigs += [
-        (f"the angles of joint {joint + 1} have the other sign", angles(partial(_negated, joint)))
+        (
+            f"the angles of joint {joint + 1} have the other sign",
+            angles(lambda x: np.where(np.arange(len(x)) == joint, -x, x)),
+        )
         for joint in range(max(len(one) for one in rig.angles))
     ]
     columns = min(len(one) for one in rig.angles)
@@ -188,11 +205,6 @@ def _changed(masses: Array, change: Callable[[Array], Array]) -> Array:
     return np.asarray(change(levels)[index])
 
 
-def _negated(joint: int, values: Array) -> Array:
-    """Return the values with the other sign of one."""
-    return np.where(np.arange(len(values)) == joint, -values, values)
-
-
 def _exchanged(a: int, b: int, values: Array) -> Array:
     """Return the values with two of them exchanged."""
     order = np.arange(len(values))
@@ -211,20 +223,6 @@ def _summed(rig: HungFinger) -> tuple[Array, ...]:
 
 def _springs_of(rig: HungFinger, stage: Stage) -> Stage:
     return stage.reread(rig.measured, lambda p: rig.simulate(stage.block.of_joints(p)))
-
-
-FORCE_UNITS = {
-    "grams": 9.80665e-3, "kilograms": 9.80665, "mN": 1e-3, "pounds": 4.448222, "ounces": 0.2780139,
-}  # fmt: skip
-"""Size of units that may be mistaken for N [N]."""
-ANGLES: dict[str, Callable[[Array], Array]] = {
-    "have the other sign (a mirrored photograph, or a finger upside down)": np.negative,
-    "are in rad, not in degrees": np.degrees,
-    "are in degrees, not in rad": np.radians,
-    "are directions of the links, not rotations of the joints": partial(np.diff, prepend=0.0),
-    "are numbered from the tip": np.flip,
-}
-"""Other meanings of the angles of a row, with the angles that they really are."""
 
 
 def _read_pressed(

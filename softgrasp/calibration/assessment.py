@@ -42,6 +42,15 @@ SPREAD = 1.0 / math.sqrt(12.0)
 """Standard deviation of a uniform distribution between two bounds, over their distance [–]."""
 CONVERGED = 0.01
 """Share of squared residuals that a Gauss–Newton step may remove at an optimum [–]."""
+WIDEST = 1e3
+"""Largest factor between a parameter and an end of its interval; beyond, it has none [–]."""
+DETERMINING: dict[str, str] = {
+    "springs": "photographs that show these joints, under heavier weights,",
+    "dampers": "tracked tips (release_objective: trace), or damping_model: uniform,",
+    "torques": "angles of the free finger under pressure (bends), or gain_model: uniform,",
+    "arm": "motions that bend every section, with loads,",
+}
+"""What would determine parameters of a stage without an interval."""
 WEAK = 1e-6
 """Directions whose effect is below this fraction of the largest are left out [–]."""
 
@@ -125,13 +134,13 @@ def assessed(
 def _intervals(position: Array, sure: Uncertainty, relative: tuple[bool, ...], count: int) -> Array:
     """Return 95 % intervals of Student's t, (p, 2), of logarithms where errors are relative.
 
-    Infinite, or from 0, where an error is infinite.
+    Infinite, or from 0, where an error is infinite or spans more than a factor of ``WIDEST``.
     """
     freedom = max(count - len(position), 1)
     wide = float(stats.t.ppf(0.975, freedom))
     logarithmic = np.array(relative) & (position > 0.0)
-    with np.errstate(over="ignore"):
-        factor = np.exp(np.where(logarithmic, wide * sure.relative, 0.0))
+    span = np.where(logarithmic, wide * sure.relative, 0.0)
+    factor = np.exp(np.where(span > math.log(WIDEST), np.inf, span))
     half = np.where(logarithmic, 0.0, wide * sure.errors)
     ends = [position / factor - half, position * factor + half]
     return np.stack(ends, axis=1)
@@ -390,6 +399,15 @@ def remarks_on_fit(stage: StageResult) -> list[str]:
         messages.append(
             f"{stage.name}: {len(stage.names)} parameters from {len(stage.measured)} measurements; "
             "none is left to estimate their errors"
+        )
+    ends = np.zeros(len(stage.names)) if stage.intervals is None else stage.intervals.sum(axis=1)
+    wide = [name for name, end in zip(stage.names, ends.tolist(), strict=True)
+            if not math.isfinite(end)]  # fmt: skip
+    if wide:
+        several = len(wide) > 1
+        messages.append(
+            f"{stage.name}: {', '.join(wide)} {'are' if several else 'is'} not determined by these "
+            f"measurements; {DETERMINING[stage.name]} would determine {'them' if several else 'it'}"
         )
     hidden = [one for one in stage.uncertainty.undetermined if np.isinf(one.error)]
     if hidden:

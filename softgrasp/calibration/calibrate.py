@@ -42,7 +42,6 @@ from softgrasp.calibration.stages import (
     Progress,
     Search,
     Stage,
-    Values,
     VirtualExperiments,
     stage_of,
 )
@@ -401,7 +400,6 @@ def _joined(
             values.append(weight * stage.simulate(positions[:, part]))
         return np.concatenate(values, axis=-1)
 
-    fitness: Values = lambda values: np.asarray(np.square(values - measured).mean(axis=-1))  # noqa: E731
     relative = [r for one in parts for r in block_of(problem, KIND_OF[one.name]).relative]
     block = Block(
         kind="stiffness",
@@ -413,9 +411,8 @@ def _joined(
         cells=None,
         positions=np.zeros(0),
     )
-    labels = tuple(label for one in parts for label in one.labels)
-    everything = np.ones(len(measured), dtype=bool)
-    return Stage("springs", block, simulate, measured, fitness, labels, "", True, everything)
+    labels = [label for one in parts for label in one.labels]
+    return Stage.of_squares("springs", block, simulate, measured, labels, "")
 
 
 def _noise(one: StageResult) -> float:

@@ -34,7 +34,7 @@ from softgrasp.io.input_limits import loader
 from softgrasp.io.tables import Column, CsvTable, read_table
 from softgrasp.io.yaml_files import Tree, YamlFile, yaml_path
 from softgrasp.mechanics.transforms import Array
-from softgrasp.units import PRESSURE_UNITS
+from softgrasp.units import TABLE_PRESSURES
 
 if TYPE_CHECKING:
     from softgrasp.vision.joint_angles import PhotoMeasurement
@@ -50,7 +50,7 @@ ANGLE_UNITS = {"deg": math.pi / 180.0, "rad": 1.0}
 """SI values of the units of columns, the preferred one first."""
 TIME = Column("time", TIMES)
 MASS = Column("mass", {"g": 1e-3, "kg": 1.0})
-PRESSURE = Column("pressure", {unit: PRESSURE_UNITS[unit] for unit in ("kPa", "Pa", "bar", "psi")})
+PRESSURE = Column("pressure", TABLE_PRESSURES)
 ANGLES = Column("q", ANGLE_UNITS, numbered=True)
 BOUNDS = ("stiffness", "damping", "gain")
 PHOTO_OPTIONS = ("tip", "colour", "scale", "tilt", "notches", "flip", "joints", "empty", "rest",
@@ -64,7 +64,7 @@ HELD_OUT = {"hung": ("mass", 1e-3), "releases": ("mass", 1e-3), "forces": ("pres
 """Quantity that selects held-out measurements, and SI value of its unit in the file: g and kPa."""
 FILE_MASS = re.compile(r"(\d+(?:\.\d+)?)[ _-]?(k?)g(?![a-z])", re.IGNORECASE)
 GRAMS = re.compile(r"\d+(\.\d+)?")
-IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp", ".heic", ".heif")
 MAX_SAMPLES = 400
 """Largest number of samples of a tracked tip in a problem."""
 

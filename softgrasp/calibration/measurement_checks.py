@@ -137,13 +137,9 @@ def measurement_findings(problem: CalibrationProblem) -> list[Finding]:
     ]
 
 
-def _used_rows(problem: CalibrationProblem) -> list[HungAngles]:
-    return [one for one in problem.hung if not one.held_out]
-
-
 def _table(problem: CalibrationProblem) -> tuple[Array, Array]:
     """Return weights, (l,), and the angles of the joints that all rows have, (l, n)."""
-    rows = _used_rows(problem)
+    rows = [one for one in problem.hung if not one.held_out]
     count = min((len(one.angles) for one in rows), default=0)
     angles = np.array([one.angles[:count] for one in rows]).reshape(len(rows), count)
     return np.array([one.mass for one in rows]), angles
@@ -194,27 +190,35 @@ def _straight_angles(problem: CalibrationProblem) -> Iterator[Finding]:
 
 
 def _saturated_angles(problem: CalibrationProblem) -> Iterator[Finding]:
-    """Yield that the mean angle no longer grows at the heaviest weights, by a t test."""
-    masses, angles = _table(problem)
-    levels = np.unique(masses)
+    stop = stop_of(*_table(problem))
+    if stop is not None:
+        yield doubt(
+            f"springs: the angles no longer grow from {1e3 * stop:g} g on; does the finger or the "
+            "weight touch the table or a stop?"
+        )
+
+
+def stop_of(loads: Array, angles: Array) -> float | None:
+    """Return the load from which the mean angle no longer grows, by a t test; None without one.
+
+    Args:
+        loads: Load of each row, (l,).
+        angles: Angles [rad], (l, n).
+    """
+    levels = np.unique(loads)
     if len(levels) < 4 or not angles.size:
-        return
-    means = np.array([angles[masses == level].mean() for level in levels])
+        return None
+    means = np.array([angles[loads == level].mean() for level in levels])
     growth = np.diff(means) / np.diff(levels)
     usual = float(np.median(growth[:-1]))
     flat = growth < STOPPED * usual
     if usual <= 0.0 or not flat[-1] or flat[:2].any():
-        return
+        return None
     first = len(flat) - int(np.argmin(flat[::-1]))
-    heavy = masses >= levels[first]
+    heavy = loads >= levels[first]
     missing = usual * (levels[-1] - levels[first]) - (means[-1] - means[first])
-    repeats = len(masses) / len(levels)
-    if missing < EVIDENT * _scatter(masses[~heavy], angles[~heavy]) / math.sqrt(repeats):
-        return
-    yield doubt(
-        f"springs: the angles no longer grow from {1e3 * levels[first]:g} g on; does the finger or "
-        "the weight touch the table or a stop?"
-    )
+    scatter = _scatter(loads[~heavy], angles[~heavy]) * math.sqrt(len(levels) / len(loads))
+    return float(levels[first]) if missing >= EVIDENT * scatter else None
 
 
 def _unlike_joints(problem: CalibrationProblem) -> Iterator[Finding]:
@@ -271,7 +275,7 @@ def _scatter(masses: Array, angles: Array) -> float:
 
 def _subtracted_angles(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield that all angles without a weight are zero, which a finger with mass has not."""
-    rows = [one for one in _used_rows(problem) if one.mass == 0.0]
+    rows = [one for one in problem.hung if one.mass == 0.0 and not one.held_out]
     if rows and problem.zero != "unloaded" and not any(any(one.angles) for one in rows):
         yield doubt(
             "springs: all angles without a weight are 0, although the finger has a mass; if they "
@@ -550,7 +554,7 @@ def plausible_quantities(problem: CalibrationProblem) -> Iterator[PlausibleQuant
     volume = sum(math.prod(link.size) for link in finger.links)
     yield PlausibleQuantity("density of the finger's boxes", mass / volume, 20.0, 20_000.0, "kg/m³",
                             "compare the units of length (mm, cm) and of mass")  # fmt: skip
-    hung = _used_rows(problem)
+    hung = [one for one in problem.hung if not one.held_out]
     if hung:
         largest = max(abs(angle) for one in hung for angle in one.angles)
         yield PlausibleQuantity("largest joint angle", math.degrees(largest), 0.3, 100.0, "°",

@@ -39,6 +39,8 @@ from softgrasp.mechanics.transforms import Array
 DEGREES = 180.0 / np.pi
 FIRST_COLUMN = "the first column is no joint, and the others belong to the joint before"
 """Reading that leaves measured values out, and fits better for this reason, too."""
+LEAVES = "may leave its bounds"
+"""Words of the fit with wider bounds, which is no mistake of the measurements."""
 UNLIKELY = 1e-5
 """Probability by chance below which a test rejects [–]."""
 DOUBTFUL = 0.01
@@ -287,10 +289,12 @@ def reading_findings(alternatives: Sequence[Alternative], refutes: bool) -> list
     if not alternatives:
         return []
     best = alternatives[0]
+    mistaken = best.reading != FIRST_COLUMN and LEAVES not in best.reading
+    severe = mistaken and 1.0 - best.ratio**-2 > SEVERE
     others = [one.reading for one in alternatives[1:SHOWN] if one.ratio > 0.5 * best.ratio]
     more = f"; nearly as good: {'; '.join(others)}" if others else ""
     sentence = f"the residual is {best.ratio:.2g} times smaller if {best.reading}{more}"
-    return [Finding(best.stage, f"{best.stage}: {sentence}", refutes=refutes)]
+    return [Finding(best.stage, f"{best.stage}: {sentence}", refutes or severe)]
 
 
 # Tests of one stage
@@ -371,7 +375,8 @@ class StageFit:
             readings = fit.better_readings() if tried else []
             if known:
                 readings = [one for one in readings if one.ratio >= BETTER]
-            explained = [one for one in explained if not _is_worse(one, readings)]
+            best = max((x.ratio for x in readings if x.reading != FIRST_COLUMN), default=0.0)
+            explained = [one for one in explained if _left(one) * best < BEST]
             if not explained or not explained[0].values or len(wrong) == MAX_WRONG:
                 break
             # rows are wrong: whatever else is reported is true of the others
@@ -381,7 +386,9 @@ class StageFit:
             gone = np.isin(np.arange(len(values)), row.values)
             fit, values = fit.without(gone), values[~gone]
         for one in explained:
-            readings = [other for other in readings if not _is_worse_reading(other, one)]
+            worse = {x for x in readings if _left(one) * x.ratio * BEST < 1.0}
+            worse |= {x for x in readings if x.reading == FIRST_COLUMN or x.reading in one.sentence}
+            readings = [x for x in readings if x not in worse]
         findings = [*now.findings, *wrong, *reading_findings(readings, now.rejected), *explained]
         return Assessment(test, findings, readings, fit)
 
@@ -555,17 +562,9 @@ class StageFit:
         return [self._alone(words, float(fraction), tuple(np.flatnonzero(values).tolist()))]
 
 
-def _is_worse(one: Finding, readings: Sequence[Alternative]) -> bool:
-    """Return whether another reading leaves far smaller residuals."""
-    left = math.sqrt(max(1.0 - one.fraction, 0.0)) / BEST
-    return any(1.0 / other.ratio < left for other in readings if other.reading != FIRST_COLUMN)
-
-
-def _is_worse_reading(other: Alternative, one: Finding) -> bool:
-    """Return whether a reading leaves far larger residuals than a cause, or names the same one."""
-    left = BEST * math.sqrt(max(1.0 - one.fraction, 0.0))
-    known = other.reading == FIRST_COLUMN or other.reading in one.sentence
-    return known or 1.0 / other.ratio > left
+def _left(one: Finding) -> float:
+    """Return the residuals that a cause leaves, over those of the fit [–]."""
+    return math.sqrt(max(1.0 - one.fraction, 0.0))
 
 
 def _relative(stage: Stage, position: Array) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +111,7 @@ def nuisances_of(
         rig = HungFinger.of(problem)
         return [
             *_of_rig(rig, stiffness), *_of_angles(rig.fitted(stiffness), stage.labels),
-            *_of_swaps(rig), *_of_columns(rig),
+            *_of_columns(rig),
         ]  # fmt: skip
     if stage.name == "dampers" and stage.unit == "m":
         return list(_of_tracks(problem))
@@ -287,25 +286,6 @@ def _of_columns(rig: HungFinger) -> Iterator[Nuisance]:
             yield Nuisance(
                 f"the angles of joint {joint + 1} are those of the row {word}",
                 effect.ravel(), "", 1.0, 0.6, (0.6, 1.5),
-            )  # fmt: skip
-
-
-def _of_swaps(rig: HungFinger) -> Iterator[Nuisance]:
-    """Yield exchanges of two successive rows; the effect of size 1 is the whole exchange.
-
-    Its limits exclude the size, at most 1/2, with which the noise in this effect explains itself.
-    """
-    measured = rig.measured
-    ends = np.cumsum([len(one) for one in rig.angles])
-    grams = 1e3 * rig.masses
-    for row, (a, b) in enumerate(pairwise(rig.angles)):
-        if len(a) == len(b) and grams[row] != grams[row + 1]:
-            effect = np.zeros_like(measured)
-            effect[ends[row] - len(a) : ends[row]] = a - b
-            effect[ends[row] : ends[row] + len(b)] = b - a
-            yield Nuisance(
-                f"rows {row + 1} and {row + 2}, of {grams[row]:g} and {grams[row + 1]:g} g, are "
-                "exchanged", effect, "", 1.0, 0.6, (0.6, 1.5),
             )  # fmt: skip
 
 

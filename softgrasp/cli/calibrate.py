@@ -478,6 +478,7 @@ def _stage_rows(stage: Any, undetermined: set[str]) -> list[list[str]]:
         remark = "not determined" if name in undetermined else ""
         if name in stage.on_bound:
             remark = "on its bound"
-        interval = f"{low:.4g} … {high:.4g}" if math.isfinite(low) and math.isfinite(high) else "–"
+        known = math.isfinite(low) and math.isfinite(high)
+        interval = f"{low:.4g} … {high:.4g}" if known else "not determined"
         rows.append([stage.name, name, f"{value:.4g}", unit, error, interval, remark])
     return rows

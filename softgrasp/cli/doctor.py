@@ -19,6 +19,7 @@ REQUIRED = ("mujoco", "numpy", "scipy", "matplotlib", "trimesh", "typer")
 """Required libraries whose versions matter."""
 OPTIONAL = {
     "opencv-python-headless": ("calibrate", "photographs and videos of fingers"),
+    "pillow-heif": ("heic", "photographs in HEIC"),
     "pandas": ("sweep", "sweeps, plans and their tables"),
     "pyarrow": ("sweep", "sweeps, plans and their tables"),
     "distributed": ("cluster", "sweeps on a Dask cluster"),

@@ -260,7 +260,7 @@ def _parameter_rows(stage: StageResult, unknown: set[str]) -> list[tuple[str, ..
         remark = ", ".join(filter(None, (bound, "not determined" if name in unknown else "")))
         shown = f"{value:.4g} {unit}" if stage.name == "arm" else f"{value:.4g}"
         known = bool(np.isfinite([lower_end, upper_end]).all())
-        interval = f"{lower_end:.4g} … {upper_end:.4g}" if known else "–"
+        interval = f"{lower_end:.4g} … {upper_end:.4g}" if known else "not determined"
         rows.append((name, shown, error_text, interval, f"{low:.4g} … {high:.4g}", remark))
     return rows
 
@@ -286,6 +286,19 @@ def _model_choice(models: Sequence[StageModel]) -> str:
     return text + " All models are least-squares fits."
 
 
+def _named_wrong(result: CalibrationResult, stage: str) -> list[int]:
+    """Return the numbers of the measured values of a stage that the verdict names as wrong."""
+    findings = result.credibility.findings if result.credibility else ()
+    return [number for one in findings if one.stage == stage for number in one.values]
+
+
+def _wrong_loads(result: CalibrationResult) -> list[HungAngles]:
+    """Return the rows of angles that the verdict names as wrong."""
+    used = [load for load in result.problem.hung if not load.held_out]
+    owner = np.repeat(np.arange(len(used)), [len(load.angles) for load in used])
+    return [used[row] for row in sorted({int(owner[i]) for i in _named_wrong(result, "springs")})]
+
+
 def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
     """Draw measured and simulated shapes under weights (Hadi et al. 2025, Figure 6).
 
@@ -300,6 +313,7 @@ def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
     simulated = VirtualExperiments(result.problem).hung(stiffness, loads)
     columns = min(len(loads), 4)
     rows = -(-len(loads) // columns)
+    wrong = _wrong_loads(result)
     pairs = [
         (_line(result, np.array(load.angles)), _line(result, angles[0]))
         for load, angles in zip(loads, simulated, strict=True)
@@ -314,7 +328,7 @@ def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
             axes = figure.add_subplot(grid[index // columns, index % columns])
             _draw_pair(axes, table, f"{MM * load.mass:g} g", pairs[index])
             left = DEGREES * np.sqrt(np.mean(np.square(angles[0] - np.array(load.angles))))
-            suffix = ", held out" if load.held_out else ""
+            suffix = ", held out" * load.held_out + ", named wrong" * any(load is x for x in wrong)
             axes.set_title(f"{MM * load.mass:g} g{suffix}: {left:.2f}° rms")
             axes.set_aspect("equal")
             axes.set_xlim(low[0], high[0])
@@ -358,23 +372,27 @@ def draw_angles(result: CalibrationResult, path: str | Path) -> Path | None:
         ends = [float(every.min()), float(every.max())]
         both.plot(ends, ends, color=style.MUTED, lw=0.8)
         left.axhline(0.0, color=style.MUTED, lw=0.8)
-        for labels, measured, simulated, held_out in (
-            (stage.labels, stage.measured, stage.simulated, False),
-            (stage.held_out_labels, stage.held_out_measured, stage.held_out_simulated, True),
+        wrong = np.isin(np.arange(len(stage.labels)), _named_wrong(result, "springs"))
+        names, held = np.array(stage.labels), np.array(stage.held_out_labels)
+        for labels, measured, simulated, suffix, marker in (
+            (names[~wrong], stage.measured[~wrong], stage.simulated[~wrong], "", "o"),
+            (names[wrong], stage.measured[wrong], stage.simulated[wrong], " named wrong", "x"),
+            (held, stage.held_out_measured, stage.held_out_simulated, " held out", "o"),
         ):
-            joints = [label.split()[0] for label in labels]
+            joints = [label.split()[0] for label in labels.tolist()]
             for index, joint in enumerate(dict.fromkeys(joints)):
                 some = [i for i, name in enumerate(joints) if name == joint]
                 x, y = measured[some] * DEGREES, simulated[some] * DEGREES
                 color = style.SERIES[index % len(style.SERIES)]
-                face = "white" if held_out else color
-                both.plot(x, y, "o", ms=4, color=color, mfc=face)
-                suffix, label = (" held out", None) if held_out else ("", joint)
+                face = "white" if "held" in suffix else color
+                both.plot(x, y, marker, ms=4, color=color, mfc=face)
                 table.add({f"{joint}{suffix} measured [°]": x, f"{joint}{suffix} simulated [°]": y})
-                left.plot(x, y - x, "o", ms=4, color=color, mfc=face, label=label)
-        both.set_title(
-            "simulated angle [°]" + ("; open: held out" if stage.held_out_labels else "")
+                label = None if suffix else joint
+                left.plot(x, y - x, marker, ms=4, color=color, mfc=face, label=label)
+        marks = "; open: held out" * bool(stage.held_out_labels) + "; ×: named wrong" * bool(
+            wrong.any()
         )
+        both.set_title(f"simulated angle [°]{marks}")
         left.set_title("simulated − measured [°]")
         for axes in (both, left):
             axes.set_xlabel("measured [°]")

@@ -41,7 +41,7 @@ from softgrasp.plugin_api import (
     write_text,
 )
 from softgrasp.twin.description import FlangeSample, GripperMount, PressureFit, RegisterMap, Twin
-from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS
+from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS, TABLE_PRESSURES
 
 T = TypeVar("T")
 SUFFIXES = (".yaml", ".yml")
@@ -56,9 +56,7 @@ COLUMNS = tuple(column.header() for column in FLANGE_COLUMNS)
 SUFFIX = ".csv"
 KPA = PRESSURE_UNITS["kPa"]
 ANGLE_COLUMNS = (
-    Column(
-        "pressure", {unit.lower(): PRESSURE_UNITS[unit] for unit in ("kPa", "Pa", "bar", "psi")}
-    ),
+    Column("pressure", {unit.lower(): size for unit, size in TABLE_PRESSURES.items()}),
     Column("angle_", {unit: ANGLE_UNITS[unit] for unit in ("deg", "rad")}, numbered=True),
 )
 DEFAULT_TWIN = "three_fingers"

@@ -30,14 +30,17 @@ from softgrasp.calibration import (
     implausible,
     rounding_step,
     single_values,
+    stop_of,
 )
 from softgrasp.mechanics import Array
 from softgrasp.twin.piecewise_bending import KPA, TERMS, FitReport
-from softgrasp.units import PRESSURE_UNITS
+from softgrasp.units import PRESSURE_UNITS, TABLE_PRESSURES
 
 DEGREES = 180.0 / math.pi
 MODEL_ERROR = 0.03
 """Error of cubic curves relative to an angle [–]."""
+UNITS = PRESSURE_UNITS | TABLE_PRESSURES
+"""Units that may be mistaken for kPa [Pa]."""
 ATMOSPHERE, NEAR = 101_325.0, 4e3
 """Standard atmosphere, and largest distance from it at which angles vanish that are called those of
 absolute pressures [Pa]."""
@@ -47,15 +50,17 @@ MATERIAL = 0.05
 """Smallest deviation of several rows, over the largest angle, that is reported [–]."""
 UNLIKE = 8.0
 """Ratio of the curvature of a piece and of the others from which it is reported [–]."""
-IN_RAD, QUIET = (30.0, 110.0), 10.0
+IN_RAD, QUIET = (15.0, 200.0), 10.0
 """The same of a column in rad, and smallest ratio of scatters then, as noise is in rad, too [–]."""
-ALIKE, LIKELIER = 0.5, 12.0
+ALIKE, LIKELIER = 0.35, 6.0
 """Smallest noise of the bend of a piece over that of the first one, and gain of the logarithm of
 the likelihood from which angles are called sums [–]."""
 STEEP, TYPICAL = 5.0, (0.02, 1.5)
 """Largest curvature over pressure, and its usual range [rad/m/kPa]."""
 ROUND = 0.01
 """Largest distance of round pressures from their steps, over the step [–]."""
+EQUAL, STILL = 3, "as in a dead band"
+"""Fewest pressures with equal angles that are no copies, and words for them."""
 MAX_ROWS = 24
 """Number of rows up to which all exchanges of two rows are tried."""
 
@@ -71,9 +76,12 @@ def assess_curves(report: FitReport) -> Credibility:
     sizes = implausible(quantities)
     test, named, alternatives, _ = fit.assess()
     checked = [*sizes, *_pressures(report, unusual=not sizes), *_copies(report)]
+    if not any(STILL in one.sentence for one in named):
+        checked += _still(report)
     if not alternatives:
         checked += [*_unlike_pieces(report), *_directions(report)]
-        checked += [] if test.rejected else _sums(report)
+    if not (alternatives or named):
+        checked += _sums(report)
     findings = sorted([*checked, *named], key=lambda one: not one.refutes)
     return Credibility((test,), quantities, tuple(findings), tuple(alternatives))
 
@@ -106,7 +114,7 @@ def _steepness(report: FitReport) -> float:
 def _units(steepness: float) -> str:
     """Name the units of pressure with which a curvature over pressure is usual."""
     low, high = TYPICAL
-    named = [x for x, size in PRESSURE_UNITS.items() if low < steepness / (KPA * size) < high]
+    named = [x for x, size in UNITS.items() if low < steepness / (KPA * size) < high]
     return (
         f", such as {' or '.join(x for x in named if x != 'kPa')} instead of kPa" if named else ""
     )
@@ -133,7 +141,7 @@ def _converted(report: FitReport) -> Iterator[Finding]:
     kilo = np.unique(KPA * report.pressures)
     if rounding_step(kilo, ROUND) is not None:
         return
-    for unit, size in PRESSURE_UNITS.items():
+    for unit, size in UNITS.items():
         step = rounding_step(KPA * size * kilo, ROUND)
         if step is not None and step >= 1.0:
             yield doubt(
@@ -161,10 +169,11 @@ def _absolute(report: FitReport) -> Iterator[Finding]:
     straight = float(np.interp(ATMOSPHERE, pressures, bend))
     slope = float(np.interp(ATMOSPHERE + NEAR, pressures, bend)) - straight
     empty = float(np.interp(0.0, pressures, bend))
-    if abs(straight) < abs(slope) and abs(empty) > BENT * float(np.ptp(bend)):
+    bent = abs(empty) > BENT * float(np.ptp(bend)) or pressures[0] > ATMOSPHERE - NEAR
+    if bent and abs(straight) < abs(slope):
         yield doubt(
-            "curves: the finger is straight at 101 kPa and bent at the lowest pressures; the "
-            "pressures are absolute, not above the atmosphere",
+            "curves: the finger is straight at 101 kPa; the pressures are absolute, not above the "
+            "atmosphere",
             refutes=True,
         )
 
@@ -174,8 +183,7 @@ def _copies(report: FitReport) -> Iterator[Finding]:
     rows, pieces = report.angles, report.angles.T
     coarse = len(pieces) == 1 or rounding_step(DEGREES * rows.ravel()) is not None
     for a, b in combinations(range(len(rows)), 2):
-        alike = (rows == rows[a]).all(axis=1)
-        # more equal rows are no copies, but a dead band or a stop
+        alike = (rows == rows[a]).all(axis=1)  # more than two are no copies
         copied = alike[b] and alike.sum() == 2 and rows[a].any() and not coarse
         if copied and report.pressures[a] != report.pressures[b]:
             yield doubt(
@@ -191,6 +199,28 @@ def _copies(report: FitReport) -> Iterator[Finding]:
                 refutes=True,
             )
             return
+
+
+def _still(report: FitReport) -> Iterator[Finding]:
+    """Yield pressures under which the angles are equal to the last digit, or no longer grow."""
+    rows, kilo = report.angles, KPA * report.pressures
+    alike = (rows == rows[:, None]).all(axis=2)
+    equal = alike[int(alike.sum(axis=1).argmax())]
+    levels = np.unique(kilo[equal])
+    if len(levels) >= EQUAL and rows.shape[1] > 1:
+        yield doubt(
+            f"curves: the angles do not change from {levels[0]:g} to {levels[-1]:g} kPa, {STILL}",
+            refutes=True,
+        )
+        return
+    forwards = np.sign((kilo - kilo.mean()) @ rows)
+    for sign, word in ((1.0, "up"), (-1.0, "down")):
+        stop = stop_of(sign * kilo, sign * forwards * rows)
+        if stop is not None:
+            yield doubt(
+                f"curves: the angles no longer grow from {sign * stop:g} kPa {word}wards; does the "
+                "finger touch a stop, or is the supply limited?"
+            )
 
 
 def _unlike_pieces(report: FitReport) -> Iterator[Finding]:
@@ -333,8 +363,8 @@ class CurveFit(StageFit):
         p, angles, kilo = self.pressures, self.angles, KPA * self.pressures
         bend, levels = angles.sum(axis=1), np.sort(p)
         yield "the pressures are in the reverse order", _stage(p[::-1], angles)
-        for word, way in (("rise", 1.0), ("fall", -1.0)):
-            ranks = np.argsort(np.argsort(way * bend))
+        for word, forwards in (("rise", 1.0), ("fall", -1.0)):
+            ranks = np.argsort(np.argsort(forwards * bend))
             words = f"the pressures are shuffled, and {word} with the angles"
             yield words, _stage(levels[ranks], angles)
         rows = range(len(p))

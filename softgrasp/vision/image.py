@@ -5,6 +5,7 @@ the upper left pixel, whose middle is at (0.5, 0.5), as in ``softgrasp.rendering
 counts from the middle of the first pixel.
 
 OpenCV comes with the extra ``calibrate``; ``opencv()`` imports it where an image is measured.
+Photographs in HEIC, as of phones, need the extra ``heic``.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ _SAMPLES, _ROUNDS = 96, 8
 Color = tuple[int, int, int]
 INK: Color = (32, 40, 50)
 SHEET: Color = (255, 255, 255)
+HEIC = (".heic", ".heif")
+"""Suffixes of photographs that Pillow alone does not read."""
 _SHIFT = 4
 """Fractional bits of the coordinates that OpenCV draws lines with."""
 MIN_WIDTH, MIN_HEIGHT = 320, 160
@@ -63,19 +66,33 @@ def opencv() -> Any:
 # Files and arrays
 
 
+def _register_heic(file: Path) -> None:
+    """Let Pillow read HEIC."""
+    try:
+        import_module("pillow_heif").register_heif_opener()
+    except ImportError:
+        raise BackendUnavailable(
+            f"{file}: photographs in HEIC are read with pillow-heif, which is not installed: "
+            "pip install 'softgrasp[heic]', or save them as JPEG"
+        ) from None
+
+
 def read_photo(path: str | Path) -> Image:
     """Read a photograph, rotated upright after its EXIF orientation.
 
     Args:
-        path: PNG, JPEG, TIFF or another format that Pillow reads.
+        path: PNG, JPEG, TIFF or another format that Pillow reads, or HEIC.
 
     Returns:
         Red, green and blue from 0 to 255, shape (height, width, 3).
 
     Raises:
         DescriptionError: There is no such file, or it is no image.
+        BackendUnavailable: It is in HEIC, and pillow-heif is missing.
     """
     file = Path(path)
+    if file.suffix.lower() in HEIC:
+        _register_heic(file)
     try:
         check_size(file, MAX_ARRAYS)
         with Pillow.open(file) as opened:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.errors import DescriptionError
 from softgrasp.io.tables import Column, cell_text, read_table, write_columns
 
 MASS = Column("mass", {"g": 1e-3, "kg": 1.0})
@@ -75,3 +76,28 @@ def test_a_text_stays_in_its_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["-1.5", "+2", "-1e-3", "-inf", "a=b", "", "'=a", "−1"])
 def test_numbers_and_other_texts_stay(text: str) -> None:
     assert cell_text(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mass_g;q1_DEG\n# why\n20;1,5\n40;-3\n",
+        "mass_G,q1_deg\n20,1.5\n40,-3\n",
+        "mass_g;q1_deg\n20;1.5\n40;-3\n",
+    ],
+)
+def test_semicolons_decimal_commas_and_units_in_any_case(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(text, encoding="utf-8")
+    columns = [Column("mass", {"g": 1e-3}), Column("q", {"deg": 1.0}, numbered=True)]
+    table = read_table(path, columns)
+    assert table["mass"] == pytest.approx([0.02, 0.04])
+    assert table["q"] == pytest.approx(np.array([[1.5], [-3.0]]))
+
+
+def test_a_number_with_a_thousands_separator_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("mass_g\n1,234.5\n", encoding="utf-8")
+    with pytest.raises(DescriptionError) as caught:
+        read_table(path, [Column("mass", {"g": 1e-3})])
+    assert caught.value.line == 2

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image as Pillow
 
 from softgrasp.continuum.statics import joint_positions
-from softgrasp.errors import DescriptionError
+from softgrasp.errors import BackendUnavailable, DescriptionError
 from softgrasp.vision.joint_angles import design_angles, find_tip, segment_angles
 
 cv2 = pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 from softgrasp.vision.contour import resampled  # noqa: E402
 from softgrasp.vision.debug_figures import steps_image  # noqa: E402
-from softgrasp.vision.image import in_white_light  # noqa: E402
+from softgrasp.vision.image import in_white_light, read_photo  # noqa: E402
 from softgrasp.vision.joint_angles import measure_photo  # noqa: E402
 from softgrasp.vision.segmentation import (  # noqa: E402
     FingerColour,
@@ -132,3 +137,22 @@ def test_a_figure_of_all_steps(width: int):
     assert sheet.shape[1:] == (width, 3)
     assert (sheet < 100).all(axis=2).mean() > 0.01
     np.testing.assert_array_equal(sheet, steps_image(measured, width))
+
+
+def test_a_photograph_in_heic_names_what_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pillow_heif", None)
+    with pytest.raises(BackendUnavailable, match=re.escape("pip install 'softgrasp[heic]'")):
+        read_photo(tmp_path / "20g.HEIC")
+
+
+def test_a_photograph_in_heic_is_read(tmp_path: Path) -> None:
+    heif = pytest.importorskip("pillow_heif", reason="an extra")
+    heif.register_heif_opener()
+    image = np.full((200, 400, 3), 200, np.uint8)
+    image[50:100] = 30
+    Pillow.fromarray(image).save(tmp_path / "20g.heic", quality=95)
+    read = read_photo(tmp_path / "20g.heic")
+    assert read.shape == image.shape
+    assert np.abs(read.astype(int) - image).mean() < 2.0
