@@ -144,7 +144,7 @@ def _read_angles(problem: CalibrationProblem, stage: Stage) -> Iterator[Reading]
     rigs += [
         (
             f"the angles of joint {joint + 1} have the other sign",
-            angles(lambda x, joint=joint: np.where(np.arange(len(x)) == joint, -x, x)),
+            angles(partial(_negated, joint)),
         )
         for joint in range(max(len(one) for one in rig.angles))
     ]
@@ -210,6 +210,11 @@ def _exchanged(a: int, b: int, values: Array) -> Array:
     order = np.arange(len(values))
     order[[a, b]] = b, a
     return values[order]
+
+
+def _negated(joint: int, angles: Array) -> Array:
+    """Return angles of a row with the other sign at one joint."""
+    return np.where(np.arange(len(angles)) == joint, -angles, angles)
 
 
 def _summed(rig: HungFinger) -> tuple[Array, ...]:
