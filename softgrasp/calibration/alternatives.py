@@ -142,7 +142,7 @@ def _read_angles(problem: CalibrationProblem, stage: Stage) -> Iterator[Reading]
     rigs += [
         (
             f"the angles of joint {joint + 1} have the other sign",
-            angles(lambda x: np.where(np.arange(len(x)) == joint, -x, x)),
+            angles(lambda x: np.where(np.arange(len(x)) == joint, -x, x)),  # noqa: B023  (at once)
         )
         for joint in range(max(len(one) for one in rig.angles))
     ]
