@@ -287,7 +287,7 @@ class CurveErrors:
     sigma: float | None
     model_error: float = MODEL_ERROR
 
-    def measurement_error(self, unit: str) -> float | None:
+    def measurement_error(self, unit: str) -> float | None:  # noqa: ARG002  (one unit)
         """Return the declared error of an angle; None where there is none."""
         return self.sigma
 
@@ -319,7 +319,7 @@ class CurveFit(StageFit):
         rows = numbers or tuple(range(len(pressures)))
         return cls(errors, stage, _linear(stage), pressures, angles, rows)
 
-    def fitted(self, stage: Stage, start: Array | None = None) -> Array:
+    def fitted(self, stage: Stage, start: Array | None = None) -> Array:  # noqa: ARG002
         """Fit another stage, which is linear in its parameters."""
         return _linear(stage)
 
@@ -334,7 +334,7 @@ class CurveFit(StageFit):
         """Return the rows, with those between two others, such as a dead band."""
         evaluate = _evaluation(self.pressures)
 
-        def at(parameters: Array, loads: Array, row: int) -> Array:
+        def at(parameters: Array, loads: Array, _row: int) -> Array:
             return np.asarray(evaluate(parameters[None], loads / KPA)[0])
 
         count, pieces = self.angles.shape
