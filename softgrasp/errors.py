@@ -138,6 +138,7 @@ EXTRAS = {
     "gymnasium": "gym",
     "mujoco_warp": "gpu",
     "pandas": "sweep",
+    "pillow_heif": "heic",
     "pyarrow": "sweep",
     "pymodbus": "twin",
     "stable_baselines3": "learn",

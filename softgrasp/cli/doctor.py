@@ -19,7 +19,6 @@ REQUIRED = ("mujoco", "numpy", "scipy", "matplotlib", "trimesh", "typer")
 """Required libraries whose versions matter."""
 OPTIONAL = {
     "opencv-python-headless": ("calibrate", "photographs and videos of fingers"),
-    "pillow-heif": ("heic", "photographs in HEIC"),
     "pandas": ("sweep", "sweeps, plans and their tables"),
     "pyarrow": ("sweep", "sweeps, plans and their tables"),
     "distributed": ("cluster", "sweeps on a Dask cluster"),
@@ -29,6 +28,7 @@ OPTIONAL = {
     "coacd": ("mesh", "convex parts of meshes"),
     "fast-simplification": ("mesh", "coarser meshes"),
     "pycollada": ("mesh", "COLLADA meshes (.dae)"),
+    "pillow-heif": ("heic", "photographs in HEIC"),
     "gymnasium": ("gym", "environments of Gymnasium"),
     "dm-control": ("dm", "environments of dm_control; Python 3.11 or 3.12"),
     "mujoco-warp": ("gpu", "many grasps at once on a GPU"),

@@ -287,7 +287,7 @@ class CurveErrors:
     sigma: float | None
     model_error: float = MODEL_ERROR
 
-    def measurement_error(self, unit: str) -> float | None:  # noqa: ARG002
+    def measurement_error(self, unit: str) -> float | None:  # noqa: ARG002  (one unit)
         """Return the declared error of an angle; None where there is none."""
         return self.sigma
 
@@ -334,7 +334,7 @@ class CurveFit(StageFit):
         """Return the rows, with those between two others, such as a dead band."""
         evaluate = _evaluation(self.pressures)
 
-        def at(parameters: Array, loads: Array, row: int) -> Array:  # noqa: ARG001
+        def at(parameters: Array, loads: Array, _row: int) -> Array:
             return np.asarray(evaluate(parameters[None], loads / KPA)[0])
 
         count, pieces = self.angles.shape
