@@ -32,8 +32,8 @@ FAR = 1e3
 """Largest distance that is measured [m]."""
 BARELY = 0.9
 """Pressure at which a free finger touches the object over that applied, above which it is low."""
-LIGHT = 2.0
-"""Largest force over the threshold of contact, below which soft fingers press too little [–]."""
+LATE = 50
+"""Control samples before the end of the closure over which forces of soft fingers are averaged."""
 STEPS = 90
 """Pressures up to half a turn of a free finger at which its distance is measured."""
 
@@ -88,14 +88,18 @@ def _lost_grip(run: FinishedRun, inside: Flags) -> tuple[str, ...]:
 
 
 def _pushed_away(run: FinishedRun, forces: Array, inside: Flags) -> tuple[str, ...]:
-    """Warn if a force-controlled hand has pushed the object away."""
+    """Warn if a force-controlled hand, or one of soft fingers, has pushed the object away."""
     target_force, touched = run.layout.stop_force, np.flatnonzero((forces > 0.0).any(axis=1))
-    if target_force is None or inside.any() or not len(touched) or touched[-1] == len(forces) - 1:
+    soft = bool(run.scene.hand.soft_fingers)
+    if (target_force is None and not soft) or inside.any():
         return ()
+    if not len(touched) or touched[-1] == len(forces) - 1:
+        return ()
+    cure = "pressure (--pressure, also auto)" if soft else "closure.force, the other grasp"
     return (
         f"the object was touched until {run.recording.time[touched[-1]]:.3f} s, and no contact was "
-        "established: it was pushed away; try another closure.force, the other grasp, another "
-        "position of the object, or lower closure.rates",
+        f"established: it was pushed away; try another {cure}, another position of the object, or "
+        "lower closure.rates",
     )
 
 
@@ -171,7 +175,7 @@ def miss_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
         run: The finished run.
         forces: Normal forces on the object that is to be grasped [N], (T, nb).
     """
-    if low := _low_pressure(run, float(forces.max(initial=0.0))):
+    if low := _low_pressure(run, forces):
         return low
     touched = bool((forces > 0.0).any()) or (run.peaks is not None and bool(run.peaks.force.any()))
     if still_closing(run) or run.model.nflex or touched:
@@ -190,12 +194,12 @@ def miss_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
     )
 
 
-def _low_pressure(run: FinishedRun, peak: float) -> tuple[str, ...]:
+def _low_pressure(run: FinishedRun, forces: Array) -> tuple[str, ...]:
     """Warn of soft fingers that bend too little to establish contact with the object where it was.
 
     Args:
         run: The finished run.
-        peak: Largest force on the object [N].
+        forces: Normal forces on the object [N], (T, nb).
     """
     end = _closure_end(run)
     if still_closing(run) or run.model.nflex or run.recording.in_contact[end - 1].any():
@@ -211,8 +215,8 @@ def _low_pressure(run: FinishedRun, peak: float) -> tuple[str, ...]:
         return ()
     nearest = min(needed, key=lambda digit: needed[digit])
     pressure, touching = float(applied[nearest.as_actuator.name]), needed[nearest]
-    threshold = run.layout.threshold
-    if touching <= BARELY * pressure and peak > LIGHT * threshold:
+    force = float(forces[max(end - LATE, 0) : end].mean(axis=0).max())
+    if touching <= BARELY * pressure and not 0.0 < force < run.layout.threshold:
         return ()
     angles = (np.degrees(nearest.finger.bending * value) for value in (pressure, touching))
     bends, touches = (f"{angle:.3g}°" for angle in angles)
@@ -223,8 +227,8 @@ def _low_pressure(run: FinishedRun, peak: float) -> tuple[str, ...]:
     return (
         f"the pressure is too low: {_kilopascals(pressure)} bends the free finger {nearest.name} "
         f"by {bends}, and it begins to touch the object at {touches}, which takes "
-        f"{_kilopascals(touching)}; it pressed with at most {peak:.2g} N of the {threshold:g} N "
-        f"that establish contact; {cure}",
+        f"{_kilopascals(touching)}; at the end it pressed with {force:.2g} N of the "
+        f"{run.layout.threshold:g} N that establish contact; {cure}",
     )
 
 

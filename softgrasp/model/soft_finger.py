@@ -53,6 +53,8 @@ SQUARE, ROUND = 4.0, 2.5
 """Exponents of the superelliptic sections of a planar and of a spatial finger."""
 RIPPLE_OF_CELL, RIPPLE_OF_HEIGHT = 0.22, 0.12
 """Maximum depth of the folds over the distance between joints, and over the height [–]."""
+NEAR_TOP = 0.2
+"""Mean height of the joints above the middle over half the height, above which folds are below."""
 BASE_ROUNDING = 0.12
 """Rounding of the base over the smallest half width [–]; the tip is a full cap."""
 CAP_RINGS = 6
@@ -282,7 +284,7 @@ def add_finger_skin(
         bodies: Bodies of its links. In the straight finger the frame of the first one is the base
             frame of the finger, and those of the others are at their joints, parallel to it.
         rgba: Colour.
-        ripple: Whether the upper side of a planar finger has a fold of a bellows at each joint.
+        ripple: Whether a planar finger has a fold of a bellows at each joint.
     """
     vertices, faces = finger_surface(finger, ripple=ripple)
     weights = link_weights(vertices[:, 0], _cell_ends(finger))
@@ -306,7 +308,7 @@ def finger_surface(finger: SoftFinger, *, ripple: bool = True) -> tuple[Array, F
 
     Args:
         finger: The finger.
-        ripple: Whether a planar finger has folds on its upper side.
+        ripple: Whether a planar finger has folds, on the side away from its joints.
 
     Returns:
         Vertices, (n, 3) [m], base frame, and triangles, counterclockwise from outside, (m, 3).
@@ -319,11 +321,19 @@ def finger_surface(finger: SoftFinger, *, ripple: bool = True) -> tuple[Array, F
     unit = _superellipse(SQUARE if finger.planar else ROUND)
     across = middle[:, None] + scale[:, None, None] * half[:, None] * unit
     if ripple and finger.planar:
-        depth = scale * section.folds(positions)
-        across[..., 1] -= depth[:, None] * unit[:, 1].clip(0.0) ** 2
+        depth, side = scale * section.folds(positions), _side_of_folds(finger, section)
+        across[..., 1] -= side * depth[:, None] * (side * unit[:, 1]).clip(0.0) ** 2
     rings = np.column_stack([np.repeat(positions, SIDES), across.reshape(-1, 2)])
     poles = np.column_stack([ends[[0, -1]], middle[[0, -1]]])
     return np.concatenate([rings, poles]), _faces(len(positions))
+
+
+def _side_of_folds(finger: SoftFinger, section: _Section) -> int:
+    """Return 1 for folds on the upper side, −1 where the joints are near it and so in a floor."""
+    joints = np.array([joint.position for joint in finger.joints])
+    low, high = section.at(joints[:, 0])
+    above = (joints[:, 2] - 0.5 * (low + high)[:, 1]) / (0.5 * (high - low)[:, 1])
+    return -1 if above.mean() > NEAR_TOP else 1
 
 
 def link_weights(positions: Array, ends: Array) -> Array:

@@ -373,7 +373,10 @@ class GrowingHull:
         self.planes, self.offsets = _planes_of(self.inverses)
 
     def add(self, point: Array) -> bool:
-        """Add a point; return False where it is not outside, or a new simplex would be flat."""
+        """Add a point; return False where it is not outside, or a new simplex would be flat.
+
+        Rounding can let a point see all facets, which then have no border.
+        """
         seen = self.planes @ point > 1.0 + SEEN
         if not seen.any():
             return False
@@ -385,7 +388,7 @@ class GrowingHull:
         rows = np.arange(len(facet))
         parts = point @ inverses[facet]
         coordinate = parts[rows, corner]
-        if np.abs(coordinate).min() < SINGULAR:
+        if not len(facet) or np.abs(coordinate).min() < SINGULAR:
             return False
         parts[rows, corner] -= 1.0
         column = inverses[facet, :, corner] / coordinate[:, None]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import warnings
 from pathlib import Path
 
@@ -70,6 +72,34 @@ def test_an_object_out_of_reach_reports_by_how_much(gap: float) -> None:
 
 def test_a_hand_that_meets_the_object_has_no_message() -> None:
     assert message(sg.simulate(pinch()), "nothing touched") == []
+
+
+def soft_grasp(pressure: float) -> sg.GraspResult:
+    """A soft gripper closes on a sphere without weight."""
+    scene = sg.GraspScene(
+        hand=sg.load_hand("soft_gripper"), object=sg.load_object("sphere"), grasp="power",
+        closure={"type": "pressure", "pressure": pressure},
+    )  # fmt: skip
+    return sg.simulate(scene)
+
+
+def test_a_pressure_that_is_too_low_reports_which_one_touches() -> None:
+    """The angle is in proportion to the pressure, and the finger touches at that pressure only."""
+    result = soft_grasp(2e4)
+    assert result.outcome is sg.Outcome.MISSED
+    (sentence,) = message(result, "the pressure is too low: 20 kPa bends the free finger F1 by ")
+    assert sentence.endswith("request more (--pressure)")
+    numbers = re.search(r"by ([\d.]+)°, .* at ([\d.]+)°, which takes ([\d.]+) kPa", sentence)
+    assert numbers is not None
+    bends, touches, needed = (float(number) for number in numbers.groups())
+    assert touches / bends == pytest.approx(needed / 20.0, rel=0.02)
+    digit = result.scene.hand.soft_fingers[0]
+    assert bends == pytest.approx(math.degrees(2e4 * digit.finger.bending), rel=5e-3)
+    step = 180.0 / 90 * 1e-3 / math.degrees(digit.finger.bending)  # pressures that are tried [kPa]
+    before, after = (soft_grasp(1e3 * (needed + change)) for change in (-2.0 * step, step))
+    assert not before.normal_force.any()
+    assert after.normal_force.any()
+    assert message(soft_grasp(2e3 * needed), "the pressure is too low") == []
 
 
 def test_a_density_that_no_material_has_is_doubted() -> None:

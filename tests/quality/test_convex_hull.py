@@ -112,6 +112,16 @@ def test_point_of_a_flat_simplex_is_rejected() -> None:
     assert not hull.add(np.array([2.0 + 1e-10, 0.0]))
 
 
+def test_a_point_that_sees_all_facets_is_rejected() -> None:
+    """Only rounding lets it see them, and then there is no border to connect it with."""
+    corners = np.vstack([np.eye(2), -np.eye(2)])
+    hull = GrowingHull(corners, np.array([[0, 1], [1, 2], [2, 3], [3, 0]]))
+    hull.planes = np.tile([2.0, 0.0], (4, 1))
+    facets = hull.vertices.tolist()
+    assert not hull.add(np.array([1.0, 0.0]))
+    assert hull.vertices.tolist() == facets
+
+
 @settings(max_examples=20)
 @given(seeds)
 def test_nearest_point_is_optimal(seed: int) -> None:

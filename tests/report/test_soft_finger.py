@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import csv
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+import softgrasp as sg
+from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.soft_finger.finger import slice_finger
+from softgrasp.io.soft_finger.hand import soft_hand_from_mesh
 from softgrasp.report import style
-from tests.report.soft_finger_figures import (
-    ConvergencePoint,
-    convergence,
-    draw_convergence,
-    draw_valleys,
-)
-from tests.support.bellows_mesh import bellows_mesh
+from softgrasp.report.finger_figure import MM, draw_finger, sliced_finger_of
+from softgrasp.report.grasp_report import write_report
+from tests.report.soft_finger_figures import ConvergencePoint, convergence, draw_convergence
+from tests.support.hollow_finger import EDGE, FLOOR, hollow_finger
 
 IMAGES = Path(__file__).resolve().parent.parent.parent / "docs" / "images"
 
@@ -76,22 +77,51 @@ def test_the_image_of_the_documentation_shows_these_numbers(
     )
 
 
-# --------------------
-# The picture of a sliced finger in the documentation.
+# The figure of a finger that was read from a mesh.
 #
-# ``SOFTGRASP_WRITE_DOCS=1`` writes it into docs/images, from a finer mesh.
+# ``SOFTGRASP_WRITE_DOCS=1`` writes it into docs/images.
 
 
-def test_the_image_of_the_documentation_shows_the_pieces_of_a_finger(tmp_path: Path) -> None:
+def test_the_figure_of_a_finger_shows_what_was_read(tmp_path: Path) -> None:
+    """The image has the width of a page and the colours; the table has sides and chambers."""
     written = "SOFTGRASP_WRITE_DOCS" in os.environ
-    made = bellows_mesh(7, taper=0.35, depth=0.009, resolution=5e-4 if written else 8e-3)
-    made.surface.export(tmp_path / "finger.stl")
-    sliced = slice_finger(tmp_path / "finger.stl")
-    figure_image = draw_valleys(sliced, (IMAGES if written else tmp_path) / "valleys.png")
-    with Image.open(figure_image) as image:
-        assert image.size == (10 * style.DPI, round(4.4 * style.DPI))
-        # pieces on white paper
+    hollow_finger(1e-3 if written else EDGE).export(tmp_path / "finger.stl")
+    with pytest.warns(SoftgraspWarning, match="both ends look alike"):
+        sliced = slice_finger(tmp_path / "finger.stl")
+    image_file = draw_finger(sliced, tmp_path / "valleys.png")
+    if written:
+        shutil.copy(image_file, IMAGES)
+    with Image.open(image_file) as image:
+        assert image.width == 10 * style.DPI
         red, green, blue = np.asarray(image.convert("RGB"), dtype=int)[::5, ::5].reshape(-1, 3).T
-    bluish = (blue - red > 15) & (green > 100) & (green < 230)
-    assert bluish.mean() > 0.1
-    assert (red + green + blue == 3 * 255).mean() > 0.4
+    assert ((blue - red > 15) & (green > 100) & (green < 230)).mean() > 0.1  # links
+    joints = (red > 170) & (green < 100) & (blue < 90)
+    assert joints.any()
+    with image_file.with_suffix(".csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(sliced.positions)
+    columns = {name: np.array([float(row[name] or "nan") for row in rows]) for name in rows[0]}
+    lowest, highest = (columns[f"chambers, {side} z [mm]"] for side in ("lowest", "highest"))
+    has_chamber = sliced.chamber_areas > 1e-9
+    np.testing.assert_array_equal(np.isfinite(lowest), has_chamber)
+    floor = MM * float(min(piece.vertices[:, 2].min() for piece in sliced.pieces))
+    np.testing.assert_allclose(lowest[has_chamber], floor + MM * FLOOR, atol=1e-3)
+    assert (highest[has_chamber] - floor <= 22.0 - 1.5 + 1e-3).all()
+
+
+def test_a_report_has_the_figure_while_the_mesh_is_there(tmp_path: Path) -> None:
+    hollow_finger().export(tmp_path / "finger.stl")
+    with pytest.warns(SoftgraspWarning, match="both ends look alike"):
+        hand = soft_hand_from_mesh(tmp_path / "finger.stl", fingers=2, opening=0.075, pressure=3e4)
+    assert "both ends look alike" in hand.notes[0]
+    scene = sg.GraspScene(hand=hand, object=sg.load_object("sphere"), duration=0.01)
+    result = sg.simulate(scene)
+    files = write_report(result, tmp_path / "o", renderer="none", video=False)
+    assert {"finger.png", "finger.csv"} <= {file.name for file in files}
+    page = (tmp_path / "o" / "report.html").read_text("utf-8")
+    assert "as it was read from its mesh" in page
+    assert "both ends look alike" in page
+    again = sg.load_result(tmp_path / "o")
+    assert sliced_finger_of(again) is not None
+    (tmp_path / "finger.stl").unlink()
+    assert sliced_finger_of(again) is None

@@ -11,16 +11,16 @@ EDGE = 4e-3
 """Length of the edges of the mesh [m]."""
 
 
-def hollow_finger() -> trimesh.Trimesh:
+def hollow_finger(edge: float = EDGE) -> trimesh.Trimesh:
     """A finger of 80 mm with seven valleys and walls of 1 to 3 mm [m]."""
-    outer = bellows_mesh(7, length=LENGTH, height=0.022, depth=0.011, resolution=EDGE)
+    outer = bellows_mesh(7, length=LENGTH, height=0.022, depth=0.011, resolution=edge)
     inner = bellows_mesh(
         (outer.valleys - END).tolist(),
         length=LENGTH - 2.0 * END,
         width=0.017,
         height=0.022 - FLOOR - 1.5e-3,
         depth=0.0105,
-        resolution=EDGE,
+        resolution=edge,
     ).surface
     inner.apply_translation([END, 0.0, FLOOR])
     inner.invert()
