@@ -70,7 +70,7 @@ def test_fingers_leave_the_opening_and_bend_to_the_middle(fingers: int, path: Pa
 
 
 @QUIET
-def test_without_a_pressure_the_limit_bends_a_free_finger_by_half_a_turn(path: Path) -> None:
+def test_without_a_pressure_the_limit_bends_a_free_finger_by_180_degrees(path: Path) -> None:
     hand = soft_hand_from_mesh(path, fingers=2, opening=0.05)
     digit = hand.soft_fingers[0]
     limit = digit.limits[1]
