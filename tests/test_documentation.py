@@ -18,6 +18,7 @@ from softgrasp.cli import main
 from softgrasp.cli.options import INTERRUPTED
 from softgrasp.io.scene import load_plan
 from softgrasp.sweeps.storage import SweepStore
+from tests.support.hollow_finger import hollow_finger
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -132,6 +133,8 @@ def test_every_command_line_is_understood(
                      "--out", "out/demo"]) == 0  # fmt: skip
     if words[0] == "check" and words[1].endswith(".wbt"):
         assert main(["convert", "soft_gripper", words[1]]) == 0
+    if "--finger" in words and words[1] == "finger.stl":
+        hollow_finger().export("finger.stl")
     if words[0] in SLOW_VERBS or "--video" in words or words[0] == "report":
         assert main([*words, "--help"]) == 0
     elif words[0] == "sweep":
