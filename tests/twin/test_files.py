@@ -164,7 +164,7 @@ def test_a_fit_may_have_the_units_of_the_paper(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ("units: {pressure: torr}", "f.yaml:1: units.pressure: no unit of pressure 'torr'; known: "
-         "MPa, Pa, bar, hPa, kPa, mbar, psi"),
+         "MPa, Pa, bar, hPa, kPa, mbar"),
         ("lengths: [0.01]\npressures: [0, 1]", "f.yaml: coefficients: this field is missing; "
          "expected a list: One row per piece, from the constant to the cubic coefficient [rad]"),
         ("lengths: [0.01, 0.02]\npressures: [0, 1]\ncoefficients: [[0, 1, 0, 0]]",
