@@ -149,16 +149,21 @@ def many_grasps(grasps: int) -> Iterator[Line]:
     yield aimed("a row of them, time over raw", median(ratios["all"]), 1.30,
                 "between blocks Python plans, corrects stiffness and records")  # fmt: skip
     yield Line("raw engine, two processes, speed over one", f"{process_ratio():.2f}")
+    speed = swept_speed(plan, raws, grasps)
+    yield aimed(f"{grasps} grasps as a sweep with two workers, from plan to table, speed over raw",
+                speed, 1.3, "each new shape is tried once before its row; start of the workers",
+                least=True)  # fmt: skip
+    yield one_shape(grasps)
+
+
+def swept_speed(plan: sg.description.SweepPlan, raws: list[OpenLoop], grasps: int) -> float:
+    """Speed of a sweep with two workers over the raw engine on one thread, which repeats a part."""
     begin = time.perf_counter()
     list(map(OpenLoop.__call__, raws))
     wall = (time.perf_counter() - begin) * grasps / ROUND
     begin = time.perf_counter()
     sg.sweep(plan, workers=2)
-    speed = wall / (time.perf_counter() - begin)
-    yield aimed(f"{grasps} grasps as a sweep with two workers, from plan to table, speed over raw",
-                speed, 1.3, "each new shape is tried once before its row; start of the workers",
-                least=True)  # fmt: skip
-    yield one_shape(grasps)
+    return wall / (time.perf_counter() - begin)
 
 
 def one_shape(grasps: int) -> Line:
@@ -167,12 +172,7 @@ def one_shape(grasps: int) -> Line:
     plan = plan.replace(axes=tuple(axis for axis in plan.axes if axis.path != "object.radius"))
     values = combinations(plan)[:ROUND]
     raws = [open_loop(compile_scene(scene_of(plan, one, None))) for one in values]
-    begin = time.perf_counter()
-    list(map(OpenLoop.__call__, raws))
-    wall = (time.perf_counter() - begin) * grasps / ROUND
-    begin = time.perf_counter()
-    sg.sweep(plan, workers=2)
-    speed = wall / (time.perf_counter() - begin)
+    speed = swept_speed(plan, raws, grasps)
     return aimed("the same of one shape", speed, 1.3, "a row as above; start of the workers",
                  least=True)  # fmt: skip
 

@@ -123,13 +123,12 @@ def pool_fingers(finger_files: Sequence[str | Path], *, seed: int = 0) -> Pool:
         if all((one.columns[name] > 0.0).all() for one in ensembles)
     ]  # fmt: skip
     logarithms = [np.log([one.columns[name] for name in names]).T for one in ensembles]
-    kept = _distinct(logarithms)
+    kept, spread = _distinct(np.concatenate(logarithms))
     kinds = [names[index].partition("_")[0] for index in kept]
     means = np.array([one[:, kept].mean(axis=0) for one in logarithms])
     errors = np.array([np.cov(one[:, kept].T).reshape(len(kept), -1) for one in logarithms])
     pooled = _Mould(means, errors + RIDGE**2 * np.eye(len(kept)), tuple(kinds))
     scatters, centers, drawn = pooled.draw(SAMPLES, np.random.default_rng(seed))
-    spread = [_source(index, kept, logarithms) for index in range(len(names))]
     quantiles = [0.025, 0.975]
     mean = np.exp(np.median(centers, axis=0))[spread]
     return Pool(
@@ -166,21 +165,19 @@ def _check_alike(files: list[Path], ensembles: list[FingerEnsemble]) -> None:
             )
 
 
-def _distinct(logarithms: list[Array]) -> list[int]:
-    """Return the columns that are not copies of one before, as of a gain that joints share."""
-    together = np.concatenate(logarithms)
+def _distinct(logarithms: Array) -> tuple[list[int], list[int]]:
+    """Return columns without copies, as of a gain that joints share, and which of them each is."""
     kept: list[int] = []
-    for index in range(together.shape[1]):
-        if not any(np.allclose(together[:, index], together[:, one]) for one in kept):
+    numbers: list[int] = []
+    for index, column in enumerate(logarithms.T):
+        same = (
+            number for number, one in enumerate(kept) if np.allclose(column, logarithms[:, one])
+        )
+        number = next(same, len(kept))
+        if number == len(kept):
             kept.append(index)
-    return kept
-
-
-def _source(index: int, kept: list[int], logarithms: list[Array]) -> int:
-    """Return the number among ``kept`` of the column that a column equals."""
-    together = np.concatenate(logarithms)
-    same = (np.allclose(together[:, index], together[:, one]) for one in kept)
-    return next(number for number, equal in enumerate(same) if equal)
+        numbers.append(number)
+    return kept, numbers
 
 
 def _with_parameters(finger: SoftFinger, values: dict[str, float]) -> SoftFinger:

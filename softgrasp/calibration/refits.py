@@ -78,7 +78,7 @@ SEVERE = 0.8
 BEST = 1.3
 """Ratio of the residuals that two causes leave, from which only the better one is reported [–]."""
 MIN_ROWS = 3
-"""Fewest rows of which one can be told to be wrong."""
+"""Fewest rows of which one can be recognised as wrong."""
 MAX_WRONG = 3
 """Largest number of wrong rows, or groups of them, that are reported one after the other."""
 LOADS, BEYOND = 121, 3.0

@@ -76,7 +76,7 @@ def draw_finger_of(result: GraspResult, path: str | Path) -> Path:
         ResultError: The file cannot be written.
     """
     sliced = sliced_finger_of(result)
-    assert sliced is not None  # the caller has asked
+    assert sliced is not None  # as the caller checks
     return draw_finger(sliced, path)
 
 

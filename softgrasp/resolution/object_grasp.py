@@ -24,6 +24,7 @@ from softgrasp.description.scene import GraspScene, Solver
 from softgrasp.description.task import PreshapePhase, SuccessCriterion
 from softgrasp.errors import BuildError, DescriptionError, SoftgraspWarning
 from softgrasp.evaluation.outcome import GraspStatus
+from softgrasp.evaluation.result import GraspResult
 from softgrasp.evaluation.result_builder import result_of
 from softgrasp.io.files import report_progress
 from softgrasp.io.grasp_presets import corners, inside, link_surfaces, on_faces
@@ -225,6 +226,20 @@ def _trial(trial: GraspScene, *, short: bool) -> tuple[float, bool]:
     return displacement, displacement <= MAX_DROP
 
 
+def run_trial(scene: GraspScene) -> GraspResult | None:
+    """Simulate a scene whose grasp is not searched any more; None where its start is not clear."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            timestep = resolved_timestep(scene)
+            resolved = ResolvedScene(scene, with_clear_start(scene, timestep, {}), timestep)
+            run = ClosureRun(build(resolved))
+        except BuildError:
+            return None
+        run.run()
+        return result_of(run, [], 0.0)
+
+
 def displacement_in_trial(scene: GraspScene) -> float:
     """Simulate a grasp and its hold test; return how far the object moves in the palm [m].
 
@@ -235,16 +250,9 @@ def displacement_in_trial(scene: GraspScene) -> float:
     Args:
         scene: A scene with a hold test, a closure and a grasp that are not searched any more.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            timestep = resolved_timestep(scene)
-            resolved = ResolvedScene(scene, with_clear_start(scene, timestep, {}), timestep)
-            run = ClosureRun(build(resolved))
-        except BuildError:
-            return math.inf
-        run.run()
-        result = result_of(run, [], 0.0)
+    result = run_trial(scene)
+    if result is None:
+        return math.inf
     touching = [contact for contact in result.contacts if contact.in_contact]
     if result.status in FAILED or result.hold is None or len(touching) < MIN_CONTACTS:
         return math.inf

@@ -19,11 +19,10 @@ import numpy as np
 
 from softgrasp.description.base import Vec3
 from softgrasp.description.hand import GraspPreset
-from softgrasp.description.resolved import Origin, ResolvedScene
+from softgrasp.description.resolved import Origin
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import PreshapePhase, SuccessCriterion
-from softgrasp.errors import BuildError, SoftgraspWarning
-from softgrasp.evaluation.result_builder import result_of
+from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.files import report_progress
 from softgrasp.mechanics.transforms import (
     Array,
@@ -36,12 +35,10 @@ from softgrasp.mechanics.transforms import (
 )
 from softgrasp.model.arm import finger_base, toward_grasp
 from softgrasp.model.placement import on_its_table
-from softgrasp.model.scene import assemble, build
+from softgrasp.model.scene import assemble
 from softgrasp.model.timestep import resolved_timestep
 from softgrasp.resolution.choice_cache import keep_choice, read_choice
-from softgrasp.resolution.object_grasp import parts_of, soft_presets
-from softgrasp.resolution.start import with_clear_start
-from softgrasp.sim.grasp_run import ClosureRun
+from softgrasp.resolution.object_grasp import parts_of, run_trial, soft_presets
 
 PRESSURES = 8
 """Number of pressures, the limit of the fingers and lower ones, each 1/√2 of the next."""
@@ -174,16 +171,8 @@ def _holds(scene: GraspScene) -> bool:
     """Simulate a scene, with a hold test where it has no other end; return whether it holds."""
     if scene.success is None and scene.lift is None and not scene.sequence:
         scene = scene.choose(success=SuccessCriterion())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            timestep = resolved_timestep(scene)
-            resolved = ResolvedScene(scene, with_clear_start(scene, timestep, {}), timestep)
-            run = ClosureRun(build(resolved))
-        except BuildError:
-            return False
-        run.run()
-        return bool(result_of(run, [], 0.0).held)
+    result = run_trial(scene)
+    return result is not None and bool(result.held)
 
 
 def _posed(scene: GraspScene, choice: Choice) -> GraspScene:

@@ -108,13 +108,13 @@ def test_mistakes_are_named(name: str) -> None:
 
 
 def test_sums_are_named_by_their_noise() -> None:
-    """Of angles that are sums only the noise tells, which a short table does not show."""
+    """Of angles that are sums only the noise shows it, and not in a short table."""
     sums = [verdict((p, np.cumsum(q, axis=1))) for p, q in map(good, range(20))]
     assert sum("directions of the ends" in one.sentence for one in sums) >= 16
 
 
 def test_round_psi_are_named_where_the_finger_is_steep() -> None:
-    """Nothing else tells: soft fingers differ more than these units do."""
+    """No other sign: soft fingers differ more than these units do."""
     p, q = good(1)
     assert any("psi" in x.sentence for x in verdict((np.round(p / 6894.757) * 1e3, 2 * q)).findings)
 
