@@ -2,8 +2,7 @@
 
 ``calibrate`` fits stage by stage, each with the results of the previous stages: springs,
 dampers, torques (Hadi et al. 2025). The optimiser is a particle swarm, least squares, or both.
-``fitted_together`` then refines all parameters at once by least squares. A problem that an
-extension adds, such as that of a hydraulic arm, has one stage.
+A problem that an extension adds, such as that of a hydraulic arm, has one stage.
 """
 
 from __future__ import annotations
@@ -19,14 +18,8 @@ from softgrasp.calibration.assessment import MODELS, assessed, remarks, stage_mo
 from softgrasp.calibration.credibility import Credibility, assess_credibility
 from softgrasp.calibration.measurement_checks import without_copies
 from softgrasp.calibration.next_measurements import Advice, next_measurements
-from softgrasp.calibration.objectives import Block, block_of, finger_values
-from softgrasp.calibration.optimizers import (
-    Swarm,
-    jacobian,
-    least_squares_search,
-    scale_of,
-    swarm_search,
-)
+from softgrasp.calibration.objectives import finger_values
+from softgrasp.calibration.optimizers import Swarm, least_squares_search, swarm_search
 from softgrasp.calibration.posterior import Posterior, joint_posterior
 from softgrasp.calibration.result import (
     CalibrationResult,
@@ -36,25 +29,19 @@ from softgrasp.calibration.result import (
     fitted_finger,
 )
 from softgrasp.calibration.stages import (
-    KIND_OF,
     STAGES,
     Journal,
     Progress,
     Search,
-    Stage,
     VirtualExperiments,
     stage_of,
 )
-from softgrasp.calibration.uncertainty import Uncertainty, uncertainty
 from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem, ForceObjective
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import CALIBRATIONS
 from softgrasp.mechanics.transforms import Array
 
 METHODS = ("map", "least-squares", "pso", "pso+least-squares")
-MIN_NOISE = 1e-9
-"""Smallest noise over the largest measurement, so that exact data do not get an infinite weight
-[–]."""
 
 
 class Options(TypedDict, total=False):
@@ -63,7 +50,6 @@ class Options(TypedDict, total=False):
     stages: Sequence[str] | None
     swarm: Swarm | None
     out: str | Path | None
-    together: bool
     models: bool
     progress: Progress | None
 
@@ -88,7 +74,6 @@ def calibrate(
     stages: Sequence[str] | None = None,
     swarm: Swarm | None = None,
     out: str | Path | None = None,
-    together: bool = False,
     models: bool = True,
     progress: Progress | None = None,
 ) -> CalibrationResult | ExtensionResult:
@@ -111,8 +96,6 @@ def calibrate(
         swarm: Settings of the swarm; default: those of the repository of Hadi et al. (2025).
         out: Directory of the journal of evaluations, with which an interrupted calibration
             resumes.
-        together: Whether to fit the parameters of all stages at once afterwards, by least
-            squares from the results of the stages, each weighted by its residual.
         models: Whether to compare models of the stiffness with fewer parameters.
         progress: Progress callback.
 
@@ -124,28 +107,22 @@ def calibrate(
     _check(method, stages, seed)
     swarm, requested = swarm or Swarm(), None if stages is None else tuple(stages)
     if isinstance(problem, ExtensionProblem):
-        if requested is not None or together:
-            field = "together" if together else "stages"
+        if requested is not None:
             message = f"expected no value for an {problem.kind}, which has one stage"
-            raise DescriptionError(message, field=field)
+            raise DescriptionError(message, field="stages")
         directory = None if out is None else Path(out)
         run = CALIBRATIONS.load(problem.kind, "run")
         result: ExtensionResult = run(problem, method, seed, swarm, directory, progress)
         return result
-    if together and method == "map":
-        message = "expected another method than map, which fits springs and torques together"
-        raise DescriptionError(message, field="together")
     distinct, copies = without_copies(problem)
     problem = _with_objective(distinct, method)
     experiments = VirtualExperiments(problem)
-    whole = f"{problem.model_dump_json()} {method} {seed} {swarm} {requested} {together}"
+    whole = f"{problem.model_dump_json()} {method} {seed} {swarm} {requested}"
     journal = Journal(None if out is None else Path(out), whole)
     posterior, advice = _posterior(problem, experiments, method, requested, seed)
     known = {} if posterior is None else _by_stage(posterior)
     settings = (method, swarm, seed)
     done = _stages(problem, experiments, journal, requested, settings, progress, known)
-    if together:
-        done = fitted_together(problem, experiments, done, journal, progress)
     if models and done[0].name == "springs":
         compared = tuple(stage_model(problem, experiments, one) for one in MODELS)
         done[0] = replace(done[0], models=compared)
@@ -156,7 +133,6 @@ def calibrate(
         problem=problem,
         method=method,
         seed=seed,
-        together=together,
         finger=fitted_finger(problem, done),
         stages=tuple(done),
         warnings=remarks(problem, done, method) + (posterior.warnings if posterior else ()),
@@ -315,141 +291,3 @@ def optimum_of(search: Search, method: str, swarm: Swarm, seed: int) -> Array:
             # least squares may leave an objective that is no sum of squares worse than it was
             position = search.best_position
     return position
-
-
-# All stages at once
-
-
-def fitted_together(
-    problem: CalibrationProblem,
-    experiments: VirtualExperiments,
-    done: Sequence[StageResult],
-    journal: Journal,
-    progress: Progress | None = None,
-) -> list[StageResult]:
-    """Fit the parameters of all calibration stages to all measurements at once.
-
-    Each measurement is weighted by the noise estimated in its stage. Counts have no gradients;
-    dampers fitted to counts stay as they are, and are assessed again with the new springs.
-
-    Raises:
-        DescriptionError: There are no two stages that can be fitted at once.
-    """
-    parts = [one for one in done if _blocks(problem, experiments, one)]
-    if len(parts) < 2:
-        names = ", ".join(one.name for one in parts) or "none"
-        raise DescriptionError(
-            f"expected two stages or more that can be fitted together, found {names}; counts of "
-            "releases cannot"
-        )
-    ends = np.cumsum([0, *(len(one.values) for one in parts)])
-    slices = [slice(a, b) for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
-    stage = _joined(problem, experiments, parts, slices)
-    search = Search(stage, journal, progress)
-    position = least_squares_search(search, np.concatenate([one.values for one in parts]))
-    sure = _uncertainty(search, position)
-    spent = search.evaluations
-    stiffness = _stiffness(problem, parts, slices, position)
-    where = dict(zip([one.name for one in parts], slices, strict=True))
-    results: list[StageResult] = []
-    for one in done:
-        part = where.get(one.name)
-        again = stage_of(one.name, problem, experiments, stiffness)
-        assert again is not None
-        checked = stage_of(one.name, problem, experiments, stiffness, held_out=True)
-        alone = Search(again)
-        values = one.values if part is None else position[part]
-        behind = next(
-            ((result, experiments) for result in results if result.name == "springs"), None
-        )
-        result = assessed(alone, values, checked, problem, stiffness, None if part else behind)
-        result = replace(
-            result,
-            history=one.history,
-            evaluations=one.evaluations + spent + alone.evaluations,
-            models=one.models,
-        )
-        if part is not None:
-            result = replace(result, uncertainty=_part(sure, part, result.uncertainty))
-        results.append(result)
-        spent = 0  # counted once
-    return results
-
-
-def _blocks(problem: CalibrationProblem, experiments: VirtualExperiments, one: StageResult) -> bool:
-    stage = stage_of(one.name, problem, experiments, finger_values(problem.finger, "stiffness"))
-    return stage is not None and stage.smooth
-
-
-def _joined(
-    problem: CalibrationProblem,
-    experiments: VirtualExperiments,
-    parts: Sequence[StageResult],
-    slices: Sequence[slice],
-) -> Stage:
-    """Combine stages to one whose residuals are those of all, divided by their noise."""
-    weights = [1.0 / max(_noise(one), MIN_NOISE * np.abs(one.measured).max()) for one in parts]
-    measured = np.concatenate([w * one.measured for w, one in zip(weights, parts, strict=True)])
-
-    def simulate(positions: Array) -> Array:
-        stiffness = _stiffness(problem, parts, slices, positions)
-        values = []
-        for one, part, weight in zip(parts, slices, weights, strict=True):
-            stage = stage_of(one.name, problem, experiments, stiffness)
-            assert stage is not None
-            values.append(weight * stage.simulate(positions[:, part]))
-        return np.concatenate(values, axis=-1)
-
-    relative = [r for one in parts for r in block_of(problem, KIND_OF[one.name]).relative]
-    block = Block(
-        kind="stiffness",
-        names=tuple(name for one in parts for name in one.names),
-        unit="",
-        lower=np.concatenate([one.lower for one in parts]),
-        upper=np.concatenate([one.upper for one in parts]),
-        relative=tuple(relative),
-        cells=None,
-        positions=np.zeros(0),
-    )
-    labels = [label for one in parts for label in one.labels]
-    return Stage.of_squares("springs", block, simulate, measured, labels, "")
-
-
-def _noise(one: StageResult) -> float:
-    if np.isnan(one.uncertainty.noise):
-        raise DescriptionError(
-            f"{one.name}: expected more measurements than parameters, to estimate their noise, "
-            f"found {len(one.measured)}"
-        )
-    return one.uncertainty.noise
-
-
-def _stiffness(
-    problem: CalibrationProblem,
-    parts: Sequence[StageResult],
-    slices: Sequence[slice],
-    positions: Array,
-) -> Array:
-    """Return the stiffness joint by joint, (..., n), of parameters (..., p)."""
-    for one, part in zip(parts, slices, strict=True):
-        if one.name == "springs":
-            return block_of(problem, "stiffness").of_joints(positions[..., part])
-    return finger_values(problem.finger, "stiffness")
-
-
-def _uncertainty(search: Search, position: Array) -> Uncertainty:
-    block = search.stage.block
-    values = search.values(position[None])[0]
-    slopes = np.nan_to_num(jacobian(search, position, values))
-    scale = scale_of(position, block.upper, block.lower, block.relative)
-    return uncertainty(slopes, scale, values - search.stage.measured, block.names)
-
-
-def _part(sure: Uncertainty, part: slice, alone: Uncertainty) -> Uncertainty:
-    """Extract the parameter errors of one stage from those of all stages."""
-    return replace(
-        alone,
-        errors=sure.errors[part],
-        relative=sure.relative[part],
-        correlation=sure.correlation[part, part],
-    )

@@ -241,14 +241,12 @@ class CalibrationResult(EstimatedParameters):
 
     Args:
         problem: Calibration problem.
-        together: Whether all stages were fitted at once afterwards.
         finger: Finger with the fitted parameters.
         posterior: Joint estimate with its samples, where the method is ``map``; not in files.
         advice: What to measure next, the most informative first.
     """
 
     problem: CalibrationProblem
-    together: bool
     finger: SoftFinger
     posterior: Posterior | None = None
     advice: tuple[Advice, ...] = ()
@@ -332,7 +330,6 @@ def calibrated_finger(result: CalibrationResult) -> SoftFinger:
     source = (
         f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {stages}"
     )
-    source += ", then together" * result.together
     if result.status is CalibrationStatus.NOT_CREDIBLE:
         source += f"; {result.status.value}"
     if result.undetermined:
@@ -356,7 +353,6 @@ def document(result: CalibrationResult | ExtensionResult) -> dict[str, Any]:
     extra: dict[str, Any] = {}
     if isinstance(result, CalibrationResult):
         extra = {
-            "together": result.together,
             "damping_timestep_s": result.problem.damping_timestep,
             "advice": result.advice,
         }
@@ -524,13 +520,11 @@ def _result_from(
     }
     verdict = data.get("credibility")
     fields["credibility"] = None if verdict is None else Credibility.from_document(verdict)
-    if "together" in data:
+    if "finger" in data["problem"]:
         problem = CalibrationProblem(**data["problem"])
         finger = fitted_finger(problem, stages)
         fields["advice"] = tuple(Advice(**one) for one in data.get("advice", ()))
-        return CalibrationResult(
-            problem=problem, together=data["together"], finger=finger, **fields
-        )
+        return CalibrationResult(problem=problem, finger=finger, **fields)
     for kind in CALIBRATIONS:
         if kind in data["problem"]:
             problem = CALIBRATIONS.load(kind, "problem")(**as_tuples(data["problem"]))

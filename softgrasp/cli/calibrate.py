@@ -122,9 +122,6 @@ def calibrate(
         list[Stage] | None,
         typer.Option(help="Only this stage; repeatable."),
     ] = None,
-    together: Annotated[
-        bool, typer.Option("--together", help="Finally fit all stages at once.")
-    ] = False,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the swarm.")] = 0,
     particles: Annotated[
         int, typer.Option(min=2, metavar="N", help="Particles of the swarm.")
@@ -215,7 +212,7 @@ def calibrate(
                 loaded.problem, method, seed, out=directory,
                 stages=[one.value for one in stage or ()] or None,
                 swarm=Swarm(particles=particles, iterations=iterations),
-                together=together, progress=update,
+                progress=update,
             )  # fmt: skip
     except KeyboardInterrupt:
         terminal.note(

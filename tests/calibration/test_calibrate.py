@@ -256,29 +256,6 @@ def test_the_result_does_not_depend_on_the_number_of_cores(
     assert results[0] == results[1]
 
 
-def test_a_joint_fit_is_no_worse_than_separate_stages() -> None:
-    """Forces say something of the springs, too; together their weighted errors are smaller."""
-    problem = hung().replace(forces=pressing().forces, gain_model="uniform")
-    apart = calibrate(problem, "least-squares", models=False)
-    together = calibrate(problem, "least-squares", models=False, together=True)
-    weighted = [
-        sum(
-            len(stage.measured) * (stage.residual / first.residual) ** 2
-            for stage, first in zip(result.stages, apart.stages, strict=True)
-        )
-        for result in (apart, together)
-    ]
-    assert weighted[1] <= weighted[0] * (1.0 + 1e-9)
-    assert together.parameters["alpha"] == pytest.approx(4e-7, rel=0.1)
-    assert together.evaluations > apart.evaluations
-    with pytest.raises(sg.DescriptionError) as caught:
-        calibrate(hung(), "least-squares", models=False, together=True)
-    assert str(caught.value) == (
-        "expected two stages or more that can be fitted together, found springs; counts of "
-        "releases cannot"
-    )
-
-
 @pytest.mark.slow
 def test_uncertain_springs_make_torques_uncertain() -> None:
     """Over noisy sets of angles alpha scatters as its standard error says; forces are the same."""
@@ -296,16 +273,16 @@ def test_uncertain_springs_make_torques_uncertain() -> None:
 
 @pytest.mark.slow
 def test_dampers_from_counts_keep_the_errors_of_springs_in_a_joint_fit() -> None:
-    """They stay as they are, and are no surer than before."""
+    """Damping is no surer where the springs come from a joint estimate."""
     problem = hung().replace(
         forces=pressing().forces,
         gain_model="uniform",
         damping_model="uniform",
         releases=synthetic_releases(FINGER, [0.02, 0.04, 0.06]),
     )
-    together = calibrate(problem, "least-squares", models=False, together=True)
+    joint = calibrate(problem, models=False)
     alone = calibrate(problem.replace(hung=()), stages=["dampers"])
-    assert together.standard_errors["c"] > 1.5 * alone.standard_errors["c"]
+    assert joint.standard_errors["c"] > 1.5 * alone.standard_errors["c"]
 
 
 @pytest.mark.parametrize(

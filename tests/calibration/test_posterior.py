@@ -202,8 +202,6 @@ def test_coverage_of_intervals(name: str) -> None:
 
 def test_map_refuses_what_it_cannot_fit() -> None:
     problem = good(0)
-    with pytest.raises(sg.DescriptionError, match="together: expected another method than map"):
-        sg.calibrate(problem, together=True)
     with pytest.raises(sg.DescriptionError, match="expected angles with method map, found heights"):
         sg.calibrate(problem.replace(static_objective="heights"))
 
