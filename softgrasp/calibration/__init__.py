@@ -19,7 +19,7 @@ NAMES = {
     "calibration.pooling": ("Pool", "pool_fingers"),
     "calibration.posterior": ("joint_posterior", "Posterior"),
     "calibration.refits": (
-        *("Alternative", "AngleTable", "Assessment", "MisfitTest", "Nuisance", "Reading"),
+        *("Alternative", "AngleTable", "Assessment", "Hypothesis", "MisfitTest", "Nuisance"),
         "single_values", "StageFit",
     ),
     "calibration.result": (

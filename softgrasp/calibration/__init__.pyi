@@ -23,9 +23,9 @@ from softgrasp.calibration.posterior import joint_posterior as joint_posterior
 from softgrasp.calibration.refits import Alternative as Alternative
 from softgrasp.calibration.refits import AngleTable as AngleTable
 from softgrasp.calibration.refits import Assessment as Assessment
+from softgrasp.calibration.refits import Hypothesis as Hypothesis
 from softgrasp.calibration.refits import MisfitTest as MisfitTest
 from softgrasp.calibration.refits import Nuisance as Nuisance
-from softgrasp.calibration.refits import Reading as Reading
 from softgrasp.calibration.refits import StageFit as StageFit
 from softgrasp.calibration.refits import single_values as single_values
 from softgrasp.calibration.result import CalibrationResult as CalibrationResult

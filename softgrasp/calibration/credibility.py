@@ -10,19 +10,14 @@ A fit always ends with numbers. ``assess_credibility`` assesses them by
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.calibration.alternatives import (
-    PRESSURE_UNITS,
-    beyond_bounds,
-    on_bounds,
-    readings_of,
-)
+from softgrasp.calibration.hypotheses import PRESSURE_UNITS, hypotheses_of
 from softgrasp.calibration.measurement_checks import (
     Finding,
     PlausibleQuantity,
@@ -34,16 +29,15 @@ from softgrasp.calibration.measurement_checks import (
 from softgrasp.calibration.objectives import root_mean_square
 from softgrasp.calibration.optimizers import least_squares_search
 from softgrasp.calibration.refits import (
+    LEAVES,
     Alternative,
     AngleTable,
+    Hypothesis,
     MisfitTest,
-    Nuisance,
-    Reading,
     StageFit,
 )
 from softgrasp.calibration.series_checks import series_findings
 from softgrasp.calibration.stages import Search, StageName, VirtualExperiments, stage_of
-from softgrasp.calibration.systematic_errors import nuisances_of
 from softgrasp.calibration.track_checks import Tracks
 from softgrasp.description.calibration import CalibrationProblem, FreeBend, HungAngles
 from softgrasp.io.files import plain_data
@@ -58,6 +52,8 @@ FASTER = 1.8
 """Ratio from which a faster one does: silicone is stiffer in vibration than at rest [–]."""
 COUNTED = 0.03
 """Standard error of the frequency of one release, from overshoots and settling time [–]."""
+WIDER = 20.0
+"""Factor by which bounds are widened where a parameter is on one of them [–]."""
 KNOWN = 0.3
 """Relative standard error of a stiffness below which it is compared with the others [–]."""
 UNEVEN, UNEVEN_BOUND, SURELY = 8.0, 4.0, 3.0
@@ -186,20 +182,40 @@ class FingerFit(StageFit):
     experiments: VirtualExperiments
     stiffness: Array
 
-    def nuisances(self) -> Iterable[Nuisance]:
-        """Return the systematic errors that the stage can show."""
-        return nuisances_of(
+    def hypotheses(self) -> Iterator[Hypothesis]:
+        """Return what may be wrong with the measurements of the stage."""
+        return hypotheses_of(
             self.problem, self.experiments, self.stage, self.stiffness, self.position
         )
 
-    def readings(self) -> Iterable[Reading]:
-        """Return other readings of the measurements."""
-        return readings_of(self.problem, self.experiments, self.stage, self.stiffness)
-
     def better_readings(self) -> list[Alternative]:
         """Fit the stage with other readings and other bounds; return those that fit much better."""
-        better = [*beyond_bounds(self), *super().better_readings()]
+        better = [*self._beyond_bounds(), *super().better_readings()]
         return sorted(better, key=lambda one: -one.ratio)
+
+    def _on_bounds(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which parameters are on the lower and on the upper bound, (p,) each."""
+        block, margin = self.stage.block, 1e-3
+        low = self.position <= (1.0 + margin) * block.lower
+        return np.asarray(low), np.asarray(self.position >= (1.0 - margin) * block.upper)
+
+    def _beyond_bounds(self) -> list[Alternative]:
+        """Fit the stage with wider bounds, where a parameter is on one of them, and compare."""
+        block = self.stage.block
+        known = block.cells is None and all(block.relative)
+        if self.is_negligible or not known or not np.any(self._on_bounds()):
+            return []
+        wider = replace(block, lower=block.lower / WIDER, upper=block.upper * WIDER)
+        other = replace(self.stage, block=wider)
+        fitted = self.fitted(other, self.position)
+        left = (fitted < block.lower) | (fitted > block.upper)
+        names = ", ".join(name for name, beyond in zip(block.names, left, strict=True) if beyond)
+        reading = (
+            f"the {block.kind} {LEAVES} ({names}); widen the bounds, or see whether "
+            "something holds these joints"
+        )
+        better = self.compared(reading, other, fitted)
+        return [better] if better else []
 
     def table(self) -> AngleTable | None:
         """Return the rows that the stage fits; None where it fits no angles."""
@@ -259,8 +275,7 @@ class FingerFit(StageFit):
 
     def is_suspicious(self) -> bool:
         """Return whether a parameter is on a bound or unlike the others."""
-        low, high = on_bounds(self.stage, self.position)
-        return bool((low | high).any() or self.uneven_stiffness())
+        return bool(np.any(self._on_bounds()) or self.uneven_stiffness())
 
     def others(self) -> list[Finding]:
         """Compare the parameters with one another and with other measurements."""
@@ -284,7 +299,7 @@ class FingerFit(StageFit):
         sure = np.abs(apart) - 2.0 * errors > math.log(SURELY)
         worst = int(np.argmax(np.where(sure, np.abs(apart), 0.0)))
         ratio = math.exp(apart[worst])
-        bounded = any(ends[worst] for ends in on_bounds(stage, self.position))
+        bounded = any(ends[worst] for ends in self._on_bounds())
         smallest = UNEVEN_BOUND if bounded else UNEVEN
         if not sure[worst] or max(ratio, 1.0 / ratio) < smallest:
             return []

@@ -24,6 +24,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -93,8 +94,8 @@ FACTOR = 1.08
 SAME = 0.06
 """Largest relative difference of two loads that are called the same [–]."""
 
-Reading = tuple[str, Stage]
-"""What would have to be true, and the stage with the measurements read in this manner."""
+FACTORS = {"°": DEGREES, "%": 100.0, "g": 1e3, "mm": 1e3, "ms": 1e3, "kPa": 1e-3, "N": 1.0, "": 1.0}
+"""From SI to the units of sentences."""
 
 
 class AssessedProblem(Protocol):
@@ -119,8 +120,7 @@ class Nuisance:
         name: Sentence with ``{}`` for the estimate in ``unit``, and ``[heavier|lighter]`` for words
             that depend on its sign; without both for one whose size is 1.
         effect: Change of the simulated values by one unit of SI, (m,).
-        unit: Unit of the sentence.
-        factor: From SI to that unit.
+        unit: Unit of the sentence, one of ``FACTORS``.
         material: Smallest size that is reported [SI].
         limits: Range of possible sizes [SI].
     """
@@ -128,7 +128,6 @@ class Nuisance:
     name: str
     effect: Array
     unit: str
-    factor: float
     material: float
     limits: tuple[float, float] = (-np.inf, np.inf)
 
@@ -144,18 +143,24 @@ class Nuisance:
 
     def sentence(self, estimate: float) -> str:
         """Return the sentence with an estimate [SI]."""
-        size = self.factor * estimate
+        size = FACTORS[self.unit] * estimate
         if "[" in self.name:
             size = abs(size)
         shown = f"{size:.0f}" if abs(size) >= 100.0 else f"{size:.2g}"
-        text = self.name.format(f"{shown}{self.unit}")
+        text = self.name.format(f"{shown}{' ' * (self.unit not in ('', '°'))}{self.unit}")
         return re.sub(r"\[(.*?)\|(.*?)\]", lambda x: x[1] if estimate > 0.0 else x[2], text)
 
 
 def single_values(labels: Sequence[str], material: float) -> Iterator[Nuisance]:
     """Yield an error of each measured angle of at least ``material`` [rad]."""
     for label, effect in zip(labels, np.eye(len(labels)), strict=True):
-        yield Nuisance(f"{label} is {{}} too [large|small]", effect, "°", DEGREES, material)
+        yield Nuisance(f"{label} is {{}} too [large|small]", effect, "°", material)
+
+
+Reading = tuple[str, Stage]
+"""What would have to be true, and the stage with the measurements read in this manner."""
+Hypothesis = Nuisance | Reading
+"""Something that may be wrong with measurements."""
 
 
 @dataclass(frozen=True)
@@ -314,13 +319,13 @@ class StageFit:
     stage: Stage
     position: Array
 
-    def nuisances(self) -> Iterable[Nuisance]:
-        """Return the systematic errors that the stage can show."""
+    def hypotheses(self) -> Iterable[Hypothesis]:
+        """Return what may be wrong with the measurements."""
         return ()
 
-    def readings(self) -> Iterable[Reading]:
-        """Return other readings of the measurements."""
-        return ()
+    @cached_property
+    def _hypotheses(self) -> tuple[Hypothesis, ...]:
+        return tuple(self.hypotheses())
 
     def table(self) -> AngleTable | None:
         """Return the rows that the stage fits; None where it fits no rows of angles."""
@@ -468,8 +473,8 @@ class StageFit:
             Readings whose relative residual is at least ``BETTER`` times smaller, or ``SLIGHTLY``
             with a logarithm of the likelihood that is larger by ``LIKELIER``, the best first.
         """
-        fits = ((reading, other, self.fitted(other)) for reading, other in self.readings())
-        better = [self.compared(*one) for one in fits]
+        readings = (one for one in self._hypotheses if isinstance(one, tuple))
+        better = [self.compared(words, stage, self.fitted(stage)) for words, stage in readings]
         return sorted((one for one in better if one), key=lambda one: -one.ratio)
 
     def compared(self, reading: str, other: Stage, position: Array) -> Alternative | None:
@@ -483,7 +488,8 @@ class StageFit:
 
     def systematic_errors(self) -> list[Finding]:
         """Test one more parameter at a time; report the one that explains most."""
-        nuisances, left = list(self.nuisances()), self.residuals
+        nuisances = [one for one in self._hypotheses if isinstance(one, Nuisance)]
+        left = self.residuals
         if not nuisances:
             return []
         basis, inherited = self.slopes(), self.inherited()

@@ -19,10 +19,10 @@ from softgrasp.calibration import (
     Assessment,
     Credibility,
     Finding,
+    Hypothesis,
     MisfitTest,
     Nuisance,
     PlausibleQuantity,
-    Reading,
     Stage,
     StageFit,
     implausible,
@@ -80,10 +80,10 @@ class ArmFit(StageFit):
         by_model = self.problem.model_error * spans
         return self.chi_square(error, source, by_model, len(self.position))
 
-    def nuisances(self) -> Iterator[Nuisance]:
-        """Yield an offset of each recorded column, and a delay of each motion."""
+    def hypotheses(self) -> Iterator[Hypothesis]:
+        """Yield an offset of each recorded column, a delay of each motion, and other axes."""
         simulated = self.stage.simulate(self.position[None])[0]
-        shown = ("mm", 1e3, 5e-3) if self.stage.unit == "m" else ("°", math.degrees(1.0), 0.02)
+        unit, material = ("mm", 5e-3) if self.stage.unit == "m" else ("°", 0.02)
         ends = np.cumsum([np.size(one.rows) for one in self.motions])
         columns = [one.columns for one in self.motions]
         number = np.concatenate([
@@ -94,17 +94,14 @@ class ArmFit(StageFit):
             for index, name in enumerate(columns[0]):
                 effect = (number == index).astype(float)
                 sentence = f"{name} is {{}} too large in all rows"
-                yield Nuisance(sentence, effect, f" {shown[0]}", shown[1], shown[2])
+                yield Nuisance(sentence, effect, unit, material)
         for one, end in zip(self.motions, ends.tolist(), strict=True):
             rows = simulated[end - np.size(one.rows) : end].reshape(np.shape(one.rows))
             effect = np.zeros(len(simulated))
             slopes = np.gradient(rows, np.array(one.times), axis=0)
             effect[end - rows.size : end] = -np.nan_to_num(slopes).ravel()
             sentence = f"the recording of {one.name or 'a motion'} is {{}} late"
-            yield Nuisance(sentence, effect, " ms", 1e3, 5e-3)
-
-    def readings(self) -> Iterator[Reading]:
-        """Yield other readings of the axes."""
+            yield Nuisance(sentence, effect, "ms", 5e-3)
         width = 3 if self.motions[0].ends else 2
         rows = self.stage.measured.reshape(-1, width)
         for reading, axes in AXES.items():

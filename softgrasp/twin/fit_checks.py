@@ -9,7 +9,7 @@ that are exchanged cannot be seen: every piece has its own curve.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
@@ -21,9 +21,9 @@ from softgrasp.calibration import (
     Block,
     Credibility,
     Finding,
+    Hypothesis,
     Nuisance,
     PlausibleQuantity,
-    Reading,
     Stage,
     StageFit,
     doubt,
@@ -343,8 +343,8 @@ class CurveFit(StageFit):
             material=MATERIAL * float(np.abs(self.angles).max()),
         )  # fmt: skip
 
-    def nuisances(self) -> Iterator[Nuisance]:
-        """Yield errors of single values, and a loop of loading and unloading."""
+    def hypotheses(self) -> Iterator[Hypothesis]:
+        """Yield a loop, errors of single values, and orders of pressures and single pieces."""
         labels, pieces = list(self.stage.labels), self.angles.shape[1]
         again = np.array([labels[:i].count(label) > 0 for i, label in enumerate(labels)])
         if again.any():
@@ -353,13 +353,10 @@ class CurveFit(StageFit):
             yield Nuisance(
                 "angles of repeated pressures are {} [larger|smaller] than the first ones in the "
                 "middle of the range, as with loading and unloading",
-                np.repeat(loop / max(float(loop.max()), 1e-12), pieces) * again, "°", DEGREES,
+                np.repeat(loop / max(float(loop.max()), 1e-12), pieces) * again, "°",
                 MATERIAL * float(np.abs(self.angles).max()),
             )  # fmt: skip
         yield from single_values(labels, 1.0 / DEGREES)
-
-    def readings(self) -> Iterable[Reading]:
-        """Yield other orders of pressures and of the angles of single pieces."""
         p, angles, kilo = self.pressures, self.angles, KPA * self.pressures
         bend, levels = angles.sum(axis=1), np.sort(p)
         yield "the pressures are in the reverse order", _stage(p[::-1], angles)

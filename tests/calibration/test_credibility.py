@@ -10,6 +10,7 @@ from scipy import stats
 
 import softgrasp as sg
 from softgrasp.calibration.credibility import Credibility
+from softgrasp.calibration.hypotheses import HungFinger
 from softgrasp.calibration.measurement_checks import (
     Finding,
     measurement_findings,
@@ -18,7 +19,6 @@ from softgrasp.calibration.measurement_checks import (
 )
 from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.stages import VirtualExperiments
-from softgrasp.calibration.systematic_errors import HungFinger
 from softgrasp.description.calibration import CalibrationProblem, MeasurementErrors, Release
 from softgrasp.errors import DescriptionError
 from tests.calibration.wrong_inputs import MISTAKES, good, true_finger, wrong

@@ -166,7 +166,7 @@ def test_an_error_of_each_value() -> None:
     effects = [one.effect for one in single_values(["a", "b"], 0.1)]
     assert np.array(effects) == pytest.approx(np.eye(2))
     assert all(one.single for one in single_values(["a", "b"], 0.1))
-    both = Nuisance("a {}", np.ones(2), "", 1.0, 0.1)
+    both = Nuisance("a {}", np.ones(2), "", 0.1)
     assert not both.single
 
 
