@@ -541,78 +541,69 @@ def implausible(quantities: Sequence[PlausibleQuantity]) -> list[Finding]:
 
 def plausible_quantities(problem: CalibrationProblem) -> Iterator[PlausibleQuantity]:
     """Yield quantities with the ranges in which soft fingers of grippers and hands lie."""
-    finger = problem.finger
-    along = [joint.position for joint in finger.joints]
-    length = float(np.linalg.norm(np.array(finger.tip) - np.array(along[0])))
+    finger, hung = problem.finger, [one for one in problem.hung if not one.held_out]
+    length = math.dist(finger.tip, finger.joints[0].position)
     mass = sum(link.mass for link in finger.links)
-    yield PlausibleQuantity("length of the finger", 1e3 * length, 10.0, 1000.0, "mm",
-                            "lengths are in m")  # fmt: skip
-    yield PlausibleQuantity("mass of the finger", 1e3 * mass, 0.5, 2000.0, "g",
-                            "masses are in kg")  # fmt: skip
-    yield PlausibleQuantity("mass of the finger over its length", mass / length, 0.02, 10.0, "kg/m",
-                            "compare units of mass and length")  # fmt: skip
-    volume = sum(math.prod(link.size) for link in finger.links)
-    yield PlausibleQuantity("density of the finger's boxes", mass / volume, 20.0, 20_000.0, "kg/m³",
-                            "compare the units of length (mm, cm) and of mass")  # fmt: skip
-    hung = [one for one in problem.hung if not one.held_out]
-    if hung:
-        largest = max(abs(angle) for one in hung for angle in one.angles)
-        yield PlausibleQuantity("largest joint angle", math.degrees(largest), 0.3, 100.0, "°",
-                                "compare degrees and radians")  # fmt: skip
-        spread = _spread_of_angles(problem)
-        if spread is not None:
-            yield PlausibleQuantity("spread of repeated angles", math.degrees(spread), 0.0, 2.5,
-                                    "°", "compare the rows of each weight")  # fmt: skip
-        heaviest = max(one.mass for one in hung)
-        if heaviest > 0.0:
-            yield PlausibleQuantity("heaviest weight over the finger's mass", heaviest / mass, 0.01,
-                                    100.0, "", "compare g and kg")  # fmt: skip
-    yield from _pressure_quantities(problem)
-    released = [one.mass for one in problem.releases if one.mass > 0.0]
-    if released:
-        yield PlausibleQuantity("heaviest released weight over the finger's mass",
-                                max(released) / mass, 0.01, 100.0, "",
-                                "compare g and kg")  # fmt: skip
+    density = mass / sum(math.prod(link.size) for link in finger.links)
+    heaviest = max((one.mass for one in hung), default=0.0)
+    released = max((one.mass for one in problem.releases), default=0.0)
     times = [one.settling_time for one in problem.releases if one.settling_time]
-    if times:
-        for word, value in (("shortest", min(times)), ("longest", max(times))):
-            yield PlausibleQuantity(f"{word} settling time", value, 0.01, 30.0, "s",
-                                    "compare s and ms")  # fmt: skip
-    traced = [one for one in problem.releases if one.times]
-    if traced:
-        swing = max(max(one.heights) - min(one.heights) for one in traced)
-        yield PlausibleQuantity("swing of the tip over the finger's length", swing / length, 1e-3,
-                                2.0, "", "compare the scale of the pictures")  # fmt: skip
+    swings = [max(one.heights) - min(one.heights) for one in problem.releases if one.times]
+    largest = (
+        [math.degrees(max(abs(angle) for one in hung for angle in one.angles))] if hung else []
+    )
+    rows: list[tuple[str, float | None, float, float, str, str]] = [
+        ("length of the finger", 1e3 * length, 10.0, 1000.0, "mm", "lengths are in m"),
+        ("mass of the finger", 1e3 * mass, 0.5, 2000.0, "g", "masses are in kg"),
+        ("mass of the finger over its length", mass / length, 0.02, 10.0, "kg/m",
+         "compare units of mass and length"),
+        ("density of the finger's boxes", density, 20.0, 20_000.0, "kg/m³",
+         "compare the units of length (mm, cm) and of mass"),
+        ("largest joint angle", max(largest, default=None), 0.3, 100.0, "°",
+         "compare degrees and radians"),
+        ("spread of repeated angles", _spread_of_angles(problem), 0.0, 2.5, "°",
+         "compare the rows of each weight"),
+        ("heaviest weight over the finger's mass", heaviest / mass or None, 0.01, 100.0, "",
+         "compare g and kg"),
+        *_pressure_quantities(problem),
+        ("heaviest released weight over the finger's mass", released / mass or None, 0.01, 100.0,
+         "", "compare g and kg"),
+        ("shortest settling time", min(times, default=None), 0.01, 30.0, "s", "compare s and ms"),
+        ("longest settling time", max(times, default=None), 0.01, 30.0, "s", "compare s and ms"),
+        ("swing of the tip over the finger's length", max(swings, default=0.0) / length or None,
+         1e-3, 2.0, "", "compare the scale of the pictures"),
+    ]  # fmt: skip
+    for name, value, low, high, unit, hint in rows:
+        if value is not None:
+            yield PlausibleQuantity(name, value, low, high, unit, hint)
 
 
 def _spread_of_angles(problem: CalibrationProblem) -> float | None:
-    """Return the root mean square deviation of repeated rows from their mean [rad]; None if none.
-
-    Rows of the same weight repeat each other.
-    """
+    """Return the rms deviation of rows of one weight from their mean [°]; None without repeats."""
     masses, angles = _table(problem)
     groups = [angles[masses == level] for level in np.unique(masses)]
     left = [group - group.mean(axis=0) for group in groups if len(group) > 1]
-    return root_mean_square(np.concatenate(left)) if left and angles.size else None
+    return math.degrees(root_mean_square(np.concatenate(left))) if left and angles.size else None
 
 
-def _pressure_quantities(problem: CalibrationProblem) -> Iterator[PlausibleQuantity]:
+def _pressure_quantities(
+    problem: CalibrationProblem,
+) -> Iterator[tuple[str, float | None, float, float, str, str]]:
     applied = [one.pressure for one in problem.forces] + [one.pressure for one in problem.bends]
     highest = max(applied, default=0.0)
     if highest <= 0.0:
         return
-    yield PlausibleQuantity("highest pressure", highest / 1e3, 1.0, 1000.0, "kPa",
-                            "compare kPa, bar and Pa")  # fmt: skip
+    yield "highest pressure", highest / 1e3, 1.0, 1000.0, "kPa", "compare kPa, bar and Pa"
     forces = [one for one in problem.forces if one.pressure > 0.0]
     if forces:
         pressures = np.array([one.pressure for one in forces]) / 1e3
         slope = float(pressures @ [one.force for one in forces] / (pressures @ pressures))
-        yield PlausibleQuantity("force per pressure", slope, 1e-4, 0.5, "N/kPa",
-                                "compare N and g, and kPa, bar and psi")  # fmt: skip
+        hint = "compare N and g, and kPa, bar and psi"
+        yield "force per pressure", slope, 1e-4, 0.5, "N/kPa", hint
     repeated = [np.array(one) for one in _repeated_forces(problem).values() if len(one) > 1]
     if repeated and any(one.any() for one in repeated):
         spread = root_mean_square(np.concatenate([one - one.mean() for one in repeated]))
         level = root_mean_square(np.concatenate(repeated))
-        yield PlausibleQuantity("spread of repeated forces over the forces", 100 * spread / level,
-                                0.0, 10.0, "%", "compare loading and unloading, friction at the "
-                                "tip and leaks")  # fmt: skip
+        hint = "compare loading and unloading, friction at the tip and leaks"
+        spread_name = "spread of repeated forces over the forces"
+        yield spread_name, 100 * spread / level, 0.0, 10.0, "%", hint
