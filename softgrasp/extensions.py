@@ -106,6 +106,10 @@ EPISODE_ENGINES = Extensions(
     "episode_engines", warp="softgrasp.backends.warp.backend:warp_episodes"
 )
 """Functions (models, count, substeps) → ``envs.task_physics.TaskPhysics``, by their engines."""
+LOADERS = Extensions(
+    "loaders", hand="softgrasp.io.load:load_hand", object="softgrasp.io.load:load_object"
+)
+"""Functions (name or file) → description, by the fields of a scene."""
 HARDWARE_CHECKS = Extensions(
     "hardware_checks", continuum_control="softgrasp.continuum_control.hardware:check_system"
 )

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
+from os import PathLike
 from typing import NamedTuple
 
 import mujoco
@@ -24,13 +25,15 @@ from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.evaluation.quality_log import RATE
 from softgrasp.evaluation.result import GraspResult, Interrupted
 from softgrasp.evaluation.result_builder import result_of
+from softgrasp.io.scene import as_scene
 from softgrasp.model.scene import CompiledScene, build
 from softgrasp.resolution.resolve import resolve
 from softgrasp.sim.engine import Workspace
 from softgrasp.sim.engines import Engine, MujocoEngine, engine_named
 from softgrasp.sim.grasp_run import Progress
 
-AnyScene = GraspScene | ResolvedScene | CompiledScene
+AnyScene = GraspScene | ResolvedScene | CompiledScene | str | PathLike[str]
+"""A scene, described, resolved or compiled, or its library name or its file."""
 logger = logging.getLogger(__name__)
 
 
@@ -47,7 +50,7 @@ def simulate(
     """Simulate a grasp.
 
     Args:
-        scene: The scene, described, resolved or compiled.
+        scene: The scene, described, resolved or compiled, its library name or its file.
         backend: Name of the engine, or an engine.
         progress: Called with the simulated time [s] from time to time.
         quality_rate: Rate at which contacts are sampled for the quality of the grasp [1/s]; 0 for
@@ -64,6 +67,7 @@ def simulate(
     """
     _require_rate(quality_rate)
     engine = engine_named(backend) if isinstance(backend, str) else backend
+    scene = as_scene(scene)
     named = scene if isinstance(scene, GraspScene) else scene.scene
     what = f"{named.hand.name} on {', '.join(named.object_names)}"
     logger.info("Simulating %s with %s.", what, engine.name)

@@ -78,12 +78,9 @@ class Rates(tuple[float, ...]):
         cls, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
         numbers = handler.generate_schema(Annotated[tuple[Number, ...], Field(min_length=1)])
-        return core_schema.chain_schema(
-            [
-                core_schema.no_info_plain_validator_function(_as_sequence),
-                numbers,
-                core_schema.no_info_plain_validator_function(cls),
-            ],
+        return core_schema.no_info_after_validator_function(
+            cls,
+            core_schema.no_info_before_validator_function(_as_sequence, numbers),
             serialization=core_schema.plain_serializer_function_ser_schema(list),
         )
 

@@ -19,7 +19,18 @@ from difflib import get_close_matches
 from functools import cache
 from ipaddress import ip_address
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    Self,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_origin,
+)
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -27,10 +38,9 @@ from softgrasp.errors import DescriptionError, did_you_mean, either
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
-else:
-    ModelMetaclass = type(BaseModel)
 
 T = TypeVar("T")
+Taken = TypeVar("Taken", contravariant=True)
 LARGEST = 1e15
 """Largest magnitude of a number in a description; squares and cubes of larger ones overflow."""
 Number = Annotated[float, Field(strict=True, ge=-LARGEST, le=LARGEST)]
@@ -44,21 +54,43 @@ UpToOne = Annotated[float, Field(strict=True, ge=0, le=1)]
 FieldPath = tuple[int | str, ...]
 MAX_SUPPORT = 0.1
 """Fraction of the load of a held object that something else than the hand may bear [–]."""
+MAX_REPR = 180
+"""Largest number of characters of the representation of a description, about two lines."""
 MAX_NAME = 200
 """Largest number of characters of a name."""
 
 
-class _DescriptionType(ModelMetaclass):
-    """Metaclass that converts pydantic errors to ``DescriptionError`` at the outermost call only.
+if TYPE_CHECKING:
 
-    An ``__init__`` would also run for nested values and lose the outer part of the field's path.
-    """
+    class Accepts(Generic[T, Taken]):
+        """Type of a field that holds ``T``, and whose constructor takes ``Taken`` as well."""
 
-    def __call__(cls, *args: Any, **data: Any) -> Any:
-        try:
-            return super().__call__(*args, **data)
-        except ValidationError as error:
-            raise description_error(error, cls) from None
+        def __get__(self, owner: object, kind: type | None = None) -> T: ...
+        def __set__(self, owner: object, value: Taken) -> None: ...
+
+    @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(Field,))
+    class _DescriptionType(ModelMetaclass): ...  # checkers know all fields, and that none changes
+
+else:
+
+    class Accepts:
+        """``Accepts[T, Taken]`` is ``T`` at run time; validators convert what else is passed."""
+
+        def __class_getitem__(cls, parameters: tuple[Any, Any]) -> Any:
+            return parameters[0]
+
+    class _DescriptionType(type(BaseModel)):
+        """Metaclass that converts pydantic errors to ``DescriptionError`` at the outermost call.
+
+        An ``__init__`` would also run for nested values and lose the outer part of the field's
+        path.
+        """
+
+        def __call__(cls, *args: Any, **data: Any) -> Any:
+            try:
+                return super().__call__(*args, **data)
+            except ValidationError as error:
+                raise description_error(error, cls) from None
 
 
 class Description(BaseModel, metaclass=_DescriptionType):
@@ -86,6 +118,54 @@ class Description(BaseModel, metaclass=_DescriptionType):
                 )
         return data
 
+    if not TYPE_CHECKING:  # checkers would accept any name
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            """Refuse to change a field.
+
+            Raises:
+                DescriptionError: Always, but for names that begin with ``_`` and cached properties.
+            """
+            fields = type(self).model_fields
+            if name.startswith("_") or (name not in fields and hasattr(type(self), name)):
+                super().__setattr__(name, value)
+                return
+            if name not in fields:
+                message = f"no such field; {did_you_mean(name, fields)}"
+            else:
+                message = (
+                    f"a {type(self).__name__} does not change; write changed = "
+                    f"old.replace({name}={short(value)})"
+                )
+            raise DescriptionError(message, field=name, value=value)
+
+    def __repr__(self) -> str:
+        """Show the type, and stated fields as far as they fit in ``MAX_REPR`` characters."""
+        parts = [f"{name}={_short_repr(getattr(self, name))}" for name in self._shown_fields()]
+        kept = len(parts)
+        while kept and len(", ".join(parts[:kept])) + len(type(self).__name__) > MAX_REPR - 5:
+            kept -= 1
+        more = ["…"] * (kept < len(parts))
+        return f"{type(self).__name__}({', '.join([*parts[:kept], *more])})"
+
+    __str__ = __repr__
+
+    def _shown_fields(self) -> list[str]:
+        """Return the fields that are stated or not at their defaults, the name first."""
+        fields, stated = type(self).model_fields, self.model_fields_set
+        shown = [name for name, field in fields.items()
+                 if name in stated or getattr(self, name) != field.default]  # fmt: skip
+        return sorted(shown, key=lambda name: name != "name")
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
+        """Add the documentation of every field to the JSON schema."""
+        schema: dict[str, Any] = handler(core)
+        for name, entry in handler.resolve_ref_schema(schema).get("properties", {}).items():
+            if name in field_docs(cls):
+                entry.setdefault("description", " ".join(field_docs(cls)[name].split()))
+        return schema
+
     def replace(self, **changes: Any) -> Self:
         """Return a validated copy with the named fields changed, which are then stated fields.
 
@@ -109,6 +189,18 @@ class Description(BaseModel, metaclass=_DescriptionType):
         changed.__pydantic_fields_set__.clear()
         changed.__pydantic_fields_set__.update(self.model_fields_set)
         return changed
+
+
+def _short_repr(value: Any) -> str:
+    """Format the value of a field; a description by its name, a long tuple by its length."""
+    text = repr(value)
+    if isinstance(value, Description):
+        name = getattr(value, "name", "")
+        short_form = f"<{type(value).__name__} {name}>".replace(" >", ">")
+        return short_form if name or len(text) > MAX_LETTERS else text
+    if isinstance(value, tuple) and len(text) > MAX_LETTERS:
+        return f"<{len(value)} values>"
+    return short(value)
 
 
 def unstated(value: T) -> T:
@@ -218,6 +310,8 @@ def is_loopback(host: str) -> bool:
 
 # From a pydantic error to one sentence.
 
+LOADERS = {"Hand": "load_hand", "GraspObject": "load_object", "SoftFinger": "io.load_finger"}
+"""Functions that load a description of a type, for messages."""
 MAX_LETTERS = 60
 """Longest value that a message quotes whole."""
 _LIMITS = {
@@ -270,6 +364,11 @@ def description_error(error: ValidationError, model: Any) -> DescriptionError:
         path = path[:-1]
     elif problem["type"] == "missing":
         message = "this field is missing" + _expected(owner, str(path[-1]))
+    elif problem["type"] == "model_type":
+        kind = problem["ctx"]["class_name"]
+        made = f", such as softgrasp.{LOADERS[kind]}(…) makes" if kind in LOADERS else ""
+        message = f"expected a {kind}{made}, or a mapping of its fields, found "
+        message += short(problem["input"])
     elif problem["type"] == "union_tag_not_found":
         message = "expected a field 'type' that names the kind, found none"
     else:

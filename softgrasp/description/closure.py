@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from softgrasp.description.actuation import Actuator, Pulley, Rates, Synergies, Tendon
-from softgrasp.description.base import FieldError, Number, Positive
+from softgrasp.description.base import Accepts, FieldError, Number, Positive
 from softgrasp.description.closure_base import (
     ActuationModel,
     ClosingMotion,
@@ -512,7 +512,10 @@ class SynergyIncrementClosure(Closure):
     end: tuple[Number, ...] | None = None
     """Weights z at the end; by default those at which its larger components reach their joint
     limits."""
-    synergy_stiffness: Annotated[tuple[Positive, ...], Field(min_length=1)] | None = None
+    synergy_stiffness: Accepts[
+        Annotated[tuple[Positive, ...], Field(min_length=1)] | None,
+        tuple[float, ...] | float | None,
+    ] = None  # type: ignore[assignment]
     """Kz, one per synergy or one for all [N·m for joints in rad]; infinite by default."""
 
     @field_validator("synergy_stiffness", mode="before")

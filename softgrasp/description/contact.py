@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from softgrasp.description.base import Description, FieldError, NonNegative, Positive
+from softgrasp.description.base import Accepts, Description, FieldError, NonNegative, Positive
 
 Fraction = Annotated[float, Field(gt=0, lt=1, strict=True)]
 
@@ -165,7 +165,9 @@ def _override(value: Any) -> Any:
     return value
 
 
-SpecifiedContact = Annotated[ContactOverride, BeforeValidator(_override)]
+SpecifiedContact = Accepts[
+    Annotated[ContactOverride, BeforeValidator(_override)], Contact | ContactOverride | None
+]
 """What a description specifies about its contact; from a ``Contact``, a mapping, or nothing."""
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator
 
@@ -15,6 +16,7 @@ from softgrasp.description.base import (
     Vec4,
     divided_by_norm,
 )
+from softgrasp.errors import DescriptionError
 from softgrasp.units import LengthUnit
 
 Exponent = Annotated[float, Field(strict=True, ge=0.1, le=2.0)]
@@ -35,6 +37,81 @@ class Pose(Description):
         if norm < 1e-9:
             raise ValueError(f"expected a quaternion that is not zero, found {value}")
         return divided_by_norm(value, norm)
+
+    @classmethod
+    def from_matrix(cls, matrix: Iterable[Iterable[float]]) -> Self:
+        """Return the pose of a matrix ``T_parent_child``.
+
+        Args:
+            matrix: Homogeneous matrix (4, 4), or rotation matrix (3, 3); position in m.
+
+        Raises:
+            DescriptionError: It has another shape, or its rotation is none within 1e-3.
+        """
+        rows = [[float(value) for value in row] for row in matrix]
+        if [len(row) for row in rows] not in ([3] * 3, [4] * 4):
+            raise DescriptionError(f"expected a matrix (3, 3) or (4, 4), found {rows}")
+        x, y, z = (row[3] if len(rows) == 4 else 0.0 for row in rows[:3])
+        rotation = [row[:3] for row in rows[:3]]
+        products = [
+            sum(x * y for x, y in zip(a, b, strict=True)) - (a is b)
+            for a in rotation for b in rotation
+        ]  # fmt: skip
+        if not (max(map(abs, products)) <= ROTATION_TOLERANCE and _triple_product(*rotation) > 0.0):
+            raise DescriptionError(
+                "expected a rotation: orthonormal rows and determinant 1, found "
+                f"{rotation}; a scaled or mirrored frame is no pose"
+            )
+        return cls(position=(x, y, z), quaternion=_quaternion(rotation))
+
+    @classmethod
+    def from_euler(
+        cls, euler: Iterable[float], position: Vec3 = (0.0, 0.0, 0.0), *, degrees: bool = False
+    ) -> Self:
+        """Return the pose of a position [m] and angles about x, y and z, intrinsic z-y-x.
+
+        Args:
+            euler: Angles about x, y and z [rad]; as ``object_euler`` of a scene, and as roll,
+                pitch and yaw of URDF.
+            position: Origin of the child frame in the parent frame [m].
+            degrees: Whether the angles are in degrees.
+        """
+        half = [0.5 * (math.radians(angle) if degrees else float(angle)) for angle in euler]
+        (cx, cy, cz), (sx, sy, sz) = map(math.cos, half), map(math.sin, half)
+        quaternion = (
+            cz * cy * cx + sz * sy * sx,
+            cz * cy * sx - sz * sy * cx,
+            cz * sy * cx + sz * cy * sx,
+            sz * cy * cx - cz * sy * sx,
+        )
+        return cls(position=position, quaternion=quaternion)
+
+
+ROTATION_TOLERANCE = 1e-3
+"""Largest deviation of the products of the rows of a rotation from those of the identity [–]."""
+
+
+def _triple_product(a: list[float], b: list[float], c: list[float]) -> float:
+    """Compute a·(b × c), the determinant of the rows."""
+    (ax, ay, az), (bx, by, bz), (cx, cy, cz) = a, b, c
+    return ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)
+
+
+def _quaternion(rows: list[list[float]]) -> Vec4:
+    """Convert a rotation matrix to a quaternion (w, x, y, z), by its largest component.
+
+    After Shepperd, *Journal of Guidance and Control* 1 (1978) 223.
+    """
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = rows
+    by_x, by_y, by_z = zy - yz, xz - zx, yx - xy  # four times the products with w
+    products: tuple[Vec4, Vec4, Vec4, Vec4] = (
+        (1 + xx + yy + zz, by_x, by_y, by_z),
+        (by_x, 1 + xx - yy - zz, yx + xy, xz + zx),
+        (by_y, yx + xy, 1 - xx + yy - zz, zy + yz),
+        (by_z, xz + zx, zy + yz, 1 - xx - yy + zz),
+    )
+    row = products[max(range(4), key=lambda i: products[i][i])]
+    return divided_by_norm(row, math.hypot(*row))
 
 
 class Sphere(Description):

@@ -18,6 +18,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from softgrasp.description.actuation import Actuator, Coupling, Rates, Synergies, Tendon
 from softgrasp.description.base import (
+    Accepts,
     Description,
     FieldError,
     FieldPath,
@@ -130,7 +131,10 @@ def _from_mapping(value: Any) -> Any:
     return value
 
 
-Preshapes = Annotated[tuple[Preshape, ...], BeforeValidator(_from_mapping)]
+Preshapes = Accepts[
+    Annotated[tuple[Preshape, ...], BeforeValidator(_from_mapping)],
+    tuple[Preshape, ...] | Mapping[str, tuple[float, ...]],
+]
 """Preshapes; in files a mapping of names to positions."""
 
 
@@ -273,7 +277,7 @@ class Hand(Description):
     it."""
     grasps: Grasps
     """Its two grasps."""
-    preshapes: Preshapes = ()
+    preshapes: Preshapes = ()  # type: ignore[assignment]
     """Named start postures."""
     grip_force: Positive | None = None
     """Force per finger with which position-controlled servos press [N]: it limits their torques
@@ -285,7 +289,7 @@ class Hand(Description):
     """Further palms of a hand that consists of two hands."""
     palm_rgba: Vec4 | None = None
     """Colour of the palm in images, each part 0…1."""
-    contact: SpecifiedContact = ContactOverride()
+    contact: SpecifiedContact = ContactOverride()  # type: ignore[assignment]
     """Contact of its surface; that of the touched object by default."""
     source: str = ""
     """Source of the numbers."""

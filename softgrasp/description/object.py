@@ -127,7 +127,7 @@ class PlacedObject(Description):
     """``planar`` moves in the x–z plane of the world and rotates about y."""
     name: str = ""
     """That of the object by default, with a number where it is already used."""
-    contact: SpecifiedContact = ContactOverride()
+    contact: SpecifiedContact = ContactOverride()  # type: ignore[assignment]
     """Contact with the hand and with other objects; that of the scene, the hand or its material by
     default."""
 
@@ -158,7 +158,7 @@ class Table(Description):
     """World x and y of its centre [m]; below the object by default."""
     size: tuple[Positive, Positive] = (0.6, 0.6)
     """Edges along x and y of the world [m]."""
-    contact: SpecifiedContact = ContactOverride()
+    contact: SpecifiedContact = ContactOverride()  # type: ignore[assignment]
     """Contact with objects and hand; theirs by default."""
 
 
@@ -177,7 +177,7 @@ class Wall(Description):
     x and y of the world."""
     thickness: Positive = 0.02
     """Behind its face [m]."""
-    contact: SpecifiedContact = ContactOverride()
+    contact: SpecifiedContact = ContactOverride()  # type: ignore[assignment]
     """Contact with objects and hand; theirs by default."""
 
     @field_validator("normal")
@@ -200,7 +200,7 @@ class Block(Description):
     """Angles about x, y, z of intrinsic z-y-x [rad]."""
     size: tuple[Positive, Positive, Positive]
     """Edges along its x, y and z axes [m]."""
-    contact: SpecifiedContact = ContactOverride()
+    contact: SpecifiedContact = ContactOverride()  # type: ignore[assignment]
     """Contact with objects and hand; theirs by default."""
 
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cached_property
+from os import PathLike
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     Field,
     SerializationInfo,
     SerializerFunctionWrapHandler,
+    ValidationInfo,
     field_validator,
     model_serializer,
     model_validator,
@@ -23,7 +25,7 @@ from pydantic import (
 
 from softgrasp.description.actuation import Actuator
 from softgrasp.description.arm import AnyArm, HandCarrier
-from softgrasp.description.base import LARGEST, Count, Description, Positive, Vec3
+from softgrasp.description.base import LARGEST, Accepts, Count, Description, Positive, Vec3
 from softgrasp.description.closure import AnyClosure, DefaultClosure
 from softgrasp.description.closure_base import ActuationModel, ClosingMotion
 from softgrasp.description.contact import (
@@ -48,6 +50,7 @@ from softgrasp.description.task import (
     unfold,
 )
 from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.extensions import LOADERS
 
 STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.81)
 """Gravity of ``gravity=True`` [m/s²]."""
@@ -114,9 +117,9 @@ class GraspScene(Description):
     surroundings: tuple[Surrounding, ...] = ()
     """Fixed surroundings. The first table may have no height: its top is then directly below the
     object."""
-    gravity: Vec3 = (0.0, 0.0, 0.0)
-    """[m/s²]; ``True`` is 9.81 down, ``False`` none."""
-    contact: SpecifiedContact = ContactOverride()
+    gravity: Accepts[Vec3, Vec3 | float] = (0.0, 0.0, 0.0)  # type: ignore[assignment]
+    """[m/s²]; the size of a number acts downwards, ``True`` is 9.81, ``False`` none."""
+    contact: SpecifiedContact = ContactOverride()  # type: ignore[assignment]
     """What the scene specifies about the contacts of its objects; fields that it leaves out are
     those of the hand, then of the object's material."""
     self_contact: bool = True
@@ -139,7 +142,7 @@ class GraspScene(Description):
     """Settings of MuJoCo's solver."""
     preshape: str | None = None
     """Name of the start posture of the hand; the start of the grasp by default."""
-    sequence: Sequence = ()
+    sequence: Sequence = ()  # type: ignore[assignment]
     """Phases of wrist and fingers in their order; only the closure by default. The hand is then on
     a wrist that translates and rotates, or on the arm; ``hand_pose`` is where an approach ends and
     all other phases begin."""
@@ -167,12 +170,20 @@ class GraspScene(Description):
                 tree.pop("grasp", None)
         return tree
 
+    @field_validator("hand", "object", mode="before")
+    @classmethod
+    def _load(cls, value: Any, info: ValidationInfo) -> Any:
+        """Load a hand or an object whose name or file is given, as ``load_hand`` does."""
+        if isinstance(value, str | PathLike):
+            return LOADERS.load(str(info.field_name))(value)
+        return value
+
     @field_validator("gravity", mode="before")
     @classmethod
     def _gravity_switch(cls, value: Any) -> Any:
         if isinstance(value, bool):
             return STANDARD_GRAVITY if value else (0.0, 0.0, 0.0)
-        return value
+        return (0.0, 0.0, -abs(value)) if isinstance(value, int | float) else value
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

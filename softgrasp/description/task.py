@@ -19,6 +19,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from softgrasp.description.base import (
     MAX_SUPPORT,
+    Accepts,
     Count,
     Description,
     FieldError,
@@ -244,7 +245,7 @@ class PlacePhase(_LettingGo):
         """
         before = f"{self.name}: " if self.name else ""
         down = max(raised, 0.0) + MARGIN_BELOW if self.depth is None else self.depth
-        limits = {"max_fall": self.max_fall, "max_tilt": self.max_tilt}
+        limits: dict[str, Any] = {"max_fall": self.max_fall, "max_tilt": self.max_tilt}
         return (
             MovePhase(
                 name=f"{before}lower", displacement=(0.0, 0.0, -down), time=self.lower_time,
@@ -260,7 +261,7 @@ class PlacePhase(_LettingGo):
         return True
 
 
-def unfold(sequence: Sequence) -> tuple[Phase, ...]:
+def unfold(sequence: tuple[Phase, ...]) -> tuple[Phase, ...]:
     """Replace every ``place`` of a sequence by its parts."""
     phases: list[Phase] = []
     for phase in sequence:
@@ -302,8 +303,12 @@ Phase = Annotated[
     Field(discriminator="type"),
 ]
 """Any phase of a sequence; in files the type alone is a phase with its defaults."""
-Sequence = tuple[Annotated[Phase, BeforeValidator(_from_word)], ...]
-Motions = tuple[Annotated[Motion, BeforeValidator(_from_word)], ...]
+Sequence = Accepts[
+    tuple[Annotated[Phase, BeforeValidator(_from_word)], ...], tuple[Phase | str, ...]
+]
+Motions = Accepts[
+    tuple[Annotated[Motion, BeforeValidator(_from_word)], ...], tuple[Motion | str, ...]
+]
 ALL = "all"
 """Name of all surroundings together."""
 MIN_LENGTH = 1e-9
@@ -351,7 +356,7 @@ class SuccessCriterion(Description):
     """Time in which gravity, or the load of a direction, grows [s]."""
     hold_time: Positive = 0.6
     """Time under full gravity after the ramp [s]."""
-    motion: Motions = ()
+    motion: Motions = ()  # type: ignore[assignment]
     """Phases of the wrist: hold, lift, move, shake."""
     directions: tuple[Vec3, ...] = ()
     """Accelerations a in the world [m/s²]; each is applied as the force m·a at the object's centre,

@@ -35,8 +35,8 @@ def radial_hand() -> Hand:
     return load_scene("four_finger_sphere").hand
 
 
-def _scene(hand: Hand, described: GraspObject, height: float, **changes: object) -> GraspScene:
-    fields = {
+def _scene(hand: Hand, described: GraspObject, height: float, **changes: Any) -> GraspScene:
+    fields: dict[str, Any] = {
         "grasp": "precision",
         "object_position": (0.0, 0.0, height),
         "object_euler": (0.0, 0.0, 0.0),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from itertools import combinations, pairwise
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Self, cast
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -176,7 +176,7 @@ def _section(part: Bendable, index: int) -> ArmSection:
             mass=part.inertial.mass,
             **{key: getattr(backbone, key) for key in STIFFNESSES},
             damping=_damping(backbone),
-            chambers=part.actuation,
+            chambers=cast("tuple[Chamber, ...]", part.actuation),  # tendons are refused
         )
     except DescriptionError as error:
         raise _mistake(error.message, *where, *_in_bendable(error.location)) from None

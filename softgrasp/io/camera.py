@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from softgrasp.description.sensor import PinholeCamera
 from softgrasp.io.input_limits import loader
@@ -17,7 +18,11 @@ def load_camera(path: str | Path) -> PinholeCamera:
         DescriptionError: There is no such file, or it is invalid; names file, line and field.
     """
     file = Path(path)
-    return YamlFile(file).read(lambda data: PinholeCamera(**({"name": file.stem} | data)))
+
+    def made(data: dict[str, Any]) -> PinholeCamera:
+        return PinholeCamera(**({"name": file.stem} | data))
+
+    return YamlFile(file).read(made)
 
 
 def save_camera(camera: PinholeCamera, path: str | Path) -> Path:

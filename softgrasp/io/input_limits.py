@@ -13,6 +13,7 @@ import functools
 import inspect
 import json
 import math
+import os
 import re
 import stat
 import zipfile
@@ -339,7 +340,10 @@ def _reporting(
     def checked(*args: P.args, **options: P.kwargs) -> T:
         bound = signature.bind(*args, **options)
         bound.apply_defaults()
-        file = str(next(iter(bound.arguments.values())))
+        first = next(iter(bound.arguments.values()))
+        file = str(first)
+        if not isinstance(first, str | os.PathLike):
+            raise error_of(file, f"expected a name or the path of a file, found {first!r:.60}")
         try:
             return read(*args, **options)
         except SoftgraspError:

@@ -12,7 +12,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -101,7 +101,7 @@ def object_of_parts(
     if mass is None and density is None and weight is not None:
         mass = weight.mass
     surface = None if friction is None else Material(name="stated", static_friction=friction)
-    optional = {"material": surface, "rgba": rgba}
+    optional: dict[str, Any] = {"material": surface, "rgba": rgba}
     return GraspObject(
         name=name,
         shape=Compound(parts=tuple(parts), visuals=tuple(visuals), **stated),
@@ -122,7 +122,7 @@ def articulated(joints: list[str]) -> DescriptionError:
     )
 
 
-def _possible(path: Path, parts: Sequence[Part], weight: Weight | None) -> dict[str, object]:
+def _possible(path: Path, parts: Sequence[Part], weight: Weight | None) -> dict[str, Any]:
     """Return the fields of a compound for what is stated and possible."""
     if weight is None:
         return {}

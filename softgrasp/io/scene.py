@@ -5,8 +5,9 @@ A scene has its hand, object, arm and criterion by library name, by file, or wit
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from softgrasp import assets
 from softgrasp.description.arm import Arm, HandCarrier, carrier_kind
@@ -41,6 +42,8 @@ from softgrasp.io.yaml_files import (
     yaml_path,
 )
 
+Scene = TypeVar("Scene")
+
 
 @loader
 def load_scene(name: str | Path) -> GraspScene:
@@ -52,6 +55,26 @@ def load_scene(name: str | Path) -> GraspScene:
     path = yaml_path("scenes", name)
     scene = YamlFile(path).read(lambda data: scene_from(data, directory=path.parent))
     return scene if scene.name else scene.replace(name=path.stem)
+
+
+@overload
+def as_scene(scene: str | PathLike[str]) -> GraspScene: ...
+@overload
+def as_scene(scene: Scene) -> Scene: ...
+def as_scene(scene: Scene | str | PathLike[str]) -> Scene | GraspScene:
+    """Load a scene whose name or file is given; return any other one.
+
+    Raises:
+        DescriptionError: There is no such scene, or it is no scene at all.
+    """
+    if isinstance(scene, str | PathLike):
+        return load_scene(scene if isinstance(scene, str) else Path(scene))
+    if not isinstance(scene, GraspScene) and not isinstance(getattr(scene, "scene", 0), GraspScene):
+        raise DescriptionError(
+            "expected a GraspScene, or the name or file of one (softgrasp.load_scene), found "
+            + short(scene)
+        )
+    return scene
 
 
 def save_scene(scene: GraspScene, path: str | Path) -> Path:

@@ -7,9 +7,11 @@ by all of them. Only the grasp needs simulations (``object_grasp``), whose resul
 from __future__ import annotations
 
 import warnings
+from os import PathLike
 
 from softgrasp.description.resolved import Origin, ResolvedScene
 from softgrasp.description.scene import GraspScene
+from softgrasp.io.scene import as_scene
 from softgrasp.model.arm import with_carried_pose
 from softgrasp.model.object import with_default_grasp
 from softgrasp.model.timestep import resolved_timestep
@@ -19,13 +21,13 @@ from softgrasp.resolution.start import with_clear_start
 Origins = dict[str, Origin]
 
 
-def resolve(scene: GraspScene | ResolvedScene) -> ResolvedScene:
+def resolve(scene: GraspScene | ResolvedScene | str | PathLike[str]) -> ResolvedScene:
     """Make every value of a scene concrete; a resolved scene is returned as it is.
 
     Equal scenes have equal values in every verb, environment and process.
 
     Args:
-        scene: The scene, with what was stated only.
+        scene: The scene, with what was stated only, its library name or its file.
 
     Raises:
         BuildError: The scene cannot start: bodies overlap, or no time step fits the contact.
@@ -34,6 +36,7 @@ def resolve(scene: GraspScene | ResolvedScene) -> ResolvedScene:
     Warns:
         SoftgraspWarning: A computed value that the user should know of.
     """
+    scene = as_scene(scene)
     if isinstance(scene, ResolvedScene):
         return scene
     caught: list[warnings.WarningMessage] = []

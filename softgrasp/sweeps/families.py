@@ -15,6 +15,7 @@ import numpy as np
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import SoftgraspError
+from softgrasp.io.files import json_text
 from softgrasp.model.family import FIELDS, Family, has_family
 from softgrasp.model.scene import CompiledScene
 from softgrasp.resolution.resolve import resolve
@@ -94,7 +95,7 @@ class PlanFamilies:
 
     def _group(self) -> None:
         for index, values in enumerate(self.combinations):
-            group = repr([values[path] for path in self._shared])
+            group = json_text([values[path] for path in self._shared])
             members = self._groups.setdefault(group, [])
             self._members.append(_Member(group, len(members)))
             members.append(index)

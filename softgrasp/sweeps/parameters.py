@@ -23,6 +23,7 @@ from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene, with_field
 from softgrasp.description.sweep import Axis, SweepPlan
 from softgrasp.errors import DescriptionError, SoftgraspError
+from softgrasp.io.files import json_text
 from softgrasp.io.input_limits import recorded_inputs
 from softgrasp.io.load import described_files, load_hand, load_object
 from softgrasp.io.scene import load_scene
@@ -334,7 +335,7 @@ def files_of(plan: SweepPlan) -> list[Path]:
     named = [axis.path for axis in plan.axes if _has_text(axis.values)]
     known: set[tuple[str, str]] = set()
     for values in combinations(plan) if named else ():
-        new = {(path, repr(values[path])) for path in named} - known
+        new = {(path, json_text(values[path])) for path in named} - known
         if new:
             known |= new
             files += _files_of_row(plan, values)

@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import mujoco
 
+from softgrasp.description.base import short
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 from softgrasp.extensions import ROW_EXECUTORS
 from softgrasp.io.files import write_text
 from softgrasp.io.input_limits import result_loader
+from softgrasp.io.scene import load_plan
 from softgrasp.sweeps.dataset import ExtraOutputs
 from softgrasp.sweeps.executors import (
     ROWS_PER_WORKER,
@@ -83,7 +85,7 @@ class Finish(NamedTuple):
 
 
 def sweep(
-    plan: SweepPlan,
+    plan: SweepPlan | str | Path,
     out: str | Path | None = None,
     *,
     workers: int | None = None,
@@ -102,7 +104,7 @@ def sweep(
     number of workers but columns whose name contains ``wall``.
 
     Args:
-        plan: The plan.
+        plan: The plan, or its file.
         out: Directory for plan, rows and tables; nothing is written without it.
         workers: Number of processes; by default one per core, fewer for few rows. 1 computes in
             this process. With ``warp`` they compute the rows that MuJoCo has to compute.
@@ -132,6 +134,13 @@ def sweep(
             ``if __name__ == "__main__":``; says how one ended.
     """
     require_pandas()
+    if isinstance(plan, str | Path):
+        plan = load_plan(plan)
+    if not isinstance(plan, SweepPlan):
+        raise DescriptionError(
+            "expected a SweepPlan(scene=…, axes=(Axis(path=…, values=…),)) or its file, found "
+            + short(plan)
+        )
     if workers is None:
         workers = min(os.cpu_count() or 1, max(plan.size // ROWS_PER_WORKER, 1))
     if workers < 1:

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from softgrasp.io import save_camera as save_camera
 from softgrasp.mechanics import Array
 from softgrasp.plugin_api import (
     Tree,
+    Vec3,
+    Vec4,
     YamlFile,
     check_size,
     dump,
@@ -93,7 +95,8 @@ def _csv_samples(path: Path) -> list[FlangeSample]:
     samples = []
     for line, seconds, *pose in zip(table.lines, time, *parts, strict=True):
         try:
-            sample = FlangeSample(time=seconds, position=pose[:3], quaternion=pose[3:])
+            position, quaternion = cast("tuple[Vec3, Vec4]", (pose[:3], pose[3:]))
+            sample = FlangeSample(time=seconds, position=position, quaternion=quaternion)
         except DescriptionError as error:
             raise error.located(file=path, line=line) from None
         samples.append(sample)
@@ -185,9 +188,9 @@ def sample_from(row: Mapping[str, Any]) -> FlangeSample:
         )
     return FlangeSample(
         time=time,
-        position=[part * MILLIMETRE for part in (x, y, z)],
-        quaternion=quaternion,
-        joints=[_real(f"{JOINTS}[{index}]", value) for index, value in enumerate(joints)],
+        position=(x * MILLIMETRE, y * MILLIMETRE, z * MILLIMETRE),
+        quaternion=cast("Vec4", quaternion),
+        joints=tuple(_real(f"{JOINTS}[{index}]", value) for index, value in enumerate(joints)),
     )
 
 
@@ -405,7 +408,8 @@ def _gripper(tree: Tree, length: float, angle: float) -> Tree | GripperMount:
     circle = {key: scaled(value, factors.get(key, 1)) for key, value in fingers.items()}
     _check_circle(circle)
     if "mount" in data:
-        data["mount"] = GripperMount(mount=data["mount"], fingers=[{}]).mount
+        fields = {"mount": data["mount"], "fingers": [{}]}
+        data["mount"] = GripperMount(**fields).mount
     return GripperMount.around_axis(
         **circle, **{key: data[key] for key in ("name", "mount") if key in data}
     )

@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
-from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar, cast
 from urllib.parse import urlsplit
 
 from softgrasp.errors import (
@@ -32,7 +32,7 @@ from softgrasp.errors import (
     RequestRefusedError,
     StaleDataError,
 )
-from softgrasp.plugin_api import short
+from softgrasp.plugin_api import Vec3, Vec4, short
 from softgrasp.twin.description import CartesianFields, FlangeSample, HttpFlange, UdpFlange
 from softgrasp.twin.files import json_object, sample_from
 
@@ -654,8 +654,8 @@ def sample_of(
     """
     try:
         state = _state(json_object(body), fields)
-        position = [_number(state, key) * fields.length for key in fields.position]
-        quaternion = [_number(state, key) for key in fields.quaternion]
+        position = cast("Vec3", [_number(state, key) * fields.length for key in fields.position])
+        quaternion = cast("Vec4", [_number(state, key) for key in fields.quaternion])
         time_stamp = _number(state, fields.time) if fields.time else time
         return FlangeSample(time=time_stamp, position=position, quaternion=quaternion)
     except DescriptionError as error:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from pydantic import ValidationError
@@ -23,6 +23,8 @@ from pydantic import ValidationError
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
 from softgrasp.mechanics import Array
 from softgrasp.plugin_api import (
+    Vec3,
+    Vec4,
     atomic_path,
     json_from,
     note_written,
@@ -340,8 +342,8 @@ def replayed(twin: Twin, row: dict[str, Any]) -> tuple[TwinShape, Array | None] 
         return None
     flange = FlangeSample(
         time=float(row["time"]),
-        position=tuple(float(row[f"position_{axis}"]) for axis in "xyz"),
-        quaternion=tuple(float(row[f"quaternion_{axis}"]) for axis in "wxyz"),
+        position=cast("Vec3", tuple(float(row[f"position_{axis}"]) for axis in "xyz")),
+        quaternion=cast("Vec4", tuple(float(row[f"quaternion_{axis}"]) for axis in "wxyz")),
     )
     try:
         shape = twin_shape(twin, float(row["pressure"]), flange)

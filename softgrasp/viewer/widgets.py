@@ -6,6 +6,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
+from typing import Any
 
 import numpy as np
 import viser
@@ -302,6 +303,7 @@ class GraspForm:
         Raises:
             DescriptionError: A numeric field is invalid.
         """
+        numbers: dict[str, Any] = {name: self._chosen_number(name) for name in self.numbers}
         return Choices(
             hand=self.hand.value,
             object=None if self.object.value == NONE else self.object.value,
@@ -309,7 +311,7 @@ class GraspForm:
             closure=_chosen(self.closure.value),
             gravity=self.gravity.value,
             hold=self.hold.value,
-            **{name: self._chosen_number(name) for name in self.numbers},
+            **numbers,
         )
 
     def _chosen_number(self, name: str) -> float | None:

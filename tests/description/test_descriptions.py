@@ -42,8 +42,14 @@ def test_values_compare_hash_and_change_by_replace() -> None:
 
 
 def test_values_are_immutable() -> None:
-    with pytest.raises(ValueError, match="frozen"):
-        pinch().seed = 1  # type: ignore[misc]
+    scene = pinch()
+    with pytest.raises(sg.DescriptionError) as caught:
+        scene.seed = 1  # type: ignore[misc]
+    assert (caught.value.field, caught.value.actual) == ("seed", 1)
+    assert ".replace(seed=1)" in str(caught.value)
+    with pytest.raises(sg.DescriptionError, match="did you mean 'seed'"):
+        scene.sead = 1
+    assert scene.seed == 0
 
 
 def test_a_scene_survives_json() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import mujoco
 import numpy as np
@@ -248,7 +248,9 @@ def _model_actuator(
     limits, assumed = _limits(model, index, joints, law, length, data)
     start = min(max((length - law.at) / law.ratio, limits[0]), limits[1])
     is_plain = len(moves) == 1 and moves[0].ratio == 1.0 and moves[0].at == 0.0
-    unit = ("rad" if is_hinge(model, next(iter(joints))) else "m") if is_plain else ""
+    unit: Literal["rad", "m", ""] = ""
+    if is_plain:
+        unit = "rad" if is_hinge(model, next(iter(joints))) else "m"
     actuator = ModelActuator(actuator=name, unit=unit, limits=limits, start=start, moves=moves)
     return actuator, assumed
 

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import commonprefix
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -258,7 +259,7 @@ def _row(tree: MjcfTree, group: int | None, joint: int, origin: Array) -> Phalan
     model = tree.model
     name, dof = str(model.joint(joint).name), int(model.jnt_dofadr[joint])
     low, high = joint_range(model, joint)
-    body = {}
+    body: dict[str, Any] = {}
     if group is not None:
         touching = () if group == tree.palm else tuple(tree.touching(group))
         body = {"bodies": touching, "inertial": _inertial(tree, group, joint)}

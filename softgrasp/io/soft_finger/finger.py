@@ -248,7 +248,7 @@ def slice_again(mesh: FingerMesh) -> SlicedFinger | None:
 def _mesh(file: Path, sliced: SlicedFinger, reading: Mapping[str, Any]) -> FingerMesh:
     """Describe a mesh, and how it was read."""
     ((name, digest),) = input_hashes([file]).items()
-    values = {
+    values: dict[str, Any] = {
         field: value if value is None or isinstance(value, str) else np.asarray(value).tolist()
         for field, value in reading.items()
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import commonprefix
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -225,14 +225,17 @@ def _row(machine: Machine, joint: RigidJoint, *, is_first: bool) -> Phalanx:
     parts = parts_of(link, frame)
     if link.visuals and not link.collisions:
         machine.notes.append(f"link '{link.name}' has no <collision>; its visuals are used")
-    shape = {} if not parts else {"shape": parts[0].shape, "shape_pose": parts[0].pose}
+    fields: dict[str, Any] = {}
+    if parts:
+        fields = {"shape": parts[0].shape, "shape_pose": parts[0].pose}
+    if not is_first:
+        fields["origin"] = pose_of(machine.origin(joint))
+    fields |= _following(joint) if joint.name in machine.follows else _driven(machine, joint)
     return Phalanx(
         name=machine.bodies[link.name],
         joint_name=machine.joint_names[joint.name],
-        **({} if is_first else {"origin": pose_of(machine.origin(joint))}),
         **joint_fields(joint, machine.ranges[joint.name]),
-        **(_following(joint) if joint.name in machine.follows else _driven(machine, joint)),
-        **shape,
+        **fields,
         parts=parts[1:],
         **body_fields(link, frame, machine.density, machine.notes),
     )
