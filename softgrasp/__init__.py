@@ -1,9 +1,23 @@
 """Grasp simulation: from a hand and an object to contacts, forces, figures, video and report.
 
-The names of this module are what most users need; the rest is in its submodules (``sg.io``,
-``sg.description``, ``sg.quality``, …), each with its own ``__all__``. Everything is imported when
-it is first used, so ``import softgrasp`` is cheap. ``python docs/write_reference.py`` writes the
-stubs that type checkers read (``*.pyi``) and the pages of the reference from these tables.
+    import softgrasp as sg
+
+    scene = sg.GraspScene(hand=sg.load_hand("four_finger"), object=sg.load_object("strawberry"))
+    result = sg.simulate(scene)
+    print(result.outcome.name, result.message)
+    sg.write_report(result, "out")
+
+Load       load_hand, load_object, load_scene: a shipped name, or a URDF, MJCF, YAML or mesh file
+Describe   Hand, GraspObject, Contact, GraspScene, Pose, …; change one by .replace(field=value)
+Simulate   simulate, sweep, grasp_ensemble, plan_grasps; resolve shows every value beforehand
+Learn      make_env (Gymnasium), make_dm_env
+Show       write_report, render_video, sg.viewer
+Measure    calibrate (soft fingers), inspect (files), sg.quality (ε), sg.continuum (PCC, RLD)
+Export     compile_model, build_spec, to_mjcf, save_scene, load_result
+Errors     SoftgraspError and its kinds: what was expected, what was found, what cures it
+
+The submodules (``sg.io``, ``sg.description``, …) have the rest, each with its own ``help``.
+Everything is imported when it is first used, so ``import softgrasp`` is cheap.
 """
 
 from __future__ import annotations

@@ -146,6 +146,7 @@ EXTRAS = {
     "viser": "view",
     "warp": "gpu",
     "xacro": "xacro",
+    "xarray": "xarray",
 }
 """The extra that installs each optional module."""
 

@@ -110,6 +110,8 @@ LOADERS = Extensions(
     "loaders", hand="softgrasp.io.load:load_hand", object="softgrasp.io.load:load_object"
 )
 """Functions (name or file) → description, by the fields of a scene."""
+NOTEBOOK = Extensions("notebook", html="softgrasp.report.notebook:html_of")
+"""Function description or result → HTML, for notebooks."""
 HARDWARE_CHECKS = Extensions(
     "hardware_checks", continuum_control="softgrasp.continuum_control.hardware:check_system"
 )

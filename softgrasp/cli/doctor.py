@@ -33,6 +33,7 @@ OPTIONAL = {
     "dm-control": ("dm", "environments of dm_control; Python 3.11 or 3.12"),
     "mujoco-warp": ("gpu", "many grasps at once on a GPU"),
     "xacro": ("xacro", ".xacro files"),
+    "xarray": ("xarray", "time series of results as datasets"),
 }
 """Optional libraries: the extra that installs each, and its purpose."""
 ALTERNATIVES = {

@@ -35,6 +35,7 @@ from typing import (
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from softgrasp.errors import DescriptionError, did_you_mean, either
+from softgrasp.extensions import NOTEBOOK
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -92,6 +93,15 @@ else:
             except ValidationError as error:
                 raise description_error(error, cls) from None
 
+        @property
+        def __doc__(cls) -> str:
+            """Documentation of the class with that of its fields, for ``help``."""
+            about = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
+            fields = [f"{name}: {' '.join(text.split())}" for name, text in field_docs(cls).items()]
+            return "\n\n".join(
+                [about, "Fields:\n    " + "\n    ".join(fields)] if fields else [about]
+            )
+
 
 class Description(BaseModel, metaclass=_DescriptionType):
     """Base of all descriptions: immutable, finite numbers only, no unknown fields.
@@ -141,7 +151,7 @@ class Description(BaseModel, metaclass=_DescriptionType):
 
     def __repr__(self) -> str:
         """Show the type, and stated fields as far as they fit in ``MAX_REPR`` characters."""
-        parts = [f"{name}={_short_repr(getattr(self, name))}" for name in self._shown_fields()]
+        parts = [f"{name}={compact_repr(getattr(self, name))}" for name in self.shown_fields()]
         kept = len(parts)
         while kept and len(", ".join(parts[:kept])) + len(type(self).__name__) > MAX_REPR - 5:
             kept -= 1
@@ -150,7 +160,12 @@ class Description(BaseModel, metaclass=_DescriptionType):
 
     __str__ = __repr__
 
-    def _shown_fields(self) -> list[str]:
+    def _repr_html_(self) -> str:
+        """Show fields, and hand, object or scene in a picture, in a notebook."""
+        html: str = NOTEBOOK.load("html")(self)
+        return html
+
+    def shown_fields(self) -> list[str]:
         """Return the fields that are stated or not at their defaults, the name first."""
         fields, stated = type(self).model_fields, self.model_fields_set
         shown = [name for name, field in fields.items()
@@ -191,7 +206,7 @@ class Description(BaseModel, metaclass=_DescriptionType):
         return changed
 
 
-def _short_repr(value: Any) -> str:
+def compact_repr(value: Any) -> str:
     """Format the value of a field; a description by its name, a long tuple by its length."""
     text = repr(value)
     if isinstance(value, Description):

@@ -26,12 +26,17 @@ from softgrasp.description.task import SuccessCriterion
 from softgrasp.evaluation.force_limits import ReachedForce
 from softgrasp.evaluation.outcome import GraspStatus, Outcome, OutcomeReason, outcome_of
 from softgrasp.evaluation.put_down import PutDown
+from softgrasp.evaluation.time_tables import dataset_of, table_of
+from softgrasp.extensions import NOTEBOOK
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.load_balance import LoadBalance, first_unborne
 from softgrasp.sim.run_record import ContactEvent
 from softgrasp.sim.sensors import channels_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import xarray
+
     from softgrasp.evaluation.quality_log import QualityLog
 
 
@@ -498,6 +503,35 @@ class GraspResult:
             f"<GraspResult {scene.hand.name} on {object_names_text}: {self.outcome.name}, "
             f"{self.simulated_time:g} s, {len(self.events)} events>"
         )
+
+    def _repr_html_(self) -> str:
+        """Show summary and motion of the object in a notebook."""
+        html: str = NOTEBOOK.load("html")(self)
+        return html
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the time series as a table: columns (array, body or axis), index time [s].
+
+        Raises:
+            BackendUnavailable: pandas is not installed.
+        """
+        return table_of(self.trajectory(), self._soft_finger_names)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return the time series as a dataset with named dimensions and units.
+
+        Raises:
+            BackendUnavailable: xarray is not installed.
+        """
+        attributes = {
+            "outcome": self.outcome.name, "hand": self.scene.hand.name,
+            "object": ", ".join(self.scene.object_names),
+        }  # fmt: skip
+        return dataset_of(self.trajectory(), self._soft_finger_names, attributes)
+
+    @property
+    def _soft_finger_names(self) -> list[str]:
+        return [digit.name for digit in self.scene.hand.soft_fingers]
 
     @cached_property
     def _reason(self) -> OutcomeReason:
