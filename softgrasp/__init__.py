@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import os
 
+from softgrasp._gymnasium import register_once_imported
 from softgrasp._lazy import lazy_names
 from softgrasp._version import __version__
 
@@ -92,3 +93,5 @@ NAMES = {
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)
 __all__ += ["__version__"]
+
+register_once_imported()

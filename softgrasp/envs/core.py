@@ -103,12 +103,23 @@ def checked_action(action: ArrayLike, channels: int, each: str) -> Array:
     Raises:
         DescriptionError: It has another shape, or contains NaN.
     """
-    values = np.asarray(action, dtype=float)
-    if values.shape == (channels,) and np.isfinite(values).all():
+    return checked_numbers(action, (channels,), each)
+
+
+def checked_numbers(action: ArrayLike, shape: tuple[int, ...], each: str) -> Array:
+    """Return actions as floats of a shape; arguments and errors as of ``checked_action``."""
+    count = " x ".join(map(str, shape))
+    try:
+        values = np.asarray(action, dtype=float)
+    except (TypeError, ValueError):
+        raise DescriptionError(
+            f"expected {count} numbers, one per {each}, found {action!r:.60}", field="action"
+        ) from None
+    if values.shape == shape and np.isfinite(values).all():
         return values
-    received = "NaN" if values.shape == (channels,) else f"an array of shape {values.shape}"
+    received = "NaN" if values.shape == shape else f"an array of shape {values.shape}"
     raise DescriptionError(
-        f"expected {channels} numbers, one per {each}, found {received}", field="action"
+        f"expected {count} numbers, one per {each}, found {received}", field="action"
     )
 
 

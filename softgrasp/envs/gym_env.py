@@ -17,6 +17,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp._gymnasium import SCENE_ENV
 from softgrasp.description.scene import GraspScene
 from softgrasp.envs.core import Episodes, built_scene, checked_action
 from softgrasp.envs.episode import EnvSettings, GraspTask, with_goal
@@ -38,10 +39,10 @@ from softgrasp.rendering.viewpoint import best_camera
 try:
     import gymnasium
     from gymnasium import spaces
+    from gymnasium.utils import EzPickle
 except ModuleNotFoundError as error:
     raise missing_library(error) from None
 
-ENV_ID = "softgrasp/Grasp-v0"
 RENDER_MODES = ("rgb_array",)
 SIZE, CAMERA_SIZE = (480, 360), (64, 64)
 """Width and height of rendered images, and of camera observations [pixels]."""
@@ -209,7 +210,7 @@ def _first(observed: Any) -> Any:
     return observed[0]
 
 
-class GraspEnv(EpisodeEnv):
+class GraspEnv(EpisodeEnv, EzPickle):
     """A hand that an agent closes on an object; see ``softgrasp.make_env``.
 
     ``model`` and ``data`` are those of MuJoCo.
@@ -240,6 +241,9 @@ class GraspEnv(EpisodeEnv):
             DescriptionError: A setting does not exist or does not fit.
             BuildError: The scene makes no model that can be simulated.
         """
+        EzPickle.__init__(
+            self, scene, render_mode=render_mode, size=size, renderer=renderer, **settings
+        )
         if render_mode not in (None, *RENDER_MODES):
             hint = did_you_mean(str(render_mode), RENDER_MODES)
             raise DescriptionError(
@@ -284,11 +288,7 @@ def _camera(task: GraspTask, model: mujoco.MjModel, aspect: float) -> Camera:
 def registered_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:
     """Make an environment with the ``spec`` that ``gymnasium.make`` would set."""
     env = GraspEnv(scene, **options)
-    spec = deepcopy(gymnasium.spec(ENV_ID))
+    spec = deepcopy(gymnasium.spec(SCENE_ENV))
     spec.kwargs = {"scene": scene, **options}
     env.spec = spec
     return env
-
-
-if ENV_ID not in gymnasium.registry:
-    gymnasium.register(id=ENV_ID, entry_point=f"{__name__}:GraspEnv")

@@ -1,7 +1,7 @@
 """Gymnasium environments of the learning tasks, alone (``TaskEnv``) or n at once.
 
-Episode i of ``TaskVectorEnv`` equals a ``TaskEnv`` with the seed plus i bit for bit. Importing this
-module registers ``softgrasp/<Task>-v0``.
+Episode i of ``TaskVectorEnv`` equals a ``TaskEnv`` with the seed plus i bit for bit. A pickled
+environment is made anew from its arguments, before its first episode.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from softgrasp.envs.core import checked_numbers
 from softgrasp.envs.gym_env import CAMERA_PART, EpisodeEnv, Views
 from softgrasp.envs.task_simulation import TaskSimulation
 from softgrasp.envs.tasks import TASKS
-from softgrasp.errors import DescriptionError, did_you_mean, missing_library
+from softgrasp.errors import DescriptionError, SimulationError, did_you_mean, missing_library
 from softgrasp.rendering.camera import Camera
 
 try:
-    import gymnasium
+    from gymnasium.utils import EzPickle
+    from gymnasium.utils.seeding import np_random
     from gymnasium.vector import AutoresetMode, VectorEnv
     from gymnasium.vector.utils import batch_space
 except ModuleNotFoundError as error:
@@ -65,7 +67,7 @@ def task_views(
     return simulation, Views(simulation, observations, camera=camera)
 
 
-class TaskEnv(EpisodeEnv):
+class TaskEnv(EpisodeEnv, EzPickle):
     """One learning task; see ``docs/learning.md``."""
 
     simulation: TaskSimulation
@@ -81,11 +83,12 @@ class TaskEnv(EpisodeEnv):
         Raises:
             DescriptionError: There is no such task, observation or kind of actions.
         """
+        EzPickle.__init__(self, task, render_mode=render_mode, **options)
         super().__init__(*task_views(task, **options), render_mode)
         self.task = self.simulation.task
 
 
-class TaskVectorEnv(VectorEnv[Any, Any, Any]):
+class TaskVectorEnv(VectorEnv[Any, Any, Any], EzPickle):
     """n episodes of a task, stepped together; an episode that ends begins anew in the same step."""
 
     metadata: dict[str, Any] = EpisodeEnv.metadata | {"autoreset_mode": AutoresetMode.SAME_STEP}
@@ -103,32 +106,67 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
             render_mode: ``rgb_array`` or None.
             options: As for ``TaskEnv``.
         """
+        EzPickle.__init__(self, task, num_envs, threads=threads, render_mode=render_mode, **options)
         self.num_envs, self.render_mode = num_envs, render_mode
         self.simulation, views = task_views(task, num_envs, min(threads, num_envs), **options)
         self.task, self.views = self.simulation.task, views
         self.single_observation_space, self.single_action_space = views.space, views.actions
         self.observation_space = batch_space(views.space, num_envs)
         self.action_space = batch_space(views.actions, num_envs)
-        self._rows = list(range(num_envs))
+        self._rows, self._running = list(range(num_envs)), False
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin all episodes; episode i has the seed plus i."""
-        if not isinstance(seed, list):
-            seed = [None if seed is None else seed + row for row in self._rows]
-        for row, one in enumerate(seed):
-            drawn = None if one is None else gymnasium.utils.seeding.np_random(one)[0]
+        """Begin all episodes.
+
+        Args:
+            seed: Seed of the first episode, episode i has the seed plus i; or one of each.
+            options: As of ``TaskEnv``, for all episodes.
+
+        Raises:
+            DescriptionError: A seed is no whole number of at least 0, there are not as many as
+                episodes, or an option does not exist or does not fit.
+        """
+        for row, one in enumerate(self._seeds(seed)):
+            drawn = None if one is None else np_random(one)[0]
             self.simulation.reset(row, drawn, options)
+        self._running = True
         return self.views.read(self._rows), {}
+
+    def _seeds(self, seed: Any) -> list[int | None]:
+        """Return the seed of each episode."""
+        several, count = isinstance(seed, list | tuple | np.ndarray), self.num_envs
+        known = [None if one is None else _seed(one) for one in (seed if several else [seed])]
+        if -1 in known or (several and len(known) != count):
+            message = (
+                f"expected a whole number of at least 0, or {count} of them, found {seed!r:.60}"
+            )
+            raise DescriptionError(message, field="seed")
+        first = known[0]
+        return known if several else [None if first is None else first + i for i in self._rows]
 
     def close_extras(self, **_: Any) -> None:
         """Release the renderers."""
         self.views.close()
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Simulate one decision of all episodes; ``final_obs`` and ``final_info`` of ended ones."""
-        decision = self.simulation.step(np.asarray(actions, dtype=float))
+        """Simulate one decision of all episodes.
+
+        Args:
+            actions: Numbers in −1…1, (n, channels).
+
+        Returns:
+            As of ``TaskEnv`` for n episodes; ``final_obs`` and ``final_info`` of ended ones.
+
+        Raises:
+            DescriptionError: The actions have another shape, or contain NaN.
+            SimulationError: ``reset`` has not been called.
+        """
+        if not self._running:
+            raise SimulationError("expected episodes to go on, found none: call reset()")
+        shape = (self.num_envs, self.simulation.channels)
+        decision = self.simulation.step(checked_numbers(actions, shape, "episode and channel"))
         observed = self.views.read(self._rows)
         info: dict[str, Any] = {"is_success": decision.success.copy()}
         ended = decision.terminated | decision.truncated
@@ -145,16 +183,11 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
         return observed, decision.reward, decision.terminated, decision.truncated, info
 
 
+def _seed(value: Any) -> int:
+    """Return a seed; -1 for a value that is none."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return int(value) if whole and value >= 0 else -1
+
+
 def _arrays(observed: Any) -> list[Any]:
     return list(observed.values()) if isinstance(observed, dict) else [observed]
-
-
-for _task in TASKS.values():
-    _name = f"softgrasp/{_task.name}-v0"
-    if _name not in gymnasium.registry:
-        gymnasium.register(
-            id=_name,
-            entry_point=f"{__name__}:TaskEnv",
-            vector_entry_point=f"{__name__}:TaskVectorEnv",
-            kwargs={"task": _task.name},
-        )

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from numbers import Real
 from typing import Any
@@ -346,7 +346,12 @@ class TaskSimulation:
         values += scales * drawn
 
 
-def _checked_options(task: Task, options: dict[str, Any]) -> dict[str, Any]:
+def _checked_options(task: Task, options: Any) -> dict[str, Any]:
+    if not isinstance(options, Mapping):
+        raise DescriptionError(
+            f"expected options by name ({', '.join(OPTIONS)}), found {options!r:.60}",
+            field="options",
+        )
     for name in options:
         if name not in OPTIONS:
             raise DescriptionError(
@@ -361,7 +366,7 @@ def _checked_options(task: Task, options: dict[str, Any]) -> dict[str, Any]:
         raise DescriptionError(f"expected a shape, found {shape!r}; {hint}", field="shape")
     if (goal := options.get("goal")) is not None:
         _check_goal(task, goal)
-    return options
+    return dict(options)
 
 
 def _check_goal(task: Task, goal: Any) -> None:

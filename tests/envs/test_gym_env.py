@@ -219,7 +219,7 @@ def test_a_vector_of_environments_runs_them_side_by_side() -> None:
 
 
 def test_gymnasium_makes_it_by_its_name() -> None:
-    env = gymnasium.make("softgrasp.envs.gym_env:softgrasp/Grasp-v0", scene=quick())
+    env = gymnasium.make("softgrasp/Grasp-v0", scene=quick())
     own = sg.make_env(quick())
     assert env.unwrapped.observation_space == own.observation_space
     assert own.spec.id == env.spec.id == "softgrasp/Grasp-v0"

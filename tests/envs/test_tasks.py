@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -219,6 +222,46 @@ def test_noise_changes_what_is_observed_and_not_what_happens() -> None:
     first, second = clean.reset(seed=5)[0], noisy.reset(seed=5)[0]
     assert np.array_equal(clean.simulation.physics.states, noisy.simulation.physics.states)
     assert 0.0 < np.abs(first - second).max() < 0.1
+
+
+@pytest.mark.parametrize("order", ["import softgrasp, gymnasium", "import gymnasium, softgrasp"])
+def test_the_environments_are_registered_on_import(order: str) -> None:
+    """In any order, and softgrasp alone imports neither Gymnasium nor numpy."""
+    alone = "import softgrasp, sys; assert not {'gymnasium', 'numpy'} & set(sys.modules); "
+    listed = "print(*sorted(one for one in gymnasium.registry if one.startswith('softgrasp/')))"
+    code = (alone if order.endswith("gymnasium") else "") + f"{order}; {listed}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    tasks = [f"softgrasp/{name}-v0" for name in ("Grasp", *TASKS)]
+    assert done.stdout.split() == sorted(tasks)
+
+
+def test_a_vector_of_episodes_is_as_strict_as_one() -> None:
+    envs = TaskVectorEnv("Lift", 2)
+    zeros = np.zeros(envs.action_space.shape)
+    with pytest.raises(sg.SimulationError, match=r"call reset\(\)"):
+        envs.step(zeros)
+    envs.reset(seed=0)
+    for wrong in (zeros[0], np.zeros((3, 4)), np.full_like(zeros, np.nan), "up"):
+        with pytest.raises(sg.DescriptionError) as caught:
+            envs.step(wrong)
+        assert caught.value.field == "action"
+    for seed in (-1, 1.5, "a", True, [1], [1, 2, 3], [0, -1]):
+        with pytest.raises(sg.DescriptionError) as caught:
+            envs.reset(seed=seed)
+        assert caught.value.field == "seed"
+    for options in (5, {"friction": -3.0}, {"friction": float("nan")}, {"goal": [float("nan")]}):
+        with pytest.raises(sg.DescriptionError):
+            envs.reset(seed=0, options=options)
+
+
+def test_a_pickled_environment_begins_the_same_episodes() -> None:
+    envs = TaskVectorEnv("Lift", 2, noise=0.0)
+    again = pickle.loads(pickle.dumps(envs))
+    np.testing.assert_array_equal(envs.reset(seed=3)[0], again.reset(seed=3)[0])
+    one = pickle.loads(pickle.dumps(TaskEnv("Lift")))
+    np.testing.assert_array_equal(one.reset(seed=3)[0], TaskEnv("Lift").reset(seed=3)[0])
 
 
 def test_what_does_not_exist_is_refused() -> None:

@@ -1,0 +1,80 @@
+"""Registration of the environments in Gymnasium, as soon as both packages are imported.
+
+``import softgrasp`` does not import Gymnasium: where that is not there yet, a finder of modules
+waits for it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+
+LIBRARY = "gymnasium"
+SCENE_ENV = "softgrasp/Grasp-v0"
+TASK_NAMES = (
+    "CloseAndHold", "Lift", "InHandRotation", "Regrasp", "SoftLift", "SoftReach", "ClutteredPick",
+    "Insertion", "Valve", "TwoHands",
+)  # fmt: skip
+"""Learning tasks; the keys of ``tasks.TASKS``, which are not imported here."""
+
+
+def register() -> None:
+    """Register ``softgrasp/Grasp-v0`` and ``softgrasp/<Task>-v0`` in Gymnasium."""
+    import gymnasium
+
+    if SCENE_ENV in gymnasium.registry:
+        return
+    gymnasium.register(id=SCENE_ENV, entry_point="softgrasp.envs.gym_env:GraspEnv")
+    for name in TASK_NAMES:
+        gymnasium.register(
+            id=f"softgrasp/{name}-v0",
+            entry_point="softgrasp.envs.task_env:TaskEnv",
+            vector_entry_point="softgrasp.envs.task_env:TaskVectorEnv",
+            kwargs={"task": name},
+        )
+
+
+def register_once_imported() -> None:
+    """Register the environments now, or when Gymnasium is imported."""
+    if sys.modules.get(LIBRARY) is not None:
+        register()
+    elif not any(isinstance(one, _Finder) for one in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
+class _Finder(MetaPathFinder):
+    """Finds Gymnasium as usual, once, and has its loader register the environments."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of Gymnasium; None for any other module."""
+        if fullname != LIBRARY or path is not None or target is not None:
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(LIBRARY)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _RegisteringLoader(spec.loader)
+        return spec
+
+
+class _RegisteringLoader(Loader):
+    """Loader of Gymnasium that registers the environments afterwards."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Make the module as its loader does."""
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Import Gymnasium, then register."""
+        assert module.__spec__ is not None
+        module.__spec__.loader = module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        register()
