@@ -130,7 +130,7 @@ def _add_skin(spec: mujoco.MjSpec, described: GraspObject, nodes: list[Any]) -> 
     nodes = [nodes[index] for index in kept.tolist()]
     carried = [np.flatnonzero(column > 0.0) for column in weights.T]
     spec.add_skin(
-        name=OBJECT,
+        name=f"{OBJECT}_surface",  # dm_control has one namespace for skins and flexes
         rgba=described.rgba,
         vert=vertices.ravel().tolist(),
         face=faces.ravel().tolist(),

@@ -193,3 +193,13 @@ def test_what_is_not_offered_is_refused(changes: dict[str, Any], sentence: str) 
     with pytest.raises(sg.BuildError) as refused:
         sg.make_dm_env(quick(**changes))
     assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize("name", ["foam_cube", "demo_soft", "demo"])
+def test_exported_scenes_are_read_by_mjcf(name: str) -> None:
+    """Names are unique among skins and flexes together, and no body is lost."""
+    from dm_control import mjcf
+
+    scene = sg.load_scene(name).replace(adapt_grasp=False)
+    read = mjcf.from_xml_string(sg.to_mjcf(scene))
+    assert len(read.find_all("body")) == sg.compile_model(scene).nbody - 1
