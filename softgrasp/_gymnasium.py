@@ -47,16 +47,25 @@ def register_once_imported() -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Finds Gymnasium as usual, once, and has its loader register the environments."""
+    """Finds Gymnasium as the other finders do, and has its loader register the environments."""
+
+    searching = False
+    """Whether the others search: they are tried by the same function."""
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self,
+        fullname: str,
+        path: Sequence[str] | None,  # noqa: ARG002 - the interface of finders
+        target: ModuleType | None = None,  # noqa: ARG002
     ) -> ModuleSpec | None:
         """Return the spec of Gymnasium; None for any other module."""
-        if fullname != LIBRARY or path is not None or target is not None:
+        if self.searching or fullname != LIBRARY:
             return None
-        sys.meta_path.remove(self)
-        spec = find_spec(LIBRARY)
+        self.searching = True
+        try:
+            spec = find_spec(LIBRARY)
+        finally:
+            self.searching = False
         if spec is not None and spec.loader is not None:
             spec.loader = _RegisteringLoader(spec.loader)
         return spec
@@ -73,8 +82,9 @@ class _RegisteringLoader(Loader):
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Import Gymnasium, then register."""
+        """Import Gymnasium, then register; the finder is not needed any more."""
         assert module.__spec__ is not None
         module.__spec__.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
+        sys.meta_path[:] = [one for one in sys.meta_path if not isinstance(one, _Finder)]
         register()

@@ -27,12 +27,13 @@ def dev(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = module_from_spec(spec)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     loader.exec_module(module)
-    for name in ("requirements-dev.txt", "requirements-core-mujoco4.txt", "pyproject.toml"):
+    for name in ("requirements/dev.txt", "requirements/core-mujoco4.txt", "pyproject.toml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(name)
     monkeypatch.setattr(module, "ROOT", str(tmp_path))
-    main = module.Environment(".venv", "requirements-dev.txt")
+    main = module.Environment(".venv", "requirements/dev.txt")
     monkeypatch.setattr(module, "MAIN", main)
-    mujoco4 = module.Environment(".venv-mujoco4", "requirements-core-mujoco4.txt")
+    mujoco4 = module.Environment(".venv-mujoco4", "requirements/core-mujoco4.txt")
     monkeypatch.setattr(module, "MUJOCO4", mujoco4)
     monkeypatch.setattr(module.os, "geteuid", lambda: 1000)
     for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
@@ -164,7 +165,7 @@ def test_setup_with_uv(dev):
     install = "/usr/bin/uv pip install --quiet --python .venv/bin/python --no-deps"
     assert dev.machine.ran == [
         f"/usr/bin/uv venv --quiet --python {sys.executable} .venv",
-        f"{install} --require-hashes -r requirements-dev.txt",
+        f"{install} --require-hashes -r requirements/dev.txt",
         f"{install} --no-build-isolation --editable {dev.ROOT}",
     ]
 
@@ -174,7 +175,7 @@ def test_setup_with_pip(dev):
     install = ".venv/bin/python -m pip install --quiet --no-compile --no-deps"
     assert dev.machine.ran == [
         f"{sys.executable} -m venv --clear .venv",
-        f"{install} --require-hashes -r requirements-dev.txt",
+        f"{install} --require-hashes -r requirements/dev.txt",
         f"{install} --no-build-isolation --editable {dev.ROOT}",
     ]
 
@@ -184,7 +185,7 @@ def test_ode_comes_from_a_wheel_where_the_system_has_none(dev, monkeypatch):
     dev.machine.ran.clear()
     monkeypatch.setattr(dev.ctypes.util, "find_library", lambda name: None)
     dev.MAIN.prepare()
-    assert [step.split()[-1] for step in dev.machine.ran] == [dev.ROOT, "requirements-ode.txt"]
+    assert [step.split()[-1] for step in dev.machine.ran] == [dev.ROOT, "requirements/ode.txt"]
     dev.machine.ran.clear()
     dev.MAIN.prepare()
     assert dev.machine.ran == []
@@ -193,7 +194,7 @@ def test_ode_comes_from_a_wheel_where_the_system_has_none(dev, monkeypatch):
 def test_the_wheel_can_be_selected(dev, monkeypatch):
     monkeypatch.setenv("SOFTGRASP_ODE_LIB", "dartpy")
     dev.MAIN.prepare()
-    assert dev.machine.ran[-1].endswith("--require-hashes -r requirements-ode.txt")
+    assert dev.machine.ran[-1].endswith("--require-hashes -r requirements/ode.txt")
 
 
 def test_a_second_call_runs_nothing(dev):
@@ -206,7 +207,7 @@ def test_a_second_call_runs_nothing(dev):
 def test_changed_requirements_make_the_environment_anew(dev):
     dev.MAIN.prepare()
     dev.machine.ran.clear()
-    Path(dev.ROOT, "requirements-dev.txt").write_text("other")
+    Path(dev.ROOT, "requirements/dev.txt").write_text("other")
     dev.MAIN.prepare()
     assert len(dev.machine.ran) == 3
 

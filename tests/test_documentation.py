@@ -259,6 +259,6 @@ def test_every_page_is_in_the_site() -> None:
 
 def test_every_example_and_notebook_is_listed() -> None:
     page = (DOCS / "examples.md").read_text("utf-8")
-    files = [*ROOT.glob("examples/*.py"), *ROOT.glob("notebooks/*.ipynb")]
+    files = [*ROOT.glob("examples/*.py"), *ROOT.glob("examples/notebooks/*.ipynb")]
     message = re.findall(r"`((?:examples|notebooks)/[^`]+\.\w+)`", page)
     assert sorted(message) == sorted(name_of(path) for path in files)

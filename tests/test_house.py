@@ -162,7 +162,7 @@ def test_docstrings_refer_to_modules_that_exist():
     assert stale == []
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("requirements*.txt")), ids=lambda p: p.name)
+@pytest.mark.parametrize("path", sorted(ROOT.glob("requirements/*.txt")), ids=lambda p: p.name)
 def test_pinned_files_hold_names_versions_and_hashes_only(path: Path):
     package = re.compile(r"[a-z0-9.-]+==[^ ]+( ; [^\\]+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?")
     lines = [line for line in path.read_text().splitlines() if not line.lstrip().startswith("#")]
@@ -175,7 +175,7 @@ def test_every_dependency_is_pinned_within_its_range():
     extras = project["optional-dependencies"].values()
     # the ODE of dartpy is installed only where the system has none, MuJoCo Warp and PyTorch nowhere
     kinds = ("dev", "ode", "gpu", "learn")
-    pins = "\n".join((ROOT / f"requirements-{kind}.txt").read_text() for kind in kinds)
+    pins = "\n".join((ROOT / f"requirements/{kind}.txt").read_text() for kind in kinds)
     for text in [*project["dependencies"], *chain.from_iterable(extras)]:
         target = Requirement(text)
         if target.name == "softgrasp":  # an extra that is made of others
@@ -255,3 +255,11 @@ def test_files_and_directories_keep_their_size():
     assert not long
     counts = Counter(path.parent for path in files)
     assert not [path.name for path, count in counts.items() if count > 27]
+
+
+def test_the_root_is_read_at_a_glance() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\n")
+    entries = {name.split("/")[0] for name in listed if name and not name.startswith(".")}
+    assert len(entries) <= 18, sorted(entries)

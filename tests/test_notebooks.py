@@ -1,6 +1,6 @@
 """The notebooks: their code runs from top to bottom and yields the outputs that are stored.
 
-They are executed by ``notebooks/execute.py``, which stores the outputs, too.
+They are executed by ``examples/notebooks/execute.py``, which stores the outputs, too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 
 from tests.test_documentation import ROOT
 
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
 
 
@@ -65,10 +65,11 @@ SLOW = "03_sweep_and_quality"
     ],
 )
 def test_its_outputs_are_those_of_its_code(path: Path) -> None:
-    execute = runpy.run_path(str(ROOT / "notebooks" / "execute.py"))["executed"]
+    execute = runpy.run_path(str(ROOT / "examples" / "notebooks" / "execute.py"))["executed"]
     for now, before in zip(cells(execute(path)), cells(stored(path)), strict=True):
         made, kept = text_of(now), text_of(before)
-        assert NUMBER.sub("#", made) == NUMBER.sub("#", kept), "run python notebooks/execute.py"
+        hint = "run python examples/notebooks/execute.py"
+        assert NUMBER.sub("#", made) == NUMBER.sub("#", kept), hint
         numbers = [float(number) for number in NUMBER.findall(kept)]
         assert [float(n) for n in NUMBER.findall(made)] == pytest.approx(
             numbers, rel=0.05, abs=0.01

@@ -224,7 +224,14 @@ def test_noise_changes_what_is_observed_and_not_what_happens() -> None:
     assert 0.0 < np.abs(first - second).max() < 0.1
 
 
-@pytest.mark.parametrize("order", ["import softgrasp, gymnasium", "import gymnasium, softgrasp"])
+@pytest.mark.parametrize(
+    "order",
+    [
+        "import softgrasp, gymnasium",
+        "import gymnasium, softgrasp",
+        "import softgrasp, importlib.util; importlib.util.find_spec('gymnasium'); import gymnasium",
+    ],
+)
 def test_the_environments_are_registered_on_import(order: str) -> None:
     """In any order, and softgrasp alone imports neither Gymnasium nor numpy."""
     alone = "import softgrasp, sys; assert not {'gymnasium', 'numpy'} & set(sys.modules); "
