@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from softgrasp.calibration.refits import (
     DEGREES,
+    FARTHER,
     FIRST_COLUMN,
     Hypothesis,
     Nuisance,
@@ -519,7 +520,7 @@ def _readings_under_pressure(
         for gap in GAPS:
             wider = problem.replace(plate_gap=problem.plate_gap + gap)
             other = _torques_of(wider, VirtualExperiments(wider), stiffness)
-            yield f"the plate is about {1e3 * gap:g} mm farther from the tip", other
+            yield f"the plate is about {1e3 * gap:g} mm {FARTHER}", other
     else:
         for words, change in ANGLES.items():
             yield f"the angles {words}", of(pressure, change)

@@ -40,8 +40,8 @@ from softgrasp.mechanics.transforms import Array
 DEGREES = 180.0 / np.pi
 FIRST_COLUMN = "the first column is no joint, and the others belong to the joint before"
 """Reading that leaves measured values out, and fits better for this reason, too."""
-LEAVES = "may leave its bounds"
-"""Words of the fit with wider bounds, which is no mistake of the measurements."""
+LEAVES, FARTHER = "may leave its bounds", "farther from the tip"
+"""Words of readings that are no mistakes of the measurements: wider bounds, a gap of the plate."""
 UNLIKELY = 1e-5
 """Probability by chance below which a test rejects [–]."""
 DOUBTFUL = 0.01
@@ -294,7 +294,7 @@ def reading_findings(alternatives: Sequence[Alternative], refutes: bool) -> list
     if not alternatives:
         return []
     best = alternatives[0]
-    mistaken = best.reading != FIRST_COLUMN and LEAVES not in best.reading
+    mistaken = not any(words in best.reading for words in (FIRST_COLUMN, LEAVES, FARTHER))
     severe = mistaken and 1.0 - best.ratio**-2 > SEVERE
     others = [one.reading for one in alternatives[1:SHOWN] if one.ratio > 0.5 * best.ratio]
     more = f"; nearly as good: {'; '.join(others)}" if others else ""

@@ -38,6 +38,8 @@ LONGEST = 10.0
 JUMP, SHORT = 6.0, 0.15
 """Deviation over the usual one from which samples belong to a jump, and largest part of a track
 that is one [–]."""
+MATERIAL = 0.02
+"""Smallest jump over the range of the track that is reported [–]."""
 EXPLAINED = 0.3
 """Part of the squared residuals that jumps must explain to be reported [–]."""
 
@@ -103,7 +105,8 @@ class Tracks:
             apart = np.abs(left - np.median(left))
             far = apart > JUMP * float(np.median(apart))
             explained = float(np.square(apart[far]).sum() / max(np.square(apart).sum(), 1e-30))
-            if not 0 < far.sum() < SHORT * len(left) or explained < EXPLAINED:
+            small = apart.max() < MATERIAL * np.ptp(one.heights)
+            if small or not 0 < far.sum() < SHORT * len(left) or explained < EXPLAINED:
                 continue
             first = int(np.argmax(far))
             last = first + int(np.argmin(np.append(far[first:], False))) - 1
