@@ -94,9 +94,15 @@ class Credibility:
             doubts = len(self.findings)
             return "the fit is credible" + (f", with {doubts} reservation{'s' * (doubts > 1)}"
                                             if doubts else "")  # fmt: skip
-        reasons = [one.sentence for one in self.findings if one.refutes]
-        more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
-        return f"the fit is not credible: {reasons[0]}{more}"
+        refuting = [one for one in self.findings if one.refutes]
+        # a cause says more than a large residual, also where it is only a reservation
+        stages = {one.stage for one in refuting}
+        causes = [one for one in (*refuting, *self.findings) if one.stage in stages]
+        misfits = {one.sentence for test in self.tests for one in test.findings}
+        reason = next((one for one in causes if one.sentence not in misfits), refuting[0])
+        count = len(refuting) - (reason in refuting)
+        more = f" (and {count} more)" if count else ""
+        return f"the fit is not credible: {reason.sentence}{more}"
 
     def document(self) -> dict[str, Any]:
         """Convert to plain values for a JSON file; null where a number is not finite."""
@@ -386,6 +392,7 @@ class FingerFit(StageFit):
         mode = first_mode(self.problem.finger, self.stiffness)
         delay = _common_delay(measured[0], simulated[0] * measured[1] / simulated[1])
         late = f"a clock that starts {delay:.2g} s before the release, " if delay else ""
+        late += "a weight or hook that stayed on the tip, " if ratio < 1.0 else ""
         sentence = (
             f"dampers: releases oscillate {ratio:.3g} times as fast as springs and masses do "
             f"({mode.frequency:.3g} Hz); compare {late}the frame rate, the counting of overshoots, "

@@ -25,12 +25,12 @@ from softgrasp.calibration.refits import (
     single_values,
 )
 from softgrasp.calibration.stages import Stage, VirtualExperiments, torques
-from softgrasp.continuum.statics import HungRig, Loads, PlanarChain, rest
+from softgrasp.continuum.statics import GRAVITY, HungRig, Loads, PlanarChain, rest
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.mechanics.transforms import Array
 
-ANGLE_STEP, RELATIVE_STEP, PRESSURE_STEP = 1e-4, 1e-4, 1e2
-"""Steps of central differences by nuisances [rad, –, Pa]."""
+ANGLE_STEP, RELATIVE_STEP, PRESSURE_STEP, MOMENT_STEP = 1e-4, 1e-4, 1e2, 1e-6
+"""Steps of central differences by nuisances [rad, –, Pa, N·m]."""
 SERIES = 0.05
 """Smallest relative difference between repeated series that is reported [–]."""
 GAPS = (2e-3, 4e-3, 8e-3, 16e-3)
@@ -109,6 +109,7 @@ class HungFinger:
         hung_link: Number of the link at whose beginning the weights hang; None for the tip.
         pull: Angle between the force of the weights and the vertical, positive away from the
             clamp [rad].
+        moment: Moment on every joint, positive downwards [N·m].
     """
 
     chain: PlanarChain
@@ -119,6 +120,7 @@ class HungFinger:
     relative: bool = False
     hung_link: int | None = None
     pull: float = 0.0
+    moment: float = 0.0
 
     @classmethod
     def of(cls, problem: CalibrationProblem) -> HungFinger:
@@ -148,7 +150,7 @@ class HungFinger:
         """Compute all angles for stiffness (B, n), (B, m) [rad]."""
         rig = HungRig(
             self.masses, self.tilt, self.overhang, relative=self.relative,
-            hung_link=self.hung_link, pull=self.pull,
+            hung_link=self.hung_link, pull=self.pull, moment=self.moment,
         )  # fmt: skip
         return np.asarray(rig.angles(self.chain, stiffness)[:, self.rows, self.joints])
 
@@ -198,6 +200,16 @@ def _errors_of_rig(rig: HungFinger, stiffness: Array) -> Iterator[Nuisance]:
     yield Nuisance(
         "the finger weighs {} [more|less] than described",
         effect(lambda x: rig.scaled(mass=1.0 + x), RELATIVE_STEP), "%", 0.1, (-0.8, 4.0),
+    )  # fmt: skip
+    yield Nuisance(
+        "the tip is [pulled down|lifted] by {} under every weight, as by a tube or a string",
+        effect(lambda x: rig.weighing(rig.masses + x / GRAVITY), RELATIVE_STEP), "N",
+        max(0.02 * GRAVITY * heaviest, 0.01),
+    )  # fmt: skip
+    yield Nuisance(
+        "a moment of {} bends every joint [down|up] under every weight, as of a pressure that was "
+        "left in the finger",
+        effect(lambda x: replace(rig, moment=x), MOMENT_STEP), "mN·m", 1e-3,
     )  # fmt: skip
     if heaviest <= 0.0:
         return
@@ -340,6 +352,9 @@ def _readings_of_weights(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
            rig.weighing(np.diff(levels, prepend=0.0)[index]))  # fmt: skip
     yield ("each row has the angles of the row before",
            rig.weighing(np.append(max(before, 0.0), masses[:-1])))  # fmt: skip
+    yield ("each row has the angles of the row before, and the first one those of the last",
+           rig.weighing(np.roll(masses, 1)))  # fmt: skip
+    yield "the weights named are those added in each row", rig.weighing(_added(masses))
     yield ("each row has the angles of the row after",
            rig.weighing(np.append(masses[1:], masses[-1:])))  # fmt: skip
     for joint in range(1, joints):
@@ -386,6 +401,13 @@ def _exchanged_rows(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
         other[span] = other[span][::-1]
         words = f"the weights of series {number + 1} are in the reverse order"
         yield words, rig.weighing(other)
+
+
+def _added(masses: Array) -> Array:
+    """Add the weight of each row to those before, from each row without a weight on."""
+    sums = np.cumsum(masses)
+    start = np.maximum.accumulate(np.where(masses == 0.0, np.arange(len(masses)), -1))
+    return np.asarray(sums - np.where(start >= 0, sums[np.maximum(start, 0)], 0.0))
 
 
 def _negated(joint: int, angles: Array) -> Array:

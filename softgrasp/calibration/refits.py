@@ -94,7 +94,10 @@ FACTOR = 1.08
 SAME = 0.06
 """Largest relative difference of two loads that are called the same [–]."""
 
-FACTORS = {"°": DEGREES, "%": 100.0, "g": 1e3, "mm": 1e3, "ms": 1e3, "kPa": 1e-3, "N": 1.0, "": 1.0}
+FACTORS = {
+    "°": DEGREES, "%": 100.0, "g": 1e3, "mm": 1e3, "ms": 1e3, "kPa": 1e-3, "N": 1.0, "mN·m": 1e3,
+    "": 1.0,
+}  # fmt: skip
 """From SI to the units of sentences."""
 
 

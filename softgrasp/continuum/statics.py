@@ -175,6 +175,8 @@ class HungRig(NamedTuple):
     pull: float = 0.0
     """Angle between the force of the weights and the vertical, positive away from the clamp
     [rad]."""
+    moment: float = 0.0
+    """Moment on every joint, positive downwards [N·m]."""
 
     @property
     def absolute(self) -> HungRig:
@@ -190,7 +192,7 @@ class HungRig(NamedTuple):
         if self.relative:
             angles = self.absolute.angles(chain, stiffness)
             return np.asarray(angles[:, :-1] - angles[:, -1:])
-        return rest(stiffness[:, None], self.loads(chain), np.zeros(1)).angles
+        return rest(stiffness[:, None], self.loads(chain), np.full(1, self.moment)).angles
 
     def loads(self, chain: PlanarChain) -> Loads:
         """Return the loads of finger and weights, (B, l, n)."""
