@@ -18,11 +18,12 @@ from typing import Annotated, Self
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
-from scipy.ndimage import gaussian_filter1d
+from scipy.ndimage import binary_fill_holes, gaussian_filter1d
 
 from softgrasp.description.base import Description, FieldError
 from softgrasp.errors import DescriptionError
-from softgrasp.vision.image import Bools, Image, in_white_light, opencv
+from softgrasp.mechanics.transforms import Array
+from softgrasp.vision.image import Bools, Image, fitted_surface, in_white_light, opencv
 
 MIN_SATURATION, MIN_VALUE = 0.15, 0.08
 """Smallest saturation and value of a coloured pixel [–]; white paper, grey metal and shadows have
@@ -182,7 +183,7 @@ def segment_difference(image: Image, empty: Image) -> Segmentation:
             f"noise of {100 * noise:.2g} %; use another ground, more light, or markers"
         )
     differs = change > max(EDGE_LEVEL * typical, 3.0 * noise)
-    finger = _filled(_one_piece(differs, STRING))
+    finger = binary_fill_holes(_one_piece(differs, STRING))
     if finger.mean() < MIN_AREA:
         raise DescriptionError(
             "expected the finger where the photograph differs from the empty image, found a piece "
@@ -195,33 +196,18 @@ def segment_difference(image: Image, empty: Image) -> Segmentation:
 
 
 def _change_of_light(seen: Hsv, ground: Hsv) -> Hsv:
-    """Fit the ratio of two images by a polynomial surface in each channel, (h, w, 3)."""
+    """Fit the ratio of two images by a surface in each channel, (h, w, 3)."""
+
+    def similar(ratios: Array) -> Bools:
+        spread = np.abs(ratios / np.median(ratios, axis=0) - 1.0)
+        return np.asarray((spread < 5.0 * UNCHANGED).all(axis=1))
+
+    def unchanged(ratios: Array, fitted: Array, _: Bools) -> Bools:
+        return np.asarray((np.abs(ratios - fitted) < UNCHANGED).all(axis=1))
+
     ratio = (seen + 0.02) / (ground + 0.02)
-    step = max(seen.shape[1] // 96, 1)
-    few = (slice(step // 2, None, step),) * 2
-    rows, columns = (np.linspace(-1.0, 1.0, n)[:, None] ** np.arange(3) for n in seen.shape[:2])
-    terms = (rows[few[0], None, :, None] * columns[None, few[1], None, :]).reshape(-1, 9)
-    samples = ratio[few].reshape(-1, 3).astype(float)
-    kept = (np.abs(samples / np.median(samples, axis=0) - 1.0) < 5.0 * UNCHANGED).all(axis=1)
-    surface = np.ones_like(seen)
-    for _ in range(4):
-        if kept.sum() < 4 * terms.shape[1]:
-            return surface
-        weights = np.linalg.lstsq(terms[kept], samples[kept], rcond=None)[0]
-        kept = (np.abs(samples - terms @ weights) < UNCHANGED).all(axis=1)
-    for channel in range(3):
-        grid = weights[:, channel].reshape(3, 3)
-        surface[..., channel] = rows @ grid @ columns.T
-    return surface
-
-
-def _filled(mask: Bools) -> Bools:
-    """Fill the holes of a piece."""
-    cv2 = opencv()
-    borders = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)[0]
-    filled = np.zeros(mask.shape, np.uint8)
-    cv2.drawContours(filled, borders, -1, 1, cv2.FILLED)
-    return np.asarray(filled > 0)
+    surface = fitted_surface(ratio, similar, unchanged, rounds=4)
+    return np.ones_like(seen) if surface is None else surface
 
 
 def _without_colour(colour: FingerColour, coloured: Bools, hsv: Hsv) -> str:

@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.contour import find_outline, refuse_cut
-from softgrasp.vision.image import Bools, Image, checked_image, mirrored, opencv
+from softgrasp.vision.image import Bools, Image, Video, checked_image, mirrored, open_video, opencv
 from softgrasp.vision.segmentation import FingerColour, Segmentation, segment
-from softgrasp.vision.video_reader import Video, open_video
 
 Floats = NDArray[np.float32]
 

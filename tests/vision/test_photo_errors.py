@@ -16,7 +16,7 @@ pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 from softgrasp.vision import checkerboard
 from softgrasp.vision.checkerboard import Checkerboard
-from softgrasp.vision.debug_figures import steps_image
+from softgrasp.vision.figures import steps_image
 from softgrasp.vision.joint_angles import KnownLength, measure_photo, scale_of_joints
 from softgrasp.vision.segmentation import FingerColour
 from softgrasp.vision.synthetic_photos import synthetic_photo

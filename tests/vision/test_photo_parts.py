@@ -19,7 +19,7 @@ from softgrasp.vision.joint_angles import design_angles, find_tip, segment_angle
 cv2 = pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 from softgrasp.vision.contour import resampled  # noqa: E402
-from softgrasp.vision.debug_figures import steps_image  # noqa: E402
+from softgrasp.vision.figures import steps_image  # noqa: E402
 from softgrasp.vision.image import in_white_light, read_photo  # noqa: E402
 from softgrasp.vision.joint_angles import measure_photo  # noqa: E402
 from softgrasp.vision.segmentation import (  # noqa: E402

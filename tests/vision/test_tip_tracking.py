@@ -16,8 +16,8 @@ from scipy.ndimage import gaussian_filter
 import softgrasp as sg
 from softgrasp.calibration.video_checks import OBLIQUE
 from softgrasp.continuum.settling import RULES, settling
-from softgrasp.vision.debug_figures import annotated_frame
-from softgrasp.vision.image import Floats, Image
+from softgrasp.vision.figures import annotated_frame
+from softgrasp.vision.image import Floats, Image, open_video
 from softgrasp.vision.tip_tracking import (
     Patch,
     Pose,
@@ -26,7 +26,6 @@ from softgrasp.vision.tip_tracking import (
     tip_start,
     track_tip,
 )
-from softgrasp.vision.video_reader import open_video
 from tests.support.photo_rig import PhotoRig
 from tests.support.synthetic_video import SyntheticVideo
 from tests.support.videos import write_video
