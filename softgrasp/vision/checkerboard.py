@@ -6,7 +6,6 @@ Detected and rectified by OpenCV (``findChessboardCornersSB``, ``findHomography`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -33,20 +32,15 @@ class Checkerboard(Description):
     """Side of a square [m]."""
 
 
-@dataclass(frozen=True, eq=False)
-class Rectified:
-    """A photograph without tilt and perspective."""
-
-    image: Image
-    metres_per_px: float
-
-
-def rectify(image: Image, board: Checkerboard) -> Rectified:
+def rectify(image: Image, board: Checkerboard) -> tuple[Image, float]:
     """Remove tilt and perspective from a photograph.
 
     The board's rows become level and its squares square; a pixel at the board keeps its size
     approximately. Objects nearer to the camera or farther away than the board keep their
     parallax.
+
+    Returns:
+        The image, and the side of its pixels [m].
 
     Raises:
         DescriptionError: The board is not detected, or the view is too oblique.
@@ -80,7 +74,7 @@ def rectify(image: Image, board: Checkerboard) -> Rectified:
         flags=cv2.INTER_CUBIC,
         borderMode=cv2.BORDER_REPLICATE,
     )
-    return Rectified(np.asarray(straight), board.square / side)
+    return np.asarray(straight), board.square / side
 
 
 def _square_px(grid: Array) -> float:

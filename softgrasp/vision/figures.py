@@ -9,21 +9,20 @@ Enter finishes and Escape cancels. The bending angles are shown as soon as one p
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspError
 from softgrasp.io.files import atomic_path
-from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.contour import find_outline
-from softgrasp.vision.image import Image, open_video
+from softgrasp.vision.image import Bools, Image, open_video
 from softgrasp.vision.joint_angles import PhotoMeasurement
 from softgrasp.vision.point_picking import PickMeasurement, Picks, angles_text
 from softgrasp.vision.segmentation import segment
@@ -126,7 +125,7 @@ def _rgb(color: str) -> Image:
     return np.frombuffer(bytes.fromhex(color[1:]), np.uint8)
 
 
-def _painted(mask: Array, color: str) -> Image:
+def _painted(mask: Bools, color: str) -> Image:
     return np.where(mask[..., None], _rgb(color), np.uint8(255))
 
 
@@ -236,9 +235,9 @@ def _figure(width: float, height: float) -> Figure:
 
 
 def _pixels(figure: Figure) -> Image:
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+    raw, (width, height) = BytesIO(), np.rint(DPI * figure.get_size_inches()).astype(int)
+    figure.savefig(raw, format="raw", dpi=DPI)
+    return np.frombuffer(raw.getvalue(), np.uint8).reshape(height, width, 4)[..., :3].copy()
 
 
 def show_image(axes: Axes, image: Image, **options: Any) -> None:
@@ -250,10 +249,11 @@ def show_image(axes: Axes, image: Image, **options: Any) -> None:
     axes.set_axis_off()
 
 
-def _write(axes: Axes, position: Any, text: str, size: float, **options: Any) -> None:
+def _write(axes: Axes, position: Iterable[float], text: str, size: float, **options: Any) -> None:
     """Write a text on a light ground; its letters have a height of ``size`` points."""
     ground = {"boxstyle": "round,pad=0.1", "color": "white", "alpha": 0.7}
-    axes.text(*position, text, fontsize=size, va="center", bbox=ground, **options)
+    x, y = position
+    axes.text(x, y, text, fontsize=size, va="center", bbox=ground, **options)
 
 
 def degrees(angle: float) -> str:

@@ -181,7 +181,8 @@ def open_video(path: str | Path, frame_rate: float | None = None) -> Video:
         BackendUnavailable: OpenCV is missing.
         DescriptionError: No such file, no video, no frames, or no frame rate.
     """
-    path, images, stored = Path(path), (), 0.0
+    path, stored = Path(path), 0.0
+    images: tuple[Path, ...] = ()
     if frame_rate is not None and not 0.0 < frame_rate < math.inf:
         raise DescriptionError(f"expected a number above 0, found {frame_rate}", field="frame_rate")
     if path.is_dir():
@@ -252,7 +253,7 @@ def in_white_light(image: Floats) -> Floats:
     surface = fitted_surface(image, may_be_paper, not_darker, rounds=8, ridge=1e-6)
     if surface is None:
         return image
-    return np.minimum(image / surface.clip(min=LIGHT * LIGHT), np.float32(1.0))
+    return np.asarray(np.minimum(image / surface.clip(min=LIGHT * LIGHT), np.float32(1.0)))
 
 
 def fitted_surface(

@@ -87,6 +87,102 @@ class KnownLength(Description):
 Scale = float | KnownLength | Checkerboard | Literal["joints"]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """How the joint angles of a finger are read in a photograph."""
+
+    joints: int | None = None
+    """Number of valleys that are joints, from the base; default: those of the finger."""
+    angles: Convention = "hinges"
+    """``hinges`` are the rotations of the finger's joints; they need a finger. ``segments`` are
+    the differences of the directions of segments (Hadi et al. 2025, eq 3), which include the
+    slopes of the unloaded finger."""
+    tip: bool = True
+    """Whether the end of the finger closes the last segment. Without it the last joint has no
+    angle, as in Hadi et al. (2025): n valleys have n − 1 segments between them."""
+    colour: FingerColour | None = None
+    """Colour of the finger; default: the dominant one of the image."""
+    scale: Scale | None = None
+    """Side of a pixel [m], a known length, or ``joints`` for the distances of the finger's joints;
+    or a checkerboard, which is also used to rectify the image first, with its rows level. Angles
+    need no scale."""
+    tilt: float | Literal["base"] = 0.0
+    """Direction of the finger's base in the image, positive downwards [rad]; ``base`` measures it
+    on the smooth edge of the finger before the first joint."""
+    notches: Side = "bottom"
+    """Side with the valleys."""
+    flip: bool | None = None
+    """Whether the finger is clamped at the right; the image is then mirrored first. Default:
+    detected in a series, at the left in a single photograph."""
+    empty: str | Path | npt.NDArray[Any] | None = None
+    """The same scene without the finger, for a finger of any colour."""
+    markers: Markers | None = None
+    """Colour of dots on joints and tip, which are measured instead of valleys; ``auto`` where they
+    are the only colour. One more dot on the base defines the tilt."""
+    lens: PinholeCamera | None = None
+    """Camera with intrinsics, whose distortion is removed first."""
+
+    def prepare(self, photo: str | Path | npt.NDArray[Any]) -> tuple[Image, float | None]:
+        """Return the image to measure and the side of a pixel [m], where it is known beforehand.
+
+        Raises:
+            DescriptionError: It cannot be read, rectified or scaled.
+        """
+        image = checked_image(read_photo(photo) if isinstance(photo, str | Path) else photo)
+        if self.lens is not None:
+            image = undistorted(image, self.lens)
+        metres: float | None = None
+        if isinstance(self.scale, Checkerboard):
+            image, metres = rectify(image, self.scale)
+        elif isinstance(self.scale, KnownLength):
+            metres = self.scale.metres_per_px
+        elif isinstance(self.scale, int | float):
+            metres = float(self.scale)
+            if not 0.0 < metres < np.inf:
+                raise DescriptionError(
+                    f"expected the side of a pixel in metres, above 0, found {self.scale}",
+                    field="scale",
+                )
+        return (mirrored(image) if self.flip else image), metres
+
+    def joint_count(self, finger: SoftFinger | None) -> int:
+        """Return the number of joints to measure.
+
+        Raises:
+            DescriptionError: An option needs a finger, or does not fit it.
+        """
+        for field, word, known in (
+            ("angles", self.angles, ("hinges", "segments")),
+            ("notches", self.notches, ("bottom", "top")),
+        ):
+            if word not in known:
+                raise DescriptionError(
+                    f"expected {' or '.join(known)}, found '{word}'; {did_you_mean(word, known)}",
+                    field=field,
+                )
+        for field, value in (("angles", self.angles), ("scale", self.scale)):
+            if finger is None and value in ("hinges", "joints"):
+                raise DescriptionError(
+                    f"expected a finger for {field}='{value}', found none", field="finger"
+                )
+        most = None if finger is None else len(finger.joints)
+        count = most if self.joints is None else self.joints
+        if count is None:
+            raise DescriptionError(
+                "expected a finger or a number of joints, found neither", field="joints"
+            )
+        if count < 2 or (most is not None and count > most):
+            bound = "2 joints or more" if most is None else f"2 to {most} joints"
+            raise DescriptionError(f"expected {bound}, found {count}", field="joints")
+        if self.tip and most is not None and count < most:
+            raise DescriptionError(
+                f"expected all {most} joints of the finger for an angle at its tip, found {count}; "
+                "specify tip=False",
+                field="joints",
+            )
+        return count
+
+
 @dataclass(frozen=True, eq=False)
 class FingerPoints:
     """Joints and tip of a finger in an image, (column, row), and the steps to them."""
@@ -155,18 +251,7 @@ class PhotoMeasurement(FingerPoints):
 def measure_photo(
     photo: str | Path | npt.NDArray[Any],
     finger: SoftFinger | None = None,
-    *,
-    joints: int | None = None,
-    angles: Convention = "hinges",
-    tip: bool = True,
-    colour: FingerColour | None = None,
-    scale: Scale | None = None,
-    tilt: float | Literal["base"] = 0.0,
-    notches: Side = "bottom",
-    flip: bool = False,
-    empty: str | Path | npt.NDArray[Any] | None = None,
-    markers: Markers | None = None,
-    lens: PinholeCamera | None = None,
+    options: ReadingOptions | None = None,
 ) -> PhotoMeasurement:
     """Measure the joint angles of a soft finger in a photograph.
 
@@ -178,66 +263,52 @@ def measure_photo(
         photo: File, or image of shape (height, width, 3), uint8.
         finger: Finger model. It defines the number of joints, their angles at rest and their
             distances.
-        joints: Number of valleys that are joints, from the base; default: those of the finger.
-        angles: ``hinges`` are the rotations of the finger's joints; they need ``finger``.
-            ``segments`` are the differences of the directions of segments (Hadi et al. 2025, eq
-            3), which include the slopes of the unloaded finger.
-        tip: Whether the end of the finger closes the last segment. Without it the last joint has
-            no angle, as in Hadi et al. (2025): n valleys have n − 1 segments between them.
-        colour: Colour of the finger; default: the dominant one of the image.
-        scale: Side of a pixel [m], a known length, or ``joints`` for the distances of the
-            finger's joints; or a checkerboard, which is also used to rectify the image first,
-            with its rows level. Angles need no scale.
-        tilt: Direction of the finger's base in the image, positive downwards [rad]; ``base``
-            measures it on the smooth edge of the finger before the first joint.
-        notches: Side with the valleys.
-        flip: Whether the finger is clamped at the right; the image is then mirrored first.
-        empty: The same scene without the finger, for a finger of any colour.
-        markers: Colour of dots on joints and tip, which are measured instead of valleys; ``auto``
-            where they are the only colour. One more dot on the base defines the tilt.
-        lens: Camera with intrinsics, whose distortion is removed first.
+        options: How it is read; default: a coloured finger with bellows on its lower side.
 
     Raises:
-        DescriptionError: The image cannot be used, or the arguments are inconsistent.
+        DescriptionError: The image cannot be used, or the options are inconsistent.
         BackendUnavailable: OpenCV is not installed.
     """
-    _refuse_unknown("angles", angles, ("hinges", "segments"))
-    _refuse_unknown("notches", notches, ("bottom", "top"))
-    count = _joint_count(finger, joints, angles, scale, tip)
+    options = options or ReadingOptions()
+    count = options.joint_count(finger)
     file = Path(photo) if isinstance(photo, str | Path) else None
     try:
-        image, metres = _prepared(loaded_image(photo, lens), scale, flip)
-        if markers is not None:
-            read = _read_markers(image, markers, count, tip, tilt)
-        else:
-            ground = None if empty is None else _prepared(loaded_image(empty, lens), scale, flip)[0]
-            seen = _segmented(image, colour, ground)
-            refuse_cut(seen.finger, flipped=flip)
-            read = _read_valleys(image, seen, count, tip, tilt, below=notches == "bottom")
+        image, metres = options.prepare(photo)
+        read = (_read_valleys if options.markers is None else _read_markers)(image, count, options)
         if finger is not None:
             _refuse_other_finger(read.points_px, finger)
     except DescriptionError as error:
         raise error.located(file=file) from error
     joint_angles = segment_angles(read.points_px, read.tilt)
-    if finger is not None and angles == "hinges":
+    if finger is not None and options.angles == "hinges":
         joint_angles = joint_angles - design_angles(finger)[: len(joint_angles)]
-    if finger is not None and scale == "joints":
+    if finger is not None and options.scale == "joints":
         metres = scale_of_joints(read.joints_px, finger)
     return PhotoMeasurement(
         **vars(read),
         angles=joint_angles,
-        convention=angles,
-        notched_below=notches == "bottom",
+        convention=options.angles,
+        notched_below=options.notches == "bottom",
         metres_per_px=metres,
         image=image,
     )
 
 
+def spacings(points: Array, finger: SoftFinger) -> tuple[Array, Array]:
+    """Return the distances of neighbouring points [pixels] and those of the finger [m], (m − 1,).
+
+    Args:
+        points: Joint points from the base, and maybe the tip, (m, 2) [pixels].
+        finger: Finger model.
+    """
+    rest = np.array([*(joint.position for joint in finger.joints), finger.tip])[: len(points)]
+    seen, lengths = (np.linalg.norm(np.diff(one, axis=0), axis=1) for one in (points, rest))
+    return seen, lengths
+
+
 def _refuse_other_finger(points: Array, finger: SoftFinger) -> None:
     """Raise an error where the distances of the points are not in the ratios of the finger's."""
-    rest = np.array([*(joint.position for joint in finger.joints), finger.tip])
-    lengths = np.linalg.norm(np.diff(rest[: len(points)], axis=0), axis=1)
-    seen = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    seen, lengths = spacings(points, finger)
     ratios = seen / lengths * (lengths.sum() / seen.sum())
     worst = int(np.argmax(np.abs(ratios - 1.0)))
     if abs(ratios[worst] - 1.0) > MAX_SPACING:
@@ -249,51 +320,46 @@ def _refuse_other_finger(points: Array, finger: SoftFinger) -> None:
         )
 
 
-def loaded_image(photo: str | Path | npt.NDArray[Any], lens: PinholeCamera | None) -> Image:
-    """Return a photograph that can be measured, without the distortion of a lens."""
-    image = checked_image(read_photo(photo) if isinstance(photo, str | Path) else photo)
-    return image if lens is None else undistorted(image, lens)
-
-
-def _segmented(image: Image, colour: FingerColour | None, ground: Image | None) -> Segmentation:
-    """Segment the finger; name the exposure where that is why there is none."""
+def _read_valleys(image: Image, count: int, options: ReadingOptions) -> FingerPoints:
     try:
-        return segment(image, colour) if ground is None else segment_difference(image, ground)
+        if options.empty is None:
+            seen = segment(image, options.colour)
+        else:
+            seen = segment_difference(image, options.prepare(options.empty)[0])
     except DescriptionError as error:
-        fault = exposure_fault(image)
-        if fault is None:
-            raise
-        raise DescriptionError(f"{error.message}; {fault}", field=error.field) from None
-
-
-def _read_valleys(
-    image: Image,
-    seen: Segmentation,
-    count: int,
-    tip: bool,
-    tilt: float | Literal["base"],
-    *,
-    below: bool,
-) -> FingerPoints:
-    outline = find_outline(seen)
+        fault = exposure_fault(image)  # may be why there is no finger
+        raise DescriptionError(
+            "; ".join(filter(None, [error.message, fault])), field=error.field
+        ) from None
+    refuse_cut(seen.finger, flipped=bool(options.flip))
+    outline, below = find_outline(seen), options.notches == "bottom"
     notched, smooth = (outline.bottom, outline.top)[:: 1 if below else -1]
     joints_px = _valleys(notched, smooth, count, below=below)
     quality = quality_of(image, seen, outline.points, joints_px)
     if not quality.usable:
         raise DescriptionError("; ".join(quality.findings()))
     base = _base_tilt(smooth, joints_px[0])
-    if tilt == "base" and base is None:
+    needed = f"{MIN_BASE} pixels of the base's edge or more in front of the first joint"
+    tilt, tip_px = _chosen_tilt(options, base, needed, "fewer"), None
+    if options.tip:
+        # from the direction of the last link
+        heading = tilt + float(segment_angles(joints_px, tilt).sum())
+        try:
+            tip_px = find_tip(outline.points, joints_px[-1], heading)
+        except DescriptionError as error:
+            raise DescriptionError("; ".join([error.message, *quality.findings()])) from None
+    return FingerPoints(joints_px, tip_px, tilt, seen, outline, base, quality)
+
+
+def _chosen_tilt(options: ReadingOptions, base: float | None, needed: str, seen: str) -> float:
+    """Return the requested tilt, or the measured one of the base [rad]."""
+    if options.tilt != "base":
+        return float(options.tilt)
+    if base is None:
         raise DescriptionError(
-            f"expected {MIN_BASE} pixels of the base's edge or more in front of the first joint "
-            "to measure the tilt, found fewer; specify the tilt",
-            field="tilt",
+            f"expected {needed} to measure the tilt, found {seen}; specify the tilt", field="tilt"
         )
-    angle = base if tilt == "base" and base is not None else float(tilt if tilt != "base" else 0.0)
-    try:
-        tip_px = _tip(outline, joints_px, angle) if tip else None
-    except DescriptionError as error:
-        raise DescriptionError("; ".join([error.message, *quality.findings()])) from None
-    return FingerPoints(joints_px, tip_px, angle, seen, outline, base, quality)
+    return base
 
 
 def _valleys(notched: Array, smooth: Array, count: int, *, below: bool) -> Array:
@@ -312,76 +378,16 @@ def _valleys(notched: Array, smooth: Array, count: int, *, below: bool) -> Array
         ) from None
 
 
-def _read_markers(
-    image: Image, markers: Markers, count: int, tip: bool, tilt: float | Literal["base"]
-) -> FingerPoints:
-    points, seen = find_markers(image, markers, count + tip)
+def _read_markers(image: Image, count: int, options: ReadingOptions) -> FingerPoints:
+    assert options.markers is not None
+    points, seen = find_markers(image, options.markers, count + options.tip)
     base: float | None = None
-    if len(points) > count + tip:
+    if len(points) > count + options.tip:
         step = points[1] - points[0]
         base, points = float(np.arctan2(step[1], step[0])), points[1:]
-    if tilt == "base" and base is None:
-        raise DescriptionError(
-            "expected one more marker on the base to measure the tilt, found none; specify the "
-            "tilt",
-            field="tilt",
-        )
-    angle = base if tilt == "base" and base is not None else float(tilt if tilt != "base" else 0.0)
-    outline = find_outline(seen)
-    return FingerPoints(points[:count], points[count] if tip else None, angle, seen, outline, base)
-
-
-def _refuse_unknown(field: str, word: str, known: tuple[str, ...]) -> None:
-    if word not in known:
-        raise DescriptionError(
-            f"expected {' or '.join(known)}, found '{word}'; {did_you_mean(word, known)}",
-            field=field,
-        )
-
-
-def _joint_count(
-    finger: SoftFinger | None, joints: int | None, angles: str, scale: Scale | None, tip: bool
-) -> int:
-    """Return the number of valleys; raise an error where an option needs a finger."""
-    if finger is None:
-        for field, value in (("angles", angles), ("scale", scale)):
-            if value in ("hinges", "joints"):
-                raise DescriptionError(
-                    f"expected a finger for {field}='{value}', found none", field="finger"
-                )
-        if joints is None:
-            raise DescriptionError(
-                "expected a finger or a number of joints, found neither", field="joints"
-            )
-    max_count = None if finger is None else len(finger.joints)
-    count = max_count if joints is None else joints
-    if count is None or count < 2 or (max_count is not None and count > max_count):
-        bound = "2 joints or more" if max_count is None else f"2 to {max_count} joints"
-        raise DescriptionError(f"expected {bound}, found {count}", field="joints")
-    if tip and max_count is not None and count < max_count:
-        raise DescriptionError(
-            f"expected all {max_count} joints of the finger for an angle at its tip, found "
-            f"{count}; specify tip=False",
-            field="joints",
-        )
-    return count
-
-
-def _prepared(image: Image, scale: Scale | None, flip: bool) -> tuple[Image, float | None]:
-    """Return the image to measure and the side of a pixel [m], where it is known beforehand."""
-    metres: float | None = None
-    if isinstance(scale, Checkerboard):
-        straight = rectify(image, scale)
-        image, metres = straight.image, straight.metres_per_px
-    elif isinstance(scale, KnownLength):
-        metres = scale.metres_per_px
-    elif isinstance(scale, int | float):
-        metres = float(scale)
-        if not 0.0 < metres < np.inf:
-            raise DescriptionError(
-                f"expected the side of a pixel in metres, above 0, found {scale}", field="scale"
-            )
-    return (mirrored(image) if flip else image), metres
+    tilt = _chosen_tilt(options, base, "one more marker on the base", "none")
+    tip_px = points[count] if options.tip else None
+    return FingerPoints(points[:count], tip_px, tilt, seen, find_outline(seen), base)
 
 
 def _base_tilt(smooth: Array, first_joint: Array) -> float | None:
@@ -394,12 +400,6 @@ def _base_tilt(smooth: Array, first_joint: Array) -> float | None:
         return None
     along = np.linalg.svd(edge - edge.mean(axis=0), full_matrices=False)[2][0]
     return float(np.arctan(along[1] / along[0]))
-
-
-def _tip(outline: Outline, joints_px: Array, tilt: float) -> Array:
-    """Find the tip, (2,) [pixels], from the direction of the last link."""
-    heading = tilt + float(segment_angles(joints_px, tilt).sum())
-    return find_tip(outline.points, joints_px[-1], heading)
 
 
 # Joint angles from joint points
@@ -476,6 +476,5 @@ def scale_of_joints(joints_px: Array, finger: SoftFinger) -> float:
             f"expected 2 joints or more to scale an image, found {len(joints_px)}",
             field="scale",
         )
-    positions = np.array([joint.position for joint in finger.joints[: len(joints_px)]])
-    lengths = np.linalg.norm(np.diff(positions[:, [0, 2]], axis=0), axis=1)
-    return float(lengths.sum() / np.linalg.norm(np.diff(joints_px, axis=0), axis=1).sum())
+    seen, lengths = spacings(joints_px, finger)
+    return float(lengths.sum() / seen.sum())

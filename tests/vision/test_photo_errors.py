@@ -17,7 +17,12 @@ pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 from softgrasp.vision import checkerboard
 from softgrasp.vision.checkerboard import Checkerboard
 from softgrasp.vision.figures import steps_image
-from softgrasp.vision.joint_angles import KnownLength, measure_photo, scale_of_joints
+from softgrasp.vision.joint_angles import (
+    KnownLength,
+    ReadingOptions,
+    measure_photo,
+    scale_of_joints,
+)
 from softgrasp.vision.segmentation import FingerColour
 from softgrasp.vision.synthetic_photos import synthetic_photo
 from tests.vision.photo_cases import FINGER, photo
@@ -30,7 +35,7 @@ def image() -> np.ndarray:
 
 def sentence(*arguments: object, **options: object) -> str:
     with pytest.raises(DescriptionError) as message:
-        measure_photo(*arguments, **options)
+        measure_photo(*arguments, options=ReadingOptions(**options))
     return str(message.value)
 
 

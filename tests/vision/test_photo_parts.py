@@ -21,7 +21,7 @@ cv2 = pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 from softgrasp.vision.contour import resampled  # noqa: E402
 from softgrasp.vision.figures import steps_image  # noqa: E402
 from softgrasp.vision.image import in_white_light, read_photo  # noqa: E402
-from softgrasp.vision.joint_angles import measure_photo  # noqa: E402
+from softgrasp.vision.joint_angles import ReadingOptions, measure_photo  # noqa: E402
 from softgrasp.vision.segmentation import (  # noqa: E402
     FingerColour,
     dominant_colour,
@@ -131,7 +131,7 @@ def test_light_and_noise_of_a_synthetic_photo():
 
 @pytest.mark.parametrize("width", [480, 640, 1281])
 def test_a_figure_of_all_steps(width: int):
-    measured = measure_photo(photo(0.1).image, FINGER, scale="joints")
+    measured = measure_photo(photo(0.1).image, FINGER, ReadingOptions(scale="joints"))
     sheet = steps_image(measured, width)
     assert sheet.dtype == np.uint8
     assert sheet.shape[1:] == (width, 3)

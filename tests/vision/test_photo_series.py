@@ -18,7 +18,7 @@ from softgrasp.errors import DescriptionError
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 from softgrasp.calibration.files import problem_from
-from softgrasp.vision.joint_angles import measure_photo
+from softgrasp.vision.joint_angles import ReadingOptions, measure_photo
 from softgrasp.vision.markers import colour_of
 from softgrasp.vision.photo_series import PhotoOptions, PhotoSeries, measure_series
 from tests.support.photo_rig import PhotoRig
@@ -117,7 +117,8 @@ FINGERS = {
 def test_fingers_of_any_colour_are_read_by_the_difference_to_an_empty_image(rig: PhotoRig):
     ground = rig.empty()
     unloaded, bent = (
-        measure_photo(image(rig, load), FINGER, empty=ground).angles for load in LOADS
+        measure_photo(image(rig, load), FINGER, ReadingOptions(empty=ground)).angles
+        for load in LOADS
     )
     assert rms_deg(bent - unloaded - (pose(0.04) - pose(0.0))) < 1.4
 
@@ -125,7 +126,7 @@ def test_fingers_of_any_colour_are_read_by_the_difference_to_an_empty_image(rig:
 def test_a_finger_like_its_ground_is_refused():
     rig = RIG.with_(colour=RIG.paper)
     with pytest.raises(DescriptionError, match=r"expected a finger that differs from the empty"):
-        measure_photo(image(rig, 0.0), FINGER, empty=rig.empty())
+        measure_photo(image(rig, 0.0), FINGER, ReadingOptions(empty=rig.empty()))
 
 
 def test_markers_show_the_joints(tmp_path: Path):
@@ -133,13 +134,15 @@ def test_markers_show_the_joints(tmp_path: Path):
     seen = series(tmp_path, grey, markers="auto")
     assert errors_deg(seen) < 0.3
     assert len(seen.warnings) == 1  # mirrored
-    bent = measure_photo(image(RIG.with_(markers=BLUE), 0.04), FINGER, markers=colour_of("blue"))
+    bent = measure_photo(
+        image(RIG.with_(markers=BLUE), 0.04), FINGER, ReadingOptions(markers=colour_of("blue"))
+    )
     assert rms_deg(bent.angles - pose(0.04)) < 0.5
 
 
 def test_missing_markers_are_counted():
     with pytest.raises(DescriptionError, match=r"markers: expected 8 markers of hue .*found 0 ro"):
-        measure_photo(image(RIG, 0.0), FINGER, markers=colour_of("green"))
+        measure_photo(image(RIG, 0.0), FINGER, ReadingOptions(markers=colour_of("green")))
     with pytest.raises(DescriptionError, match=r"markers: expected auto, a hue in degrees or re"):
         colour_of("pink")
 
