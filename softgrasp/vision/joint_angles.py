@@ -30,8 +30,7 @@ from softgrasp.description.sensor import PinholeCamera
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.mechanics.transforms import Array
-from softgrasp.vision.camera_calibration import undistorted
-from softgrasp.vision.checkerboard import Checkerboard, rectify
+from softgrasp.vision.checkerboard import Checkerboard, rectify, undistorted
 from softgrasp.vision.contour import Outline, chord_depths, find_notches, find_outline, refuse_cut
 from softgrasp.vision.image import Bools, Image, checked_image, mirrored, read_photo
 from softgrasp.vision.markers import Markers, find_markers
