@@ -33,11 +33,12 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.checkerboard import Checkerboard, rectify, undistorted
 from softgrasp.vision.contour import Outline, chord_depths, find_notches, find_outline, refuse_cut
 from softgrasp.vision.image import Bools, Image, checked_image, mirrored, read_photo
-from softgrasp.vision.markers import Markers, find_markers
 from softgrasp.vision.photo_quality import PhotoQuality, exposure_fault, quality_of
 from softgrasp.vision.segmentation import (
     FingerColour,
+    Markers,
     Segmentation,
+    find_markers,
     segment,
     segment_difference,
 )

@@ -27,8 +27,7 @@ from softgrasp.vision.joint_angles import (
     measure_photo,
     spacings,
 )
-from softgrasp.vision.markers import find_markers
-from softgrasp.vision.segmentation import segment, segment_difference
+from softgrasp.vision.segmentation import find_markers, segment, segment_difference
 
 OVERVIEW = 480
 """Width of the images that are compared with each other [pixels]."""

@@ -19,8 +19,8 @@ pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 from softgrasp.calibration.files import problem_from
 from softgrasp.vision.joint_angles import ReadingOptions, measure_photo
-from softgrasp.vision.markers import colour_of
 from softgrasp.vision.photo_series import PhotoOptions, PhotoSeries, measure_series
+from softgrasp.vision.segmentation import colour_of
 from tests.support.photo_rig import PhotoRig
 from tests.vision.photo_cases import FINGER, pose, rms_deg
 
