@@ -256,15 +256,6 @@ def test_a_tip_on_the_left_is_the_mirror_image(
     np.testing.assert_allclose(result.angles, -track.angles[:40], atol=0.01)
 
 
-def test_the_tip_may_be_specified(video: SyntheticVideo, path: Path) -> None:
-    column, row = video.tip_pixels[0]
-    result = track_tip(
-        path, frame_rate=960.0, pixel_size=video.pixel_size, tip=(column, row), last_frame=60
-    )
-    assert result.pixels[0].tolist() == pytest.approx([column, row], abs=0.02)
-    assert rms_mm(result, video) < 0.05
-
-
 def slower(video: SyntheticVideo) -> Iterator[Image]:
     """120 frames a second: an eighth."""
     return SyntheticVideo(video.motion, video.width, video.frame_rate / 8.0).frames()
