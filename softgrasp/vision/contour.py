@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -79,9 +80,17 @@ def find_outline(segmentation: Segmentation) -> Outline:
     measured nearby. The upper and lower line separate at the middle of the leftmost pixels and
     at the rightmost point (Hadi et al. 2025).
     """
-    border = _border(segmentation.finger)
-    width = segmentation.finger.shape[1]
-    points = _refined(border, segmentation.darkness, width)
+    finger, width = segmentation.finger, segmentation.finger.shape[1]
+    cv2 = opencv()
+    borders, _ = cv2.findContours(finger.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    # OpenCV traces anticlockwise, from the middles of pixels
+    border = resampled(max(borders, key=len).reshape(-1, 2)[::-1] + 0.5, closed=True)
+    smooth = gaussian_filter1d(border, max(SMOOTHING * width, 1.0), axis=0, mode="wrap")
+    normals, reach = outward_normals(smooth), max(REACH * width, MIN_REACH)
+    steps = np.linspace(-reach, reach, _STEPS)
+    profile = sampled_across(segmentation.darkness, smooth, normals, steps).astype(float)
+    shift = gaussian_filter1d(_crossings(profile, steps), SMOOTHING * width, mode="wrap")
+    points = resampled(smooth + shift[:, None] * normals, closed=True)
     left = points[points[:, 0] < points[:, 0].min() + 1.0]
     begin = np.argmin(np.linalg.norm(points - [left[:, 0].min(), np.median(left[:, 1])], axis=1))
     ordered = np.roll(points, -int(begin), axis=0)
@@ -90,31 +99,22 @@ def find_outline(segmentation: Segmentation) -> Outline:
     return Outline(ordered, ordered[: end + 1], bottom)
 
 
-def _border(finger: Bools) -> Array:
-    """Trace the border of the mask clockwise and sample it evenly, (n, 2)."""
-    cv2 = opencv()
-    contours = cv2.findContours(finger.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)[
-        0
-    ]
-    border = max(contours, key=len).reshape(-1, 2) + 0.5
-    x, y = border.T
-    area = float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))  # positive: clockwise, y is down
-    return resampled(border[:: 1 if area > 0 else -1], closed=True)
+def sampled_across(
+    channel: npt.NDArray[Any], curve: Array, normals: Array, steps: Array
+) -> npt.NDArray[Any]:
+    """Sample an image across a curve, by linear interpolation.
 
+    Args:
+        channel: One channel, (h, w).
+        curve: Points, (n, 2) [pixels].
+        normals: Directions of the samples at the points, (n, 2).
+        steps: Distances of the samples from the points, (k,) [pixels].
 
-def _refined(border: Array, darkness: npt.NDArray[np.float32], width: int) -> Array:
-    """Move the border along its normals to where the darkness is halfway, (n, 2) [pixels]."""
-    smooth = gaussian_filter1d(border, max(SMOOTHING * width, 1.0), axis=0, mode="wrap")
-    normals = outward_normals(smooth)
-    reach = max(REACH * width, MIN_REACH)
-    steps = np.linspace(-reach, reach, _STEPS)
-    samples = smooth[:, None] + steps[:, None] * normals[:, None]
-    columns, rows = samples[..., 0] - 0.5, samples[..., 1] - 0.5
-    profile = np.asarray(
-        map_coordinates(darkness, [rows, columns], order=1, mode="nearest"), dtype=float
-    )
-    shift = gaussian_filter1d(_crossings(profile, steps), SMOOTHING * width, mode="wrap")
-    return resampled(smooth + shift[:, None] * normals, closed=True)
+    Returns:
+        Samples, (n, k).
+    """
+    x, y = np.moveaxis(curve[:, None] + steps[:, None] * normals[:, None] - 0.5, -1, 0)
+    return np.asarray(map_coordinates(channel, [y, x], order=1, mode="nearest"))
 
 
 def outward_normals(curve: Array) -> Array:
@@ -157,13 +157,9 @@ def refuse_cut(finger: Bools, *, flipped: bool = False) -> None:
     Raises:
         DescriptionError: The finger is cut off; names the borders.
     """
-    touched = {
-        "right": finger[:, -1].any(),
-        "top": finger[0].any(),
-        "bottom": finger[-1].any(),
-    }
-    mirror = {"right": "left"} if flipped else {}
-    cut = [mirror.get(side, side) for side, touches in touched.items() if touches]
+    borders = (("left" if flipped else "right", finger[:, -1]), ("top", finger[0]),
+               ("bottom", finger[-1]))  # fmt: skip
+    cut = [side for side, border in borders if border.any()]
     if cut:
         raise DescriptionError(
             "expected the whole finger in the image, found it cut off at the "
@@ -230,35 +226,27 @@ def _apexes(curve: Array, crests: Indices, grounds: Indices) -> Array | None:
     """Return the apexes (n, 2); None where the flanks of any valley do not meet near its bottom."""
     apexes = []
     for before, ground, after in zip(crests[:-1], grounds, crests[1:], strict=True):
-        left = _flank(curve[before : ground + 1][::-1])
-        right = _flank(curve[ground : after + 1])
-        if len(left) < MIN_POINTS or len(right) < MIN_POINTS:
+        lines = []
+        # from the lowest point of the valley to its crest
+        for flank in (curve[before : ground + 1][::-1], curve[ground : after + 1]):
+            first = max(round(FLANK[0] * len(flank)), NEAREST)
+            points = flank[first : round(FLANK[1] * len(flank))]
+            if len(points) < MIN_POINTS:
+                return None
+            lines.append(fitted_line(points))
+        (left, leftwards), (right, rightwards) = lines
+        across = np.column_stack([leftwards, -rightwards])
+        if abs(np.linalg.det(across)) < np.sin(MIN_OPENING):
             return None
-        apex = _meeting(_line(left), _line(right))
+        apex = left + leftwards * np.linalg.solve(across, right - left)[0]
         depth = np.linalg.norm(0.5 * (curve[before] + curve[after]) - curve[ground])
-        if apex is None or np.linalg.norm(apex - curve[ground]) > FARTHEST * depth:
+        if np.linalg.norm(apex - curve[ground]) > FARTHEST * depth:
             return None
         apexes.append(apex)
     return np.array(apexes)
 
 
-def _flank(points: Array) -> Array:
-    """Return the part of a valley's flank to be fitted, from the lowest point to the crest."""
-    first = max(round(FLANK[0] * len(points)), NEAREST)
-    return points[first : round(FLANK[1] * len(points))]
-
-
-def _meeting(first: tuple[Array, Array], second: tuple[Array, Array]) -> Array | None:
-    """Intersect two lines, (2,); None where they are nearly parallel."""
-    line_directions = np.column_stack([first[1], -second[1]])
-    if abs(np.linalg.det(line_directions)) < np.sin(MIN_OPENING):
-        return None
-    return np.asarray(
-        first[0] + first[1] * np.linalg.solve(line_directions, second[0] - first[0])[0]
-    )
-
-
-def _line(points: Array) -> tuple[Array, Array]:
+def fitted_line(points: Array) -> tuple[Array, Array]:
     """Fit a line to points (n, 2) in total least squares; return its centroid and direction."""
     middle = points.mean(axis=0)
     return middle, np.linalg.svd(points - middle, full_matrices=False)[2][0]

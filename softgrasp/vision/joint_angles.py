@@ -31,7 +31,14 @@ from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.checkerboard import Checkerboard, rectify, undistorted
-from softgrasp.vision.contour import Outline, chord_depths, find_notches, find_outline, refuse_cut
+from softgrasp.vision.contour import (
+    Outline,
+    chord_depths,
+    find_notches,
+    find_outline,
+    fitted_line,
+    refuse_cut,
+)
 from softgrasp.vision.image import Bools, Image, checked_image, mirrored, read_photo
 from softgrasp.vision.photo_quality import PhotoQuality, exposure_fault, quality_of
 from softgrasp.vision.segmentation import (
@@ -398,8 +405,8 @@ def _base_tilt(smooth: Array, first_joint: Array) -> float | None:
     edge = ahead[ahead[:, 0] > low]
     if len(edge) < MIN_BASE:
         return None
-    along = np.linalg.svd(edge - edge.mean(axis=0), full_matrices=False)[2][0]
-    return float(np.arctan(along[1] / along[0]))
+    _, (x, y) = fitted_line(edge)
+    return float(np.arctan(y / x))
 
 
 # Joint angles from joint points

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d, map_coordinates
+from scipy.ndimage import gaussian_filter1d
 
 from softgrasp.mechanics.transforms import Array
-from softgrasp.vision.contour import outward_normals
+from softgrasp.vision.contour import outward_normals, sampled_across
 from softgrasp.vision.image import Bools, Image, opencv
 from softgrasp.vision.segmentation import Segmentation
 
@@ -148,11 +148,10 @@ def _edge(image: Image, outline: Array, link: float) -> tuple[float, float]:
     inside = ((smooth > 0.02 * width) & (smooth < np.array([width, height]) - 0.02 * width)).all(1)
     reach = max(REACH * link, 3.0)
     steps = np.linspace(-reach, reach, SAMPLES)
-    at = smooth[inside, None] + steps[:, None] * normals[inside, None] - 0.5
-    profiles = np.stack(
-        [map_coordinates(image[..., channel].astype(np.float32), [at[..., 1], at[..., 0]], order=1,
-                         mode="nearest") for channel in range(3)], axis=-1,
-    )  # fmt: skip
+    profiles = np.stack([
+        sampled_across(channel, smooth[inside], normals[inside], steps)
+        for channel in np.moveaxis(image.astype(np.float32), -1, 0)
+    ], axis=-1)  # fmt: skip
     profiles = gaussian_filter1d(profiles, 3.0, axis=0)
     inner, outer = profiles[:, :5].mean(axis=1), profiles[:, -5:].mean(axis=1)
     step = outer - inner
