@@ -1,4 +1,4 @@
-"""Find the outline of a finger in a photograph with subpixel accuracy, and the valleys in it.
+"""Find the outline of a finger in a photograph with subpixel accuracy, its valleys, its sharpness.
 
 ``find_outline`` refines the border of the finger's mask along its normals to where the darkness
 is halfway between finger and background. ``find_notches`` then finds the joints of a notched
@@ -8,6 +8,9 @@ meet.
 The depth of a valley is measured from a short chord that moves along the curve, about half a
 joint distance to both sides. A drooping or tapering finger therefore does not change it, as it
 would change heights over one straight chord.
+
+``photo_faults`` assesses focus, exposure and noise at the outline; its limits were measured on
+photographs of a cast finger (tests/vision/test_photo_series.py).
 
 OpenCV traces the border of the mask (``findContours``); its ``cornerSubPix`` was not used for
 the apexes, because blur fills a narrow valley and moves its visible corner outwards.
@@ -26,7 +29,7 @@ from scipy.signal import find_peaks
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.vision.image import Bools, opencv
+from softgrasp.vision.image import Bools, Image, opencv
 from softgrasp.vision.segmentation import Segmentation
 
 HALF_CHORD = 0.4
@@ -57,6 +60,24 @@ SMOOTHING = 1.0 / 1200.0
 _STEPS = 21
 CHORD_SMOOTHING = 0.06
 """Standard deviation of the smoothing along the curve over half a chord [–]."""
+MAX_EDGE, UNUSABLE_EDGE = 0.2, 0.3
+"""Width of the edge over the distance of the joints from which angles are doubtful, and from which
+they are wrong by a degree or more [–]."""
+MIN_STEP = 0.08
+"""Smallest step of brightness at the edge [fraction of full scale]."""
+MIN_RATIO = 5.0
+"""Smallest step over the noise of a pixel [–]."""
+MAX_CLIPPED = 0.3
+"""Largest fraction of the finger's pixels that are white or black in all channels [–]."""
+MIN_LINK = 45.0
+"""Smallest mean distance of joints [pixels]."""
+DARK, WHITE = 60.0, 0.97
+"""Smallest brightness of the brightest pixels, of 255, and largest fraction of white pixels of an
+image in which no finger is found [–]."""
+EDGE_SAMPLES, EDGE_REACH = 41, 0.5
+"""Samples across the edge, and their half range over the distance of the joints [–]."""
+SHARPEST = 20.0
+"""Percentile of the widths along the outline: corners and side faces widen the others."""
 Indices = npt.NDArray[np.intp]
 
 
@@ -290,3 +311,108 @@ def chord_depths(curve: Array, reach: int) -> Array:
     cross = chord[:, 0] * offset[:, 1] - chord[:, 1] * offset[:, 0]
     lengths = np.maximum(np.linalg.norm(chord, axis=1), 1e-12)
     return np.asarray(gaussian_filter1d(cross / lengths, CHORD_SMOOTHING * reach))
+
+
+# Focus, exposure and noise
+
+
+def exposure_fault(image: Image) -> str | None:
+    """Return what is wrong with the exposure of an image in which no finger is found, if it is."""
+    bright = float(np.percentile(image.max(axis=2), 99.0))
+    white = float((image >= 250).all(axis=2).mean())
+    if bright < DARK:
+        return (
+            f"underexposed: the brightest 1 % of the image is at {bright:.0f} of 255, expected "
+            f"{DARK:g} or more; lengthen the exposure or add light"
+        )
+    if white > WHITE:
+        return (
+            f"overexposed: {100 * white:.0f} % of the image is white, expected at most "
+            f"{100 * WHITE:g} %; shorten the exposure"
+        )
+    return None
+
+
+def photo_faults(image: Image, finger: Bools, outline: Array, joints_px: Array) -> tuple[str, ...]:
+    """Return what is wrong with a photograph: what was measured, what is needed, and what to do.
+
+    Args:
+        image: Photograph, (height, width, 3).
+        finger: Mask of the finger, (height, width).
+        outline: Closed outline, clockwise in the image, (n, 2) [pixels].
+        joints_px: Joint points, (n, 2) [pixels].
+
+    Raises:
+        DescriptionError: It is so blurred that no angles can be read.
+    """
+    link = float(np.linalg.norm(np.diff(joints_px, axis=0), axis=1).mean())
+    edge, contrast = _edge(image, outline, link)
+    # the Laplacian of white noise has the variance 20, the mean of three channels a third of it
+    curve = opencv().Laplacian(image.astype(np.float32).mean(axis=2) / 255.0, -1, ksize=1)
+    ground = np.abs(curve[~finger][::7])
+    noise = 1.4826 * float(np.median(ground)) * np.sqrt(3.0 / 20.0) if len(ground) else 0.0
+    pixels = image[finger]
+    white, black = ((pixels >= 250).all(axis=1).mean(), (pixels <= 4).all(axis=1).mean())
+    faults = {
+        f"out of focus: the edge of the finger is {edge:.2g} pixels wide, "
+        f"{100 * edge / link:.0f} % of the distance of its joints, expected at most "
+        f"{100 * MAX_EDGE:g} %; focus on the finger, close the aperture, or shorten the exposure "
+        "of a moving one": edge > MAX_EDGE * link,
+        f"too small: neighbouring joints are {link:.0f} pixels apart, expected {MIN_LINK:g} or "
+        "more, as angles have errors of 1° and more; move closer or use more pixels":
+        link < MIN_LINK,
+        f"overexposed: {100 * white:.0f} % of the finger is white, expected at most "
+        f"{100 * MAX_CLIPPED:g} %; shorten the exposure": white > MAX_CLIPPED,
+        f"underexposed: {100 * black:.0f} % of the finger is black, expected at most "
+        f"{100 * MAX_CLIPPED:g} %; lengthen the exposure or add light": black > MAX_CLIPPED,
+        f"low contrast: brightness changes by {100 * contrast:.2g} % of full scale at the edge of "
+        f"the finger, expected {100 * MIN_STEP:g} % or more; change the exposure, add light, "
+        "or use a ground of another brightness": contrast < MIN_STEP,
+        f"noisy: the noise is {100 * noise:.2g} % of full scale, expected at most "
+        f"{100 * contrast / MIN_RATIO:.2g} %, a fifth of the contrast; add light or lower the "
+        "sensitivity": contrast < MIN_RATIO * noise,
+    }  # fmt: skip
+    reported = tuple(text for text, applies in faults.items() if applies)
+    if edge >= UNUSABLE_EDGE * link:
+        raise DescriptionError("; ".join(reported))
+    return reported
+
+
+def _edge(image: Image, outline: Array, link: float) -> tuple[float, float]:
+    """Measure the width of the edge [pixels] and its step [fraction of full scale].
+
+    Each profile across the outline is projected on the difference of the colours at its ends.
+    """
+    smooth = gaussian_filter1d(outline, max(0.05 * link, 1.0), axis=0, mode="wrap")[::3]
+    normals = outward_normals(smooth)
+    height, width = image.shape[:2]
+    inside = ((smooth > 0.02 * width) & (smooth < np.array([width, height]) - 0.02 * width)).all(1)
+    reach = max(EDGE_REACH * link, 3.0)
+    steps = np.linspace(-reach, reach, EDGE_SAMPLES)
+    profiles = np.stack([
+        sampled_across(channel, smooth[inside], normals[inside], steps)
+        for channel in np.moveaxis(image.astype(np.float32), -1, 0)
+    ], axis=-1)  # fmt: skip
+    profiles = gaussian_filter1d(profiles, 3.0, axis=0)
+    inner, outer = profiles[:, :5].mean(axis=1), profiles[:, -5:].mean(axis=1)
+    step = outer - inner
+    size = np.linalg.norm(step, axis=1)
+    good = size > 0.5 * np.median(size)
+    level = np.einsum("nkc,nc->nk", profiles - inner[:, None], step)[good]
+    level /= np.square(size[good])[:, None]
+    # length between the last sample below 10 % and the first one above 90 %, interpolated
+    widths = _crossing(level, 0.9, steps) - _crossing(level, 0.1, steps)
+    sharp = float(np.percentile(np.maximum(widths, 0.0), SHARPEST)) if len(widths) else 2.0 * reach
+    return sharp, float(np.median(size)) / (255.0 * np.sqrt(3.0))
+
+
+def _crossing(level: Array, value: float, steps: Array) -> Array:
+    """Return where each profile (n, k) first rises through a value, (n,)."""
+    above = level >= value
+    above[:, -1] = True
+    index = np.maximum(above.argmax(axis=1), 1)
+    rows = np.arange(len(level))
+    before, after = level[rows, index - 1], level[rows, index]
+    rise = np.where(after > before, after - before, 1.0)
+    fraction = np.clip((value - before) / rise, 0.0, 1.0)
+    return np.asarray(steps[index - 1] + fraction * (steps[1] - steps[0]))

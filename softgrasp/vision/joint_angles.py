@@ -34,13 +34,14 @@ from softgrasp.vision.checkerboard import Checkerboard, rectify, undistorted
 from softgrasp.vision.contour import (
     Outline,
     chord_depths,
+    exposure_fault,
     find_notches,
     find_outline,
     fitted_line,
+    photo_faults,
     refuse_cut,
 )
-from softgrasp.vision.image import Bools, Image, checked_image, mirrored, read_photo
-from softgrasp.vision.photo_quality import PhotoQuality, exposure_fault, quality_of
+from softgrasp.vision.image import Image, checked_image, mirrored, read_photo
 from softgrasp.vision.segmentation import (
     FingerColour,
     Markers,
@@ -206,13 +207,8 @@ class FingerPoints:
     """Outline of the mask, with its top and bottom line."""
     base_tilt: float | None
     """Measured direction of the base, positive downwards [rad]; None where it is not visible."""
-    quality: PhotoQuality | None = None
-    """Focus and exposure at the outline; None where markers were measured."""
-
-    @property
-    def mask(self) -> Bools:
-        """Pixels that show the finger, (height, width)."""
-        return self.segmentation.finger
+    faults: tuple[str, ...] = ()
+    """What is wrong with focus, exposure and size; empty where markers were measured."""
 
     @property
     def points_px(self) -> Array:
@@ -342,9 +338,7 @@ def _read_valleys(image: Image, count: int, options: ReadingOptions) -> FingerPo
     outline, below = find_outline(seen), options.notches == "bottom"
     notched, smooth = (outline.bottom, outline.top)[:: 1 if below else -1]
     joints_px = _valleys(notched, smooth, count, below=below)
-    quality = quality_of(image, seen, outline.points, joints_px)
-    if not quality.usable:
-        raise DescriptionError("; ".join(quality.findings()))
+    faults = photo_faults(image, seen.finger, outline.points, joints_px)
     base = _base_tilt(smooth, joints_px[0])
     needed = f"{MIN_BASE} pixels of the base's edge or more in front of the first joint"
     tilt, tip_px = _chosen_tilt(options, base, needed, "fewer"), None
@@ -354,8 +348,8 @@ def _read_valleys(image: Image, count: int, options: ReadingOptions) -> FingerPo
         try:
             tip_px = find_tip(outline.points, joints_px[-1], heading)
         except DescriptionError as error:
-            raise DescriptionError("; ".join([error.message, *quality.findings()])) from None
-    return FingerPoints(joints_px, tip_px, tilt, seen, outline, base, quality)
+            raise DescriptionError("; ".join([error.message, *faults])) from None
+    return FingerPoints(joints_px, tip_px, tilt, seen, outline, base, faults)
 
 
 def _chosen_tilt(options: ReadingOptions, base: float | None, needed: str, seen: str) -> float:

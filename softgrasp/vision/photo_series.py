@@ -102,8 +102,7 @@ def measure_series(
     photos = [measure_photo(file, finger, options) for _, file in files]
     names = [file.name for _, file in files]
     for name, photo in zip(names, photos, strict=True):
-        faults = photo.quality.findings() if photo.quality else ()
-        warnings += [f"{name}: {text}" for text in faults]
+        warnings += [f"{name}: {text}" for text in photo.faults]
     warnings += _tilt_findings(names[0], photos[0])
     warnings += _perspective_finding(names[0], photos[0], finger)
     warnings += _rig_findings(names, photos)

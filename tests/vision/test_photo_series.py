@@ -149,9 +149,7 @@ def test_missing_markers_are_counted():
 
 def test_focus_and_exposure_are_named(tmp_path: Path):
     def faults(**change: float) -> str:
-        quality = measure_photo(RIG.with_(**change).photo(pose(0.0)), FINGER).quality
-        assert quality is not None
-        return " ".join(quality.findings())
+        return " ".join(measure_photo(RIG.with_(**change).photo(pose(0.0)), FINGER).faults)
 
     assert faults() == ""
     assert faults(defocus=9.0).startswith("out of focus: the edge of the finger is ")
