@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import numpy.typing as npt
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspError
 from softgrasp.io.files import atomic_path
 from softgrasp.vision.contour import find_outline
-from softgrasp.vision.image import Bools, Image, open_video
+from softgrasp.vision.image import Image, open_video
 from softgrasp.vision.joint_angles import PhotoMeasurement
 from softgrasp.vision.point_picking import PickMeasurement, Picks, angles_text
 from softgrasp.vision.segmentation import segment
@@ -86,9 +88,9 @@ def steps_image(measurement: PhotoMeasurement, width: int = 1280) -> Image:
         "bottom": gap / height, "top": 1.0 - (gap + title) / height, "hspace": (gap + title) / down,
     }  # fmt: skip
     panels = figure.subplot_mosaic("012;355;455", gridspec_kw=grid)
-    for number, (text, image) in enumerate(_panels(measurement)):
+    for number, (text, image, options) in enumerate(_panels(measurement)):
         axes = panels[str(number)]
-        show_image(axes, image)
+        show_image(axes, image, **options)
         axes.set_axis_on()
         axes.set(xticks=(), yticks=(), anchor="N")
         axes.set_title(f"{number + 1}  {text}", fontsize=0.55 * title, loc="left")
@@ -96,37 +98,31 @@ def steps_image(measurement: PhotoMeasurement, width: int = 1280) -> Image:
     panels["4"].plot(*outline.top.T, color=TOP, lw=thick)
     panels["4"].plot(*outline.bottom.T, color=BOTTOM, lw=thick)
     _draw_joints(panels["5"], measurement, (2.0 * across + gap) / columns)
-    panels["5"].set_xlabel(_summary(measurement), fontsize=0.5 * title, loc="left", color=QUIET)
+    metres = measurement.metres_per_px
+    text = f"{columns} by {rows} pixels, base at {degrees(np.degrees(measurement.tilt))}"
+    text += "" if metres is None else f", {1e3 * metres:.3g} mm per pixel"
+    panels["5"].set_xlabel(text, fontsize=0.5 * title, loc="left", color=QUIET)
     return _pixels(figure)
 
 
-def _panels(measurement: PhotoMeasurement) -> list[tuple[str, Image]]:
-    """Return titles and images of the panels."""
+def _panels(measurement: PhotoMeasurement) -> list[tuple[str, npt.NDArray[Any], dict[str, Any]]]:
+    """Return titles and images of the panels, with options of ``imshow``."""
     seen, photo = measurement.segmentation, measurement.image
     titles = ("Differs from the empty image", "The photograph there")
     if seen.colour is not None:
         first, last = seen.colour.hue_deg
         titles = ("Darker than paper", f"Hue {round(first) % 360}° to {last:.0f}°")
-    both = _painted(seen.both, PALE)
-    both[seen.finger] = _rgb(BOTTOM)
-    pale = np.rint(255.0 - FADED * (255.0 - photo)).astype(np.uint8)
     hinges = measurement.convention == "hinges"
+    both = np.where(seen.finger, 2, seen.not_white & seen.coloured)
     return [
-        ("Photograph", photo),
-        (titles[0], _painted(seen.not_white, INK)),
-        (titles[1], np.where(seen.coloured[..., None], photo, np.uint8(255))),
-        ("Both, cleaned", both),
-        ("Top and bottom line", pale),
-        (f"Joints and {'their rotations' if hinges else 'differences of direction (eq 3)'}", pale),
-    ]
-
-
-def _rgb(color: str) -> Image:
-    return np.frombuffer(bytes.fromhex(color[1:]), np.uint8)
-
-
-def _painted(mask: Bools, color: str) -> Image:
-    return np.where(mask[..., None], _rgb(color), np.uint8(255))
+        ("Photograph", photo, {}),
+        (titles[0], seen.not_white, {"cmap": ListedColormap(["white", INK])}),
+        (titles[1], np.where(seen.coloured[..., None], photo, np.uint8(255)), {}),
+        ("Both, cleaned", both, {"cmap": ListedColormap(["white", PALE, BOTTOM])}),
+        ("Top and bottom line", photo, {"alpha": FADED}),
+        (f"Joints and {'their rotations' if hinges else 'differences of direction (eq 3)'}", photo,
+         {"alpha": FADED}),
+    ]  # fmt: skip
 
 
 def _draw_joints(axes: Axes, measurement: PhotoMeasurement, scale: float) -> None:
@@ -159,14 +155,6 @@ def _draw_joints(axes: Axes, measurement: PhotoMeasurement, scale: float) -> Non
         axes.plot(*part.T, "o", color=color, ms=size, mec="white", mew=0.25 * size)
     if measurement.metres_per_px is not None:
         _draw_scale(axes, 1.2 * letters, measurement.metres_per_px, letters, scale)
-
-
-def _summary(measurement: PhotoMeasurement) -> str:
-    height, width = measurement.image.shape[:2]
-    parts = [f"{width} by {height} pixels", f"base at {degrees(np.degrees(measurement.tilt))}"]
-    if measurement.metres_per_px is not None:
-        parts.append(f"{1e3 * measurement.metres_per_px:.3g} mm per pixel")
-    return ", ".join(parts)
 
 
 def annotated_frame(track: TipTrack, index: int) -> Image:
@@ -240,7 +228,7 @@ def _pixels(figure: Figure) -> Image:
     return np.frombuffer(raw.getvalue(), np.uint8).reshape(height, width, 4)[..., :3].copy()
 
 
-def show_image(axes: Axes, image: Image, **options: Any) -> None:
+def show_image(axes: Axes, image: npt.NDArray[Any], **options: Any) -> None:
     """Show an image without axes; their units become its pixels, (0, 0) its outer corner."""
     height, width = image.shape[:2]
     axes.clear()

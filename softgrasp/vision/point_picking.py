@@ -23,7 +23,7 @@ Points are picked by a user in a window (``figures``, which also draws the resul
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -131,8 +131,8 @@ def measure_picks(
         picks = picks._replace(depths=depths_at(depth, cuts))
         # standard error of the median of n normal numbers: σ √(π/2n)
         noise *= float(np.sqrt(0.5 * np.pi)) / (2 * WINDOW + 1)
-    angles, sigmas = picked_angles(camera, picks, pick_noise=pick_noise, depth_noise=noise)
-    return PickMeasurement(picks, -angles if anticlockwise else angles, sigmas)
+    measured = picked_angles(camera, picks, pick_noise=pick_noise, depth_noise=noise)
+    return replace(measured, angles=-measured.angles) if anticlockwise else measured
 
 
 def _refuse_outside(pixels: ArrayLike, shape: tuple[int, ...]) -> None:
@@ -149,7 +149,7 @@ def picked_angles(
     *,
     pick_noise: float = PICK_NOISE,
     depth_noise: float = DEPTH_NOISE,
-) -> AngleEstimate:
+) -> PickMeasurement:
     """Estimate the angles of the pieces, positive for a clockwise bend in the image.
 
     Args:
@@ -185,7 +185,7 @@ def picked_angles(
     differences = 0.5 * (seen(measured + steps) - seen(measured - steps)) / STEP
     scaled = differences * noises[:, None]
     rows = direction_rows(len(cuts) - 1, line=len(line) > 0, edges=shape[1] == 2)
-    return solve_angles(seen(measured), scaled.T @ scaled, rows)
+    return PickMeasurement(picks, *solve_angles(seen(measured), scaled.T @ scaled, rows))
 
 
 def _checked(picks: Picks) -> tuple[Array, Array, Array]:
@@ -272,15 +272,6 @@ def angles_text(measured: PickMeasurement) -> str:
 # Angles from directions
 
 
-class AngleEstimate(NamedTuple):
-    """Bending angles of the pieces, base first."""
-
-    angles: Array
-    """Angles, positive from the first axis of the plane to the second [rad], (n,)."""
-    sigmas: Array
-    """Standard deviations of the angles [rad], (n,)."""
-
-
 def angle_between(first: Array, second: Array) -> Array:
     """Return the angle from one direction (..., 2) to another, atan2(cross, dot) [rad]."""
     cross = first[..., 0] * second[..., 1] - first[..., 1] * second[..., 0]
@@ -324,13 +315,17 @@ def direction_rows(pieces: int, *, line: bool, edges: bool) -> Array:
     return np.concatenate([tangents[:1], rows]) if line else rows
 
 
-def solve_angles(seen: Array, covariance: Array, rows: Array) -> AngleEstimate:
+def solve_angles(seen: Array, covariance: Array, rows: Array) -> tuple[Array, Array]:
     """Estimate the angles from directions by generalised least squares.
 
     Args:
         seen: Directions as from ``directions`` [rad], (m,).
         covariance: Covariance of the directions [rad²], (m, m).
         rows: Derivatives as from ``direction_rows``, (m, 1 + n).
+
+    Returns:
+        The angles, positive from the first axis of the plane to the second, and their standard
+        deviations [rad], (n,) each.
 
     Raises:
         DescriptionError: There are fewer directions than angles.
@@ -346,7 +341,7 @@ def solve_angles(seen: Array, covariance: Array, rows: Array) -> AngleEstimate:
         weighed = np.linalg.solve(covariance, rows)
         inverse = np.linalg.solve(rows.T @ weighed, weighed.T)
     variances = np.diag(inverse @ covariance @ inverse.T)
-    return AngleEstimate((inverse @ seen)[1:], np.sqrt(variances[1:]))
+    return (inverse @ seen)[1:], np.sqrt(variances[1:])
 
 
 # Depth images

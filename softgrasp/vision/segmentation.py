@@ -122,11 +122,6 @@ class Segmentation:
     about the same on the lit and the shaded sides of the finger; in a pixel on the outline
     proportional to the fraction that the finger covers."""
 
-    @property
-    def both(self) -> Bools:
-        """Pixels that are both."""
-        return np.asarray(self.not_white & self.coloured)
-
 
 def _softened(image: Image) -> Floats:
     """Return an image from 0 to 1, blurred against noise."""

@@ -151,8 +151,8 @@ def test_chords_alone_amplify_noise_by_the_law() -> None:
     across = np.array([[1, 0, 0, 0, 0], [-1, 1, 0, 0, 0], [0, -1, 1, 0, 0], [0, 0, -1, 1, 0],
                        [0, 0, 0, -1, 1]], dtype=float)  # fmt: skip
     across[0] = 0.0  # a perfect line; picks of pieces of length 1 move by 1 across
-    result = solve_angles(rows @ [0.0, *angles], across @ across.T, rows)
-    assert result.sigmas[3] == pytest.approx(np.sqrt(4 + 36 + 64 + 64 + 16))
+    _, sigmas = solve_angles(rows @ [0.0, *angles], across @ across.T, rows)
+    assert sigmas[3] == pytest.approx(np.sqrt(4 + 36 + 64 + 64 + 16))
 
 
 def test_two_picks_per_cut_are_much_more_accurate_than_one() -> None:
