@@ -69,7 +69,6 @@ class PhotoSeries:
     warnings: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
 class PhotoOptions(ReadingOptions):
     """How a series of photographs is read."""
 
@@ -98,7 +97,7 @@ def measure_series(
     """
     options = options or PhotoOptions()
     flip, warnings = _orientation(files, finger, options)
-    options = replace(options, flip=flip)
+    options = options.replace(flip=flip)
     photos = [measure_photo(file, finger, options) for _, file in files]
     names = [file.name for _, file in files]
     for name, photo in zip(names, photos, strict=True):
@@ -215,7 +214,7 @@ def _tip_row(mask: Bools, *, at_left: bool) -> float:
 
 def _overview(file: Path, options: PhotoOptions, finger: SoftFinger) -> Bools | None:
     """Return the mask of the finger in a small copy of a photograph; None where there is none."""
-    options = replace(options, flip=False)
+    options = options.replace(flip=False)
     try:
         image = options.prepare(file)[0]
         if options.markers is not None:
