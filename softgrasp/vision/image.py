@@ -38,6 +38,15 @@ SAMPLES, MIN_SAMPLES = 96, 36
 """Pixels in a row that a surface is fitted to, and the fewest in the whole image."""
 HEIC = (".heic", ".heif")
 """Suffixes of photographs that Pillow alone does not read."""
+UNREADABLE = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    EOFError,
+    MemoryError,
+    Pillow.DecompressionBombError,
+)
+"""Errors of the libraries that read images."""
 FRAME_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
 """Suffixes of images that are frames of a video."""
 MIN_WIDTH, MIN_HEIGHT = 320, 160
@@ -94,7 +103,7 @@ def read_photo(path: str | Path) -> Image:
             return np.asarray(ImageOps.exif_transpose(opened).convert("RGB"))
     except FileNotFoundError:
         raise DescriptionError("expected a photograph, found no such file", file=file) from None
-    except (OSError, SyntaxError, ValueError, Pillow.DecompressionBombError) as error:
+    except UNREADABLE as error:
         received = "a directory" if file.is_dir() else "a file that is no image, or a damaged one"
         raise DescriptionError(f"expected a photograph, found {received}", file=file) from error
 
@@ -194,7 +203,20 @@ def open_video(path: str | Path, frame_rate: float | None = None) -> Video:
             )
     elif path.is_file():
         check_size(path, MAX_ARRAYS)
-        stored = _stored_rate(path)
+        cv2 = opencv()
+        capture = cv2.VideoCapture(str(path))
+        opened, (played, _), stored = (
+            capture.isOpened(),
+            capture.read(),
+            capture.get(cv2.CAP_PROP_FPS),
+        )
+        capture.release()
+        if not opened:
+            raise DescriptionError(
+                "expected a video, found a file that OpenCV cannot read", file=path
+            )
+        if not played:
+            raise DescriptionError("expected frames, found a video without any", file=path)
     else:
         raise DescriptionError(
             "expected a video or a directory of images, found no file", file=path
@@ -208,30 +230,13 @@ def open_video(path: str | Path, frame_rate: float | None = None) -> Video:
     return Video(path, frame_rate or stored, images)
 
 
-def _stored_rate(path: Path) -> float:
-    """Return the frame rate stored in the video [1/s]; 0 where there is none."""
-    cv2 = opencv()
-    capture = cv2.VideoCapture(str(path))
-    try:
-        if not capture.isOpened():
-            raise DescriptionError(
-                "expected a video, found a file that OpenCV cannot read", file=path
-            )
-        if not capture.read()[0]:
-            raise DescriptionError("expected frames, found a video without any", file=path)
-        return float(capture.get(cv2.CAP_PROP_FPS))
-    finally:
-        capture.release()
-
-
 # Light
 
 
 def in_white_light(image: Floats) -> Floats:
     """Divide an image by its background illumination, so that white paper becomes 1.
 
-    Surfaces are fitted to the pixels that may be paper; pixels well below them are removed and
-    the surfaces are fitted again.
+    Pixels of little colour may be paper; those well below the fitted surfaces are none.
 
     Args:
         image: Red, green and blue from 0 to 1, (h, w, 3).
@@ -246,11 +251,8 @@ def in_white_light(image: Floats) -> Floats:
         limit = PAPER * (np.quantile(saturation, 0.02) + np.quantile(saturation, 0.98))
         return np.asarray((saturation <= limit) & (brightest > LIGHT))
 
-    def not_darker(samples: Array, fitted: Array, used: Bools) -> Bools:
-        return np.asarray(used & (samples > fitted - DARKER).all(axis=1))
-
     # the ridge is for paper that is seen on one side only
-    surface = fitted_surface(image, may_be_paper, not_darker, rounds=8, ridge=1e-6)
+    surface = fitted_surface(image, may_be_paper, (-DARKER, math.inf), rounds=8, ridge=1e-6)
     if surface is None:
         return image
     return np.asarray(np.minimum(image / surface.clip(min=LIGHT * LIGHT), np.float32(1.0)))
@@ -259,7 +261,7 @@ def in_white_light(image: Floats) -> Floats:
 def fitted_surface(
     image: Floats,
     start: Callable[[Array], Bools],
-    again: Callable[[Array, Array, Bools], Bools],
+    limits: tuple[float, float],
     *,
     rounds: int,
     ridge: float = 0.0,
@@ -269,13 +271,13 @@ def fitted_surface(
     Args:
         image: Image, (h, w, 3).
         start: Returns which pixels (n, 3) are used first, (n,).
-        again: Returns which ones are used in the next round, from pixels (n, 3), the surface
-            there (n, 3), and those used so far.
-        rounds: Number of rounds.
+        limits: Smallest and largest difference to the surface of pixels to which it is fitted
+            again; with an infinite one, pixels that were left out once stay out.
+        rounds: Number of fits.
         ridge: Regularisation, over the number of pixels [–].
 
     Returns:
-        The surfaces, (h, w, 3); None where fewer than ``MIN_SAMPLES`` pixels are left.
+        The surfaces, (h, w, 3); None where too few pixels are left.
     """
     step = max(image.shape[1] // SAMPLES, 1)
     few = (slice(step // 2, None, step),) * 2
@@ -291,6 +293,8 @@ def fitted_surface(
             return None
         chosen = terms[used]
         weights = np.linalg.solve(chosen.T @ chosen + firm, chosen.T @ samples[used])
-        used = again(samples, terms @ weights, used)
+        away = samples - terms @ weights
+        within = ((away > limits[0]) & (away < limits[1])).all(axis=1)
+        used = np.asarray(within if np.isfinite(limits).all() else used & within)
     grids = weights.T.reshape(3, DEGREE + 1, DEGREE + 1)
     return np.stack([(rows @ grid @ columns.T).astype(np.float32) for grid in grids], axis=-1)

@@ -37,14 +37,12 @@ from softgrasp.errors import DescriptionError
 from softgrasp.io.input_limits import MAX_ARRAYS, check_size
 from softgrasp.mechanics.camera import undistort
 from softgrasp.mechanics.transforms import Array
-from softgrasp.vision.image import Image
+from softgrasp.vision.image import UNREADABLE, Image
 
 DEPTH_NOISE = 2e-3
 """Default standard deviation of the depth of one pixel [m]."""
 MILLIMETRE = 1e-3
 SUFFIXES = (".npy", ".png")
-UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, MemoryError)
-"""Errors of libraries that read depth images."""
 WINDOW = 5
 """The depth at a pick is the median over this many pixels to all sides, because cameras have noise
 and holes in single pixels."""
@@ -378,7 +376,7 @@ def read_depth(path: str | Path, shape: tuple[int, ...]) -> Array:
                 raw = np.asarray(opened)
     except FileNotFoundError:
         raise DescriptionError("expected a depth image, found no such file", file=file) from None
-    except (*UNREADABLE, Pillow.DecompressionBombError) as error:
+    except UNREADABLE as error:
         raise DescriptionError(
             f"expected a depth image, found another file: {error}", file=file
         ) from error

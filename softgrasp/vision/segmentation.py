@@ -204,11 +204,8 @@ def _change_of_light(seen: Floats, ground: Floats) -> Floats:
         spread = np.abs(ratios / np.median(ratios, axis=0) - 1.0)
         return np.asarray((spread < 5.0 * UNCHANGED).all(axis=1))
 
-    def unchanged(ratios: Array, fitted: Array, _: Bools) -> Bools:
-        return np.asarray((np.abs(ratios - fitted) < UNCHANGED).all(axis=1))
-
     ratio = (seen + 0.02) / (ground + 0.02)
-    surface = fitted_surface(ratio, similar, unchanged, rounds=4)
+    surface = fitted_surface(ratio, similar, (-UNCHANGED, UNCHANGED), rounds=4)
     return np.ones_like(seen) if surface is None else surface
 
 
