@@ -41,10 +41,8 @@ LINE, CHORD, EDGE = "#1e50e6", "#14963c", "#78c88c"
 """Colours of the reference line, the chords of the pieces, and the cuts."""
 DPI = 72.0
 """Pixels per inch: a point of a line or a letter is a pixel."""
-MIN_WIDTH = 480
-"""Smallest width of ``steps_image`` [pixels]."""
-GAP, TITLE = 0.016, 0.032
-"""Distance between panels and height of a title, over the width of the figure [–]."""
+WIDTH, GAP, TITLE = 1280, 20, 40
+"""Width of ``steps_image``, distance between its panels and height of a title [pixels]."""
 FADED = 0.35
 """Remaining contrast of a photograph under lines [–]."""
 FRAME_WIDTH = 960
@@ -60,32 +58,23 @@ LEFT, RIGHT = 1, 3
 """Mouse buttons."""
 
 
-def steps_image(measurement: PhotoMeasurement, width: int = 1280) -> Image:
+def steps_image(measurement: PhotoMeasurement) -> Image:
     """Draw the photograph, masks, their intersection, fitted lines, joints and angles as panels.
 
     Args:
         measurement: Measurement of a photograph.
-        width: Width of the figure [pixels].
 
     Returns:
-        RGB image, (height, width, 3).
-
-    Raises:
-        DescriptionError: The figure would be too small to read.
+        RGB image, (height, 1280, 3).
     """
-    if width < MIN_WIDTH:
-        raise DescriptionError(
-            f"expected a width of at least {MIN_WIDTH} pixels, found {width}", field="width"
-        )
     rows, columns = measurement.image.shape[:2]
-    gap, title = max(GAP * width, 6.0), max(TITLE * width, 18.0)
-    across = (width - 4.0 * gap) / 3.0
+    across = (WIDTH - 4.0 * GAP) / 3.0
     down = across * rows / columns
-    height = round(gap + 3.0 * (title + down + gap))
-    figure = _figure(width, height)
+    height = round(GAP + 3.0 * (TITLE + down + GAP))
+    figure = _figure(WIDTH, height)
     grid = {
-        "left": gap / width, "right": 1.0 - gap / width, "wspace": gap / across,
-        "bottom": gap / height, "top": 1.0 - (gap + title) / height, "hspace": (gap + title) / down,
+        "left": GAP / WIDTH, "right": 1.0 - GAP / WIDTH, "wspace": GAP / across,
+        "bottom": GAP / height, "top": 1.0 - (GAP + TITLE) / height, "hspace": (GAP + TITLE) / down,
     }  # fmt: skip
     panels = figure.subplot_mosaic("012;355;455", gridspec_kw=grid)
     for number, (text, image, options) in enumerate(_panels(measurement)):
@@ -93,15 +82,14 @@ def steps_image(measurement: PhotoMeasurement, width: int = 1280) -> Image:
         show_image(axes, image, **options)
         axes.set_axis_on()
         axes.set(xticks=(), yticks=(), anchor="N")
-        axes.set_title(f"{number + 1}  {text}", fontsize=0.55 * title, loc="left")
-    outline, thick = measurement.outline, max(width / 480.0, 2.0)
-    panels["4"].plot(*outline.top.T, color=TOP, lw=thick)
-    panels["4"].plot(*outline.bottom.T, color=BOTTOM, lw=thick)
-    _draw_joints(panels["5"], measurement, (2.0 * across + gap) / columns)
+        axes.set_title(f"{number + 1}  {text}", fontsize=22.0, loc="left")
+    for line, color in ((measurement.outline.top, TOP), (measurement.outline.bottom, BOTTOM)):
+        panels["4"].plot(*line.T, color=color, lw=2.7)
+    _draw_joints(panels["5"], measurement, (2.0 * across + GAP) / columns)
     metres = measurement.metres_per_px
     text = f"{columns} by {rows} pixels, base at {degrees(np.degrees(measurement.tilt))}"
     text += "" if metres is None else f", {1e3 * metres:.3g} mm per pixel"
-    panels["5"].set_xlabel(text, fontsize=0.5 * title, loc="left", color=QUIET)
+    panels["5"].set_xlabel(text, fontsize=20.0, loc="left", color=QUIET)
     return _pixels(figure)
 
 

@@ -1,18 +1,10 @@
 """Measure the joint angles of a soft finger in a photograph (Hadi et al. 2025, section III-B).
 
 ``measure_photo`` segments the finger, finds its outline and the valleys between its bellows, and
-returns the joint angles in one of two conventions. Hadi et al. (2025, eq 3) take the differences
-of the directions of the segments between joint points: ``segments``. A joint line that is not
-straight in the unloaded finger has such differences at rest: −2, 8.6, −5.3, 3.3, 0.2, 3.9 and
-0.6 degrees for the finger ``paper000`` (``design_angles``). A hinge of the simulated finger is
-at 0 there; ``hinges`` are the differences from the unloaded finger, the coordinates of
-``SoftFinger``: hinges = segments − design_angles(finger).
-
-Take the photograph from far away and straight ahead. The far side of a finger is visible beside
-the near one and narrows the valleys. For a finger 73 mm long, 20 mm wide and bent by 47°, the
-first six angles had errors (root mean square) of 0.2° from 40 m, 0.5° from 2 m, 1° from 1 m and
-1.7° from 0.6 m, and of 3° with the camera rotated by 3° sideways and 2° upwards. A checkerboard
-does not correct this: it removes perspective in its own plane only.
+returns the joint angles in one of two conventions: ``segments`` are the differences of the
+directions of the segments between joint points (eq 3), whose values in the straight, unloaded
+finger are ``design_angles``; ``hinges`` are the coordinates of ``SoftFinger``, segments −
+design_angles. docs/calibration.md has the errors, which depend on the distance of the camera.
 """
 
 from __future__ import annotations
@@ -66,34 +58,7 @@ MAX_SPACING = 0.3
 """Largest relative deviation of the distances of the joints from those of the finger [–]."""
 Convention = Literal["hinges", "segments"]
 Side = Literal["bottom", "top"]
-
-
-class KnownLength(Description):
-    """Two points of an image and their distance in the plane in which the finger bends."""
-
-    start_px: tuple[Number, Number]
-    """Column and row of the first point."""
-    end_px: tuple[Number, Number]
-    """Column and row of the second point."""
-    length: Positive
-    """Distance of the points [m]."""
-
-    @property
-    def metres_per_px(self) -> float:
-        """Side of a pixel [m].
-
-        Raises:
-            DescriptionError: The two points are equal.
-        """
-        pixels = float(np.hypot(*np.subtract(self.end_px, self.start_px)))
-        if pixels == 0.0:
-            raise DescriptionError(
-                f"expected two points, found {self.start_px} twice", field="end_px"
-            )
-        return self.length / pixels
-
-
-Scale = Positive | KnownLength | Checkerboard | Literal["joints"]
+Scale = Positive | Checkerboard | Literal["joints"]
 
 
 class ReadingOptions(Description):
@@ -113,9 +78,9 @@ class ReadingOptions(Description):
     colour: FingerColour | None = None
     """Colour of the finger; default: the dominant one of the image."""
     scale: Scale | None = None
-    """Side of a pixel [m], a known length, or ``joints`` for the distances of the finger's joints;
-    or a checkerboard, which is also used to rectify the image first, with its rows level. Angles
-    need no scale."""
+    """Side of a pixel [m], a known length over its pixels; or ``joints`` for the distances of the
+    finger's joints; or a checkerboard, which is also used to rectify the image first, with its rows
+    level. Angles need no scale."""
     tilt: Number | Literal["base"] = 0.0
     """Direction of the finger's base in the image, positive downwards [rad]; ``base`` measures it
     on the smooth edge of the finger before the first joint."""
@@ -141,13 +106,9 @@ class ReadingOptions(Description):
         image = checked_image(read_photo(photo) if isinstance(photo, str | Path) else photo)
         if self.lens is not None:
             image = undistorted(image, self.lens)
-        metres: float | None = None
+        metres = self.scale if isinstance(self.scale, float) else None
         if isinstance(self.scale, Checkerboard):
             image, metres = rectify(image, self.scale)
-        elif isinstance(self.scale, KnownLength):
-            metres = self.scale.metres_per_px
-        elif isinstance(self.scale, int | float):
-            metres = self.scale
         return (mirrored(image) if self.flip else image), metres
 
     def joint_count(self, finger: SoftFinger | None) -> int:
@@ -225,18 +186,6 @@ class PhotoMeasurement(FingerPoints):
     """Side of a pixel [m], where a scale was specified."""
     image: Image
     """Measured image: the photograph, rectified and mirrored where requested."""
-
-    @property
-    def points(self) -> Array | None:
-        """``points_px`` relative to the first joint, along the base and up, (n + 1, 2) [m].
-
-        None where the image has no scale.
-        """
-        if self.metres_per_px is None:
-            return None
-        x, y = ((self.points_px - self.joints_px[0]) * self.metres_per_px).T
-        cosine, sine = np.cos(self.tilt), np.sin(self.tilt)
-        return np.stack([cosine * x + sine * y, sine * x - cosine * y], axis=-1)
 
 
 def measure_photo(
@@ -391,9 +340,6 @@ def _base_tilt(smooth: Array, first_joint: Array) -> float | None:
     return float(np.arctan(y / x))
 
 
-# Joint angles from joint points
-
-
 def segment_angles(points: Array, tilt: float = 0.0) -> Array:
     """Compute the differences of the directions of segments (Hadi et al. 2025, eq 3).
 
@@ -412,11 +358,8 @@ def segment_angles(points: Array, tilt: float = 0.0) -> Array:
 
 def design_angles(finger: SoftFinger) -> Array:
     """Return the angles (Hadi et al. 2025, eq 3) of the straight, unloaded finger, (n,) [rad]."""
-    steps = np.diff(np.array([joint.position for joint in finger.joints] + [finger.tip]), axis=0)
-    return np.diff(np.arctan2(-steps[:, 2], steps[:, 0]), prepend=0.0)
-
-
-# Tip
+    points = np.array([*(joint.position for joint in finger.joints), finger.tip])
+    return segment_angles(points[:, [0, 2]] * [1.0, -1.0])
 
 
 def find_tip(outline: Array, last_joint: Array, heading: float) -> Array:
@@ -449,9 +392,6 @@ def find_tip(outline: Array, last_joint: Array, heading: float) -> Array:
             "round or blurred: measure without it, tip=False"
         )
     return np.asarray(curve[corners[np.argsort(heights)[-2:]]].mean(axis=0))
-
-
-# Scale
 
 
 def scale_of_joints(joints_px: Array, finger: SoftFinger) -> float:

@@ -1,21 +1,10 @@
 """Bending angles of a finger's pieces from points picked in its image.
 
-A piece of constant curvature that bends by θ begins along the tangent t and ends along t + θ;
-its chord points along t + θ/2. With the reference line along the tangent t₀ at the base, chords
-α and tangents t at the cuts are linear in the unknowns::
-
-    αᵢ = t₀ + θ₁ + … + θᵢ₋₁ + θᵢ/2        tᵢ = t₀ + θ₁ + … + θᵢ
-
-Chords and the reference line alone give the angles one after the other, θᵢ = 2 (αᵢ − tᵢ₋₁) with
-tᵢ₋₁ from the previous pieces. That is exact for pieces of constant curvature and amplifies
-noise: with an error σ in every pick of pieces of length l the standard error of the fourth angle
-is 13.6 σ/l. Two picks per cut, one at each edge of the finger, measure the tangents themselves;
-then all directions are weighted by their covariance (generalised least squares).
-
-Picks are undistorted; where depths are given, they define the plane in which the finger bends
-(its inverse depth is linear over the undistorted image), rays through the picks are intersected
-with it, and angles are measured in it. Picks with separate depths would be worse: 2 mm of noise
-at 0.35 m moves a point near the border of the image by some pixels.
+docs/twin_kinematics.md derives the method. The chord of a piece of constant curvature is rotated by
+half its bending angle, so chords and tangents are linear in the unknown angles. Picks on the middle
+line give one angle after the other, which amplifies noise; picks at both edges measure tangents,
+too, and all directions are weighted by their covariance (generalised least squares). Depths define
+the plane in which the finger bends; rays through undistorted picks are intersected with it.
 
 Points are picked by a user in a window (``figures``, which also draws the result).
 ``read_depth`` reads depth images of RGB-D cameras.

@@ -10,7 +10,6 @@ from softgrasp.continuum.statics import joint_positions
 cv2 = pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 from softgrasp.vision.joint_angles import (  # noqa: E402
-    KnownLength,
     ReadingOptions,
     design_angles,
     measure_photo,
@@ -101,7 +100,8 @@ def test_joint_points_lie_in_the_valleys():
     true = np.vstack([seen.joints_px, seen.tip_px])
     assert np.linalg.norm(measured.points_px - true, axis=1).max() < 2.5
     in_plane = joint_positions(FINGER, pose(0.1))[:, [0, 2]]
-    np.testing.assert_allclose(measured.points, in_plane, atol=0.25e-3)
+    points = (measured.points_px - measured.joints_px[0]) * [1.0, -1.0] * measured.metres_per_px
+    np.testing.assert_allclose(points, in_plane, atol=0.25e-3)
 
 
 def test_segments_differ_from_hinges_by_the_slopes_of_the_unloaded_finger():
@@ -169,12 +169,9 @@ def test_scales():
     true = seen.metres_per_px
     by_joints = measure_photo(seen.image, FINGER, ReadingOptions(scale="joints"))
     assert by_joints.metres_per_px == pytest.approx(true, rel=0.005)
-    known = KnownLength(start_px=(0.0, 0.0), end_px=(30.0, 40.0), length=50.0 * true)
-    by_length = measure_photo(seen.image, FINGER, ReadingOptions(scale=known))
-    assert by_length.metres_per_px == pytest.approx(true, rel=1e-12)
+    assert measure_photo(seen.image, FINGER, ReadingOptions(scale=true)).metres_per_px == true
     none = measure_photo(seen.image, FINGER)
     assert none.metres_per_px is None
-    assert none.points is None
 
 
 def test_a_checkerboard_takes_perspective_and_tilt_out():

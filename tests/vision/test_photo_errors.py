@@ -16,9 +16,7 @@ pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 from softgrasp.vision import checkerboard
 from softgrasp.vision.checkerboard import Checkerboard
-from softgrasp.vision.figures import steps_image
 from softgrasp.vision.joint_angles import (
-    KnownLength,
     ReadingOptions,
     measure_photo,
     scale_of_joints,
@@ -170,10 +168,6 @@ def test_inconsistent_arguments(image: np.ndarray):
 
 
 def test_invalid_scales():
-    point = (10.0, 20.0)
-    with pytest.raises(DescriptionError) as message:
-        _ = KnownLength(start_px=point, end_px=point, length=0.01).metres_per_px
-    assert str(message.value) == "end_px: expected two points, found (10.0, 20.0) twice"
     with pytest.raises(DescriptionError, match="expected 2 joints or more to scale an image"):
         scale_of_joints(np.zeros((1, 2)), FINGER)
 
@@ -190,12 +184,6 @@ def test_colours_in_the_wrong_order():
     with pytest.raises(DescriptionError) as message:
         FingerColour(saturation=(0.9, 0.2))
     assert str(message.value) == "saturation: expected (lowest, highest), found (0.9, 0.2)"
-
-
-def test_a_figure_that_is_too_narrow(image: np.ndarray):
-    with pytest.raises(DescriptionError) as message:
-        steps_image(measure_photo(image, FINGER), width=200)
-    assert str(message.value) == "width: expected a width of at least 480 pixels, found 200"
 
 
 @pytest.mark.parametrize(
