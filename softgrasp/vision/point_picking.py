@@ -215,14 +215,12 @@ def _in_plane(points: Array, coefficients: Array) -> Array:
         raise DescriptionError(
             "expected depths of one plane before the camera, found negative ones"
         )
-    plane_points = (
-        np.concatenate([points, np.ones_like(points[..., :1])], axis=-1) / inverse[..., None]
-    )
+    spatial = np.concatenate([points, np.ones_like(points[..., :1])], axis=-1) / inverse[..., None]
     normal = coefficients[..., [1, 2, 0]]
     normal = normal / np.linalg.norm(normal, axis=-1, keepdims=True)
     right = np.array([1.0, 0.0, 0.0]) - normal[..., :1] * normal
     right = right / np.linalg.norm(right, axis=-1, keepdims=True)
-    return np.asarray(plane_points @ np.stack([right, np.cross(normal, right)], axis=-1))
+    return np.asarray(spatial @ np.stack([right, np.cross(normal, right)], axis=-1))
 
 
 def plane_coefficients(plane: ArrayLike, depths: ArrayLike, noise: float) -> Array:
@@ -259,12 +257,6 @@ def angles_text(measured: PickMeasurement) -> str:
 # Angles from directions
 
 
-def angle_between(first: Array, second: Array) -> Array:
-    """Return the angle from one direction (..., 2) to another, atan2(cross, dot) [rad]."""
-    cross = first[..., 0] * second[..., 1] - first[..., 1] * second[..., 0]
-    return np.asarray(np.arctan2(cross, (first * second).sum(axis=-1)))
-
-
 def directions(line: Array | None, cuts: Array) -> Array:
     """Return angles of reference line, tangents and chords from the first axis, (..., m) [rad].
 
@@ -289,9 +281,7 @@ def directions(line: Array | None, cuts: Array) -> Array:
         seen = np.insert(tangents, range(1, tangents.shape[-2]), chords, axis=-2)
     if line is not None:
         seen = np.concatenate([np.diff(line, axis=-2), seen], axis=-2)
-    before = np.roll(seen, 1, axis=-2)
-    before[..., 0, :] = (1.0, 0.0)
-    return np.cumsum(angle_between(before, seen), axis=-1)
+    return np.unwrap(np.arctan2(seen[..., 1], seen[..., 0]), axis=-1)
 
 
 def direction_rows(pieces: int, *, line: bool, edges: bool) -> Array:

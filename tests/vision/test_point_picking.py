@@ -15,7 +15,6 @@ from softgrasp.mechanics.transforms import rotate_about
 from softgrasp.vision.point_picking import (
     WINDOW,
     Picks,
-    angle_between,
     depths_at,
     direction_rows,
     directions,
@@ -68,11 +67,6 @@ def test_a_chord_rotates_by_half_the_arc() -> None:
     tangents = np.concatenate([[0.0], np.cumsum(RADIANS)])
     np.testing.assert_allclose(seen[1::2], tangents, atol=1e-14)
     np.testing.assert_allclose(seen[2::2], tangents[:-1] + 0.5 * RADIANS, atol=1e-14)
-
-
-def test_the_angle_between_directions() -> None:
-    first, second = np.array([[1.0, 0.0], [0.0, -2.0]]), np.array([[0.0, 3.0], [-1.0, -1.0]])
-    np.testing.assert_allclose(angle_between(first, second), [np.pi / 2, -np.pi / 4])
 
 
 @pytest.mark.parametrize("edges", [False, True])
