@@ -137,7 +137,6 @@ class CameraCalibration:
         camera: Focal lengths, principal point and distortion.
         errors: Standard errors of fx, fy, cx, cy [pixels], k1, k2, p1, p2 [–].
         residual: Root mean square of the corners' distances from the fitted ones [pixels].
-        residuals: The same of each used photograph [pixels].
         used: Photographs in which the board was found.
         coverage: Fraction of the image within the convex hull of all corners [–].
         warnings: What limits the accuracy.
@@ -146,7 +145,6 @@ class CameraCalibration:
     camera: PinholeCamera
     errors: dict[str, float]
     residual: float
-    residuals: Array
     used: tuple[Path, ...]
     coverage: float
     warnings: tuple[str, ...]
@@ -165,7 +163,8 @@ def calibrate_camera(files: Sequence[Path], board: Checkerboard) -> CameraCalibr
         BackendUnavailable: OpenCV is not installed.
     """
     cv2 = opencv()
-    corners, used, missed, size = _corners(files, board)
+    corners, missed, size = _corners(files, board)
+    used = tuple(corners)
     if len(used) < MIN_BOARDS:
         without = f": none in {', '.join(missed[:6])}" if missed else ""
         raise DescriptionError(
@@ -175,7 +174,7 @@ def calibrate_camera(files: Sequence[Path], board: Checkerboard) -> CameraCalibr
         )
     flat = board.square * np.insert(board.points, 2, 0.0, axis=1)
     # OpenCV counts from the middle of the first pixel
-    pixels = [(one - 0.5).astype(np.float32)[:, None] for one in corners]
+    pixels = [(one - 0.5).astype(np.float32)[:, None] for one in corners.values()]
     residual, matrix, distortion, rotations, _, spread, _, per_view = cv2.calibrateCameraExtended(
         [flat.astype(np.float32)] * len(used), pixels, size, None, None, flags=cv2.CALIB_FIX_K3
     )
@@ -199,41 +198,39 @@ def calibrate_camera(files: Sequence[Path], board: Checkerboard) -> CameraCalibr
         cy=float(matrix[1, 2]) + 0.5, k1=k1, k2=k2, p1=p1, p2=p2, width=size[0], height=size[1],
         source=f"{len(used)} photographs of a checkerboard, residual {residual:.2g} pixels rms",
     )  # fmt: skip
-    hull = cv2.convexHull(np.concatenate(corners).astype(np.float32))
+    hull = cv2.convexHull(np.concatenate([*corners.values()]).astype(np.float32))
     coverage = float(cv2.contourArea(hull)) / (size[0] * size[1])
     residuals = np.ravel(per_view).astype(float)
     warnings = tuple(_limits(used, missed, residual, residuals, coverage))
-    return CameraCalibration(camera, errors, residual, residuals, tuple(used), coverage, warnings)
+    return CameraCalibration(camera, errors, residual, used, coverage, warnings)
 
 
 def _corners(
     files: Sequence[Path], board: Checkerboard
-) -> tuple[list[Array], list[Path], list[str], tuple[int, int]]:
-    """Return corners, their photographs, names of those without a board, and width and height."""
-    corners: list[Array] = []
-    used: list[Path] = []
+) -> tuple[dict[Path, Array], list[str], tuple[int, int]]:
+    """Return corners by photograph, names of those without a board, and their width and height."""
+    corners: dict[Path, Array] = {}
     missed: list[str] = []
-    size: tuple[int, int] | None = None
+    size = (0, 0)
     for file in files:
         image = read_photo(file)
         height, width = image.shape[:2]
-        size = size or (width, height)
-        if size != (width, height):
+        if size not in ((0, 0), (width, height)):
             raise DescriptionError(
                 f"expected {size[0]} × {size[1]} pixels as in the other photographs, found "
                 f"{width} × {height}; intrinsics are those of one image size",
                 file=file,
             )
+        size = (width, height)
         try:
-            corners.append(find_board(checked_image(image), board))
-            used.append(file)
+            corners[file] = find_board(checked_image(image), board)
         except DescriptionError:
             missed.append(file.name)
-    return corners, used, missed, size or (0, 0)
+    return corners, missed, size
 
 
 def _limits(
-    used: list[Path], missed: list[str], residual: float, residuals: Array, coverage: float
+    used: Sequence[Path], missed: list[str], residual: float, residuals: Array, coverage: float
 ) -> Iterator[str]:
     """Yield what limits the accuracy of a camera calibration."""
     if missed:

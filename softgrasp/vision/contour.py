@@ -283,9 +283,6 @@ def _lowest(curve: Array, depths: Array, grounds: Indices) -> Array:
     return np.stack([np.interp(position, index, curve[:, axis]) for axis in range(2)], axis=-1)
 
 
-# Curves
-
-
 def resampled(curve: Array, step: float = 1.0, *, closed: bool = False) -> Array:
     """Resample a curve (n, 2) at even distances of about ``step`` [pixels]."""
     whole = np.concatenate([curve, curve[:1]]) if closed else curve

@@ -202,9 +202,6 @@ def _draw_scale(
     _write(axes, middle, f"{length} mm", scale * letters, ha="center")
 
 
-# Drawing
-
-
 def _figure(width: float, height: float) -> Figure:
     """Make an empty figure of a size [pixels]."""
     return Figure(figsize=(width / DPI, height / DPI), dpi=DPI)

@@ -72,9 +72,6 @@ def opencv() -> Any:
         ) from None
 
 
-# Files and arrays
-
-
 def read_photo(path: str | Path) -> Image:
     """Read a photograph, rotated upright after its EXIF orientation.
 

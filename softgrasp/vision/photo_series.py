@@ -102,8 +102,7 @@ def measure_series(
     names = [file.name for _, file in files]
     for name, photo in zip(names, photos, strict=True):
         warnings += [f"{name}: {text}" for text in photo.faults]
-    warnings += _tilt_findings(names[0], photos[0])
-    warnings += _perspective_finding(names[0], photos[0], finger)
+    warnings += _view_findings(names[0], photos[0], finger)
     warnings += _rig_findings(names, photos)
     measured = [(mass, photo) for (mass, _), photo in zip(files, photos, strict=True)]
     zero: Array | float = 0.0
@@ -122,9 +121,6 @@ def measure_series(
         warnings += _offset_findings(measured)
     zeroed = [(mass, replace(photo, angles=photo.angles - zero)) for mass, photo in measured]
     return PhotoSeries(tuple(zeroed), tuple(warnings))
-
-
-# Orientation
 
 
 def _orientation(
@@ -230,24 +226,25 @@ def _overview(file: Path, options: PhotoOptions, finger: SoftFinger) -> Bools | 
 
 
 def _small(image: Image) -> Image:
-    cv2 = opencv()
-    height, width = image.shape[:2]
-    if width <= OVERVIEW:
-        return image
-    size = (OVERVIEW, round(height * OVERVIEW / width))
+    cv2, (height, width) = opencv(), image.shape[:2]
+    size = (min(width, OVERVIEW), round(height * min(OVERVIEW / width, 1.0)))
     return np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA))
 
 
-# Findings
-
-
-def _perspective_finding(name: str, photo: PhotoMeasurement, finger: SoftFinger) -> Iterator[str]:
-    """Yield that the distances of the joints change along the finger, by their linear trend."""
+def _view_findings(name: str, photo: PhotoMeasurement, finger: SoftFinger) -> Iterator[str]:
+    """Yield a tilt of the base, and distances of joints that change along the finger."""
+    tilt, base = photo.tilt, photo.base_tilt
+    if base is not None and abs(base - tilt) >= MAX_TILT:
+        also = "; is it clamped at the right (--flip)?" if abs(base - tilt) > FLIPPED else ""
+        yield (
+            f"{name}: the edge of the base is at {np.degrees(base):.1f}° (positive: it falls "
+            f"towards the tip), angles are measured from {np.degrees(tilt):.1f}°; level clamp and "
+            f"camera, or read the tilt of the camera with --tilt base{also}"
+        )
     seen, lengths = spacings(photo.joints_px, finger)
-    ratios = seen / lengths
-    if len(ratios) < MIN_SPACINGS:
+    if len(seen) < MIN_SPACINGS:
         return
-    along = np.linspace(-0.5, 0.5, len(ratios))
+    ratios, along = seen / lengths, np.linspace(-0.5, 0.5, len(seen))
     slope, middle = np.polyfit(along, ratios, 1)
     left = ratios - np.polyval([slope, middle], along)
     if abs(slope) > max(PERSPECTIVE * middle, 3.0 * float(left.std())):
@@ -259,27 +256,14 @@ def _perspective_finding(name: str, photo: PhotoMeasurement, finger: SoftFinger)
         )
 
 
-def _tilt_findings(name: str, lightest: PhotoMeasurement) -> Iterator[str]:
-    base = lightest.base_tilt
-    if base is None or abs(base - lightest.tilt) < MAX_TILT:
-        return
-    degrees = np.degrees
-    also = "; is it clamped at the right (--flip)?" if abs(base - lightest.tilt) > FLIPPED else ""
-    yield (
-        f"{name}: the edge of the base is at {degrees(base):.1f}° (positive: it falls towards the "
-        f"tip), angles are measured from {degrees(lightest.tilt):.1f}°; level clamp and camera, or "
-        f"read the tilt of the camera with --tilt base{also}"
-    )
-
-
 def _rig_findings(names: list[str], photos: list[PhotoMeasurement]) -> Iterator[str]:
     """Yield what shows a camera or clamp that moved between photographs."""
     if len({photo.image.shape for photo in photos}) > 1:
         yield "the photographs differ in size; take all of them with one camera at one place"
         return
-    links = [float(np.linalg.norm(np.diff(p.joints_px, axis=0), axis=1).mean()) for p in photos]
-    first = np.array([photo.joints_px[0] for photo in photos])
-    away = np.linalg.norm(first - np.median(first, axis=0), axis=1)
+    joints = np.array([photo.joints_px for photo in photos])
+    links = np.linalg.norm(np.diff(joints, axis=1), axis=2).mean(axis=1)
+    away = np.linalg.norm(joints[:, 0] - np.median(joints[:, 0], axis=0), axis=1)
     worst = int(np.argmax(away))
     if len(photos) > 2 and away[worst] > MAX_SHIFT * links[worst]:
         yield (
@@ -295,7 +279,7 @@ def _rig_findings(names: list[str], photos: list[PhotoMeasurement]) -> Iterator[
             f"{names[worst]}: the edge of the base is at {tilts[worst]:.1f}°, in the other "
             f"photographs at {np.nanmedian(tilts):.1f}°; camera or clamp moved"
         )
-    growth = np.array(links) / np.median(links) - 1.0
+    growth = links / np.median(links) - 1.0
     worst = int(np.argmax(np.abs(growth)))
     if abs(growth[worst]) > MAX_GROWTH:
         yield (

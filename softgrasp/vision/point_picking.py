@@ -254,9 +254,6 @@ def angles_text(measured: PickMeasurement) -> str:
     return f"pieces bend, base first: {text}"
 
 
-# Angles from directions
-
-
 def directions(line: Array | None, cuts: Array) -> Array:
     """Return angles of reference line, tangents and chords from the first axis, (..., m) [rad].
 

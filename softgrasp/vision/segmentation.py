@@ -238,9 +238,6 @@ def _one_piece(mask: Bools, brush_size: float = BRUSH) -> Bools:
     return np.asarray(labels == largest)
 
 
-# Colour
-
-
 def hsv_of(image: Floats) -> Floats:
     """Convert pixels from 0 to 1, (h, w, 3), to hue [0 to 360°], saturation and value [0 to 1]."""
     cv2 = opencv()

@@ -229,9 +229,6 @@ def _strip(first: Faces, second: Faces) -> Faces:
     return np.concatenate([np.stack([a, b, d], -1), np.stack([a, d, c], -1)])
 
 
-# Profiles of the links
-
-
 def _profiles(finger: SoftFinger) -> list[tuple[Array, Array, int]]:
     """Return upper and lower line of each link in the straight finger, and the points of its fan.
 

@@ -178,9 +178,6 @@ def _named(path: Path, frame: str) -> Iterator[None]:
         raise DescriptionError(f"{frame}: {error.message}", file=path) from None
 
 
-# Tracking
-
-
 def _follow(
     path: Path, start: TipStart, first: Image, frames: Iterable[Image], number: int
 ) -> tuple[list[Pose], Image]:
