@@ -184,7 +184,7 @@ def refuse_cut(finger: Bools, *, flipped: bool = False) -> None:
     if cut:
         raise DescriptionError(
             "expected the whole finger in the image, found it cut off at the "
-            f"{' and '.join(cut)} border; only its base may lie beyond the image",
+            f"{' and '.join(cut)} border; only its base may lie beyond the image"
         )
 
 

@@ -114,20 +114,15 @@ def checked_image(image: npt.NDArray[Any]) -> Image:
     if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
         raise DescriptionError(
             "expected an image of shape (height, width, 3) of whole numbers from 0 to 255 "
-            f"(uint8), found shape {image.shape} of {image.dtype}",
+            f"(uint8), found shape {image.shape} of {image.dtype}"
         )
     height, width = image.shape[:2]
     if width < MIN_WIDTH or height < MIN_HEIGHT:
         raise DescriptionError(
             f"expected an image of at least {MIN_WIDTH} × {MIN_HEIGHT} pixels, found "
-            f"{width} × {height}",
+            f"{width} × {height}"
         )
     return image
-
-
-def mirrored(image: Image) -> Image:
-    """Swap left and right."""
-    return np.ascontiguousarray(image[:, ::-1])
 
 
 # Videos

@@ -34,7 +34,7 @@ from softgrasp.vision.contour import (
     photo_faults,
     refuse_cut,
 )
-from softgrasp.vision.image import Image, checked_image, mirrored, read_photo
+from softgrasp.vision.image import Image, checked_image, read_photo
 from softgrasp.vision.segmentation import (
     FingerColour,
     Markers,
@@ -69,9 +69,9 @@ class ReadingOptions(Description):
     joints: int | None = None
     """Number of valleys that are joints, from the base; default: those of the finger."""
     angles: Convention = "hinges"
-    """``hinges`` are the rotations of the finger's joints; they need a finger. ``segments`` are
-    the differences of the directions of segments (Hadi et al. 2025, eq 3), which include the
-    slopes of the unloaded finger."""
+    """``hinges`` are the rotations of the finger's joints. ``segments`` are the differences of the
+    directions of segments (Hadi et al. 2025, eq 3), which include the slopes of the unloaded
+    finger."""
     tip: bool = True
     """Whether the end of the finger closes the last segment. Without it the last joint has no
     angle, as in Hadi et al. (2025): n valleys have n − 1 segments between them."""
@@ -109,32 +109,22 @@ class ReadingOptions(Description):
         metres = self.scale if isinstance(self.scale, float) else None
         if isinstance(self.scale, Checkerboard):
             image, metres = rectify(image, self.scale)
-        return (mirrored(image) if self.flip else image), metres
+        return (np.ascontiguousarray(image[:, ::-1]) if self.flip else image), metres
 
-    def joint_count(self, finger: SoftFinger | None) -> int:
+    def joint_count(self, finger: SoftFinger) -> int:
         """Return the number of joints to measure.
 
         Raises:
-            DescriptionError: An option needs a finger, or does not fit it.
+            DescriptionError: The finger has fewer, or more although its tip is measured.
         """
-        for field, value in (("angles", self.angles), ("scale", self.scale)):
-            if finger is None and value in ("hinges", "joints"):
-                raise DescriptionError(
-                    f"expected a finger for {field}='{value}', found none", field="finger"
-                )
-        most = None if finger is None else len(finger.joints)
-        count = most if self.joints is None else self.joints
-        if count is None:
+        total = len(finger.joints)
+        count = total if self.joints is None else self.joints
+        if not 2 <= count <= total:
+            raise DescriptionError(f"expected 2 to {total} joints, found {count}", field="joints")
+        if self.tip and count < total:
             raise DescriptionError(
-                "expected a finger or a number of joints, found neither", field="joints"
-            )
-        if count < 2 or (most is not None and count > most):
-            bound = "2 joints or more" if most is None else f"2 to {most} joints"
-            raise DescriptionError(f"expected {bound}, found {count}", field="joints")
-        if self.tip and most is not None and count < most:
-            raise DescriptionError(
-                f"expected all {most} joints of the finger for an angle at its tip, found {count}; "
-                "specify tip=False",
+                f"expected all {total} joints of the finger for an angle at its tip, found {count};"
+                " specify tip=False",
                 field="joints",
             )
         return count
@@ -190,7 +180,7 @@ class PhotoMeasurement(FingerPoints):
 
 def measure_photo(
     photo: str | Path | npt.NDArray[Any],
-    finger: SoftFinger | None = None,
+    finger: SoftFinger,
     options: ReadingOptions | None = None,
 ) -> PhotoMeasurement:
     """Measure the joint angles of a soft finger in a photograph.
@@ -215,15 +205,15 @@ def measure_photo(
     try:
         image, metres = options.prepare(photo)
         read = (_read_valleys if options.markers is None else _read_markers)(image, count, options)
-        if finger is not None:
-            _refuse_other_finger(read.points_px, finger)
+        _refuse_other_finger(read.points_px, finger)
     except DescriptionError as error:
         raise error.located(file=file) from error
     joint_angles = segment_angles(read.points_px, read.tilt)
-    if finger is not None and options.angles == "hinges":
+    if options.angles == "hinges":
         joint_angles = joint_angles - design_angles(finger)[: len(joint_angles)]
-    if finger is not None and options.scale == "joints":
-        metres = scale_of_joints(read.joints_px, finger)
+    if options.scale == "joints":
+        seen, lengths = spacings(read.joints_px, finger)
+        metres = float(lengths.sum() / seen.sum())
     return PhotoMeasurement(
         **vars(read),
         angles=joint_angles,
@@ -392,18 +382,3 @@ def find_tip(outline: Array, last_joint: Array, heading: float) -> Array:
             "round or blurred: measure without it, tip=False"
         )
     return np.asarray(curve[corners[np.argsort(heights)[-2:]]].mean(axis=0))
-
-
-def scale_of_joints(joints_px: Array, finger: SoftFinger) -> float:
-    """Compute the side of a pixel [m] from joint points from the base, (n, 2) [pixels].
-
-    Raises:
-        DescriptionError: There is only one joint.
-    """
-    if len(joints_px) < 2:
-        raise DescriptionError(
-            f"expected 2 joints or more to scale an image, found {len(joints_px)}",
-            field="scale",
-        )
-    seen, lengths = spacings(joints_px, finger)
-    return float(lengths.sum() / seen.sum())

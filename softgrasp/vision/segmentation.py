@@ -256,7 +256,7 @@ def dominant_colour(hsv: Floats) -> FingerColour:
             "expected a coloured finger before a white background, found an image without "
             f"colours: less than {100 * MIN_FRACTION:g} % of it has a saturation of "
             f"{MIN_SATURATION:g} or more; for a grey, white or translucent finger add an image of "
-            "the same scene without it (empty), or coloured dots on its joints (markers)",
+            "the same scene without it (empty), or coloured dots on its joints (markers)"
         )
     wide = FingerColour.around(hue, MIN_SATURATION)
     # a pixel on the outline has half of the finger's saturation

@@ -67,8 +67,6 @@ class SyntheticPhoto:
     """Column and row of the true joints from the base, (n, 2)."""
     tip_px: Array
     """Column and row of the true tip, (2,)."""
-    joint_angles: Array
-    """True rotations of the hinges [rad], (n,)."""
 
 
 def synthetic_photo(
@@ -111,8 +109,7 @@ def synthetic_photo(
         )
     if width < MIN_WIDTH:
         raise DescriptionError(
-            f"expected an image of at least {MIN_WIDTH} pixels across, found {width}",
-            field="width",
+            f"expected an image of at least {MIN_WIDTH} pixels across, found {width}", field="width"
         )
     height, finer = round(width / ASPECT), 2 if width < FINE else 1
     model, camera = _scene(finger)
@@ -129,7 +126,7 @@ def synthetic_photo(
     points = camera.project(np.array([*joints, data.site(TIP).xpos]), width, height)[:, :2]
     metres = 1.0 / camera.pixels_per_metre(DISTANCE, height)
     image = lit_and_noisy(drawn, light, noise, seed)
-    return SyntheticPhoto(image, metres, points[:-1], points[-1], angles)
+    return SyntheticPhoto(image, metres, points[:-1], points[-1])
 
 
 def lit_and_noisy(image: Image, light: float = 0.0, noise: float = 0.0, seed: int = 0) -> Image:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.contour import find_outline, refuse_cut
-from softgrasp.vision.image import Bools, Image, checked_image, mirrored, open_video, opencv
+from softgrasp.vision.image import Bools, Image, checked_image, open_video, opencv
 from softgrasp.vision.segmentation import FingerColour, Segmentation, segment
 
 Floats = NDArray[np.float32]
@@ -134,8 +134,7 @@ def track_tip(
         raise DescriptionError(f"expected 'right' or 'left', found '{tip_side}'", field="tip_side")
     if pixel_size is None and finger_length is None:
         raise DescriptionError(
-            "expected a scale, found none; specify pixel_size or finger_length in metres",
-            file=path,
+            "expected a scale, found none; specify pixel_size or finger_length in metres", file=path
         )
     for field, value in {"pixel_size": pixel_size, "finger_length": finger_length}.items():
         if value is not None and not 0.0 < value < math.inf:
@@ -147,7 +146,7 @@ def track_tip(
         )
     video, flip = open_video(path, frame_rate), tip_side == "left"
     played = islice(video.frames(), first_frame, None if last_frame is None else last_frame + 1)
-    frames = (mirrored(frame) if flip else frame for frame in played)
+    frames = (np.ascontiguousarray(frame[:, :: -1 if flip else 1]) for frame in played)
     first = next(frames, None)
     if first is None:
         raise DescriptionError(

@@ -114,19 +114,12 @@ def test_segments_differ_from_hinges_by_the_slopes_of_the_unloaded_finger():
     )
 
 
-def test_without_a_finger_there_are_the_segments_of_the_paper():
+def test_segments_without_the_tip_are_those_of_the_paper():
     image = photo(0.04).image
-    known = measure_photo(image, FINGER, ReadingOptions(angles="segments", tip=False))
-    alone = measure_photo(image, options=ReadingOptions(joints=7, angles="segments", tip=False))
-    assert alone.angles.shape == (6,)
-    assert alone.tip_px is None
-    np.testing.assert_array_equal(alone.angles, known.angles)
-
-
-def test_more_valleys_than_joints_leave_the_first_ones():
-    image = photo(0.04).image
-    every = measure_photo(image, options=ReadingOptions(joints=7, angles="segments", tip=False))
-    first = measure_photo(image, options=ReadingOptions(joints=5, angles="segments", tip=False))
+    every = measure_photo(image, FINGER, ReadingOptions(angles="segments", tip=False))
+    assert every.angles.shape == (6,)
+    assert every.tip_px is None
+    first = measure_photo(image, FINGER, ReadingOptions(joints=5, angles="segments", tip=False))
     np.testing.assert_allclose(first.joints_px, every.joints_px[:5], atol=0.5)
 
 
