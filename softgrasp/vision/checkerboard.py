@@ -116,13 +116,11 @@ def find_board(image: Image, board: Checkerboard) -> Array:
             field="board",
         )
     grid = np.asarray(corners, dtype=float).reshape(board.rows, board.columns, 2) + 0.5
-
-    def uprightness(grid: Array) -> float:
-        """Measure how much the rows run to the right and the columns down."""
-        return float((grid[:, -1] - grid[:, 0])[:, 0].sum() + (grid[-1] - grid[0])[:, 1].sum())
-
     rotated = [np.rot90(grid, quarter) for quarter in range(4)]
-    upright = max((one for one in rotated if one.shape == grid.shape), key=uprightness)
+    upright = max(  # rows run to the right and columns down
+        (one for one in rotated if one.shape == grid.shape),
+        key=lambda one: (one[:, -1] - one[:, 0])[:, 0].sum() + (one[-1] - one[0])[:, 1].sum(),
+    )
     return np.asarray(upright.reshape(-1, 2))
 
 

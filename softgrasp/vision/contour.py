@@ -49,10 +49,9 @@ MIN_OPENING = np.radians(12.0)
 """Smallest angle between two flanks whose intersection is used [rad]."""
 FARTHEST = 0.6
 """Largest distance of an apex from the valley's ground over the valley's depth [–]."""
-REACH = 1.0 / 300.0
-"""Half length of the search for the edge across the border of the mask, in image widths [–]."""
-MIN_REACH = 2.5
-"""Smallest half length of that search [pixels]."""
+REACH, MIN_REACH = 1.0 / 300.0, 2.5
+"""Half length of the search for the edge across the border of the mask, in image widths [–], and
+its smallest value [pixels]."""
 MIN_CONTRAST = 0.35
 """Smallest step of the darkness at an edge over the median step [–]."""
 SMOOTHING = 1.0 / 1200.0
@@ -107,9 +106,9 @@ def find_outline(segmentation: Segmentation) -> Outline:
     # OpenCV traces anticlockwise, from the middles of pixels
     border = resampled(max(borders, key=len).reshape(-1, 2)[::-1] + 0.5, closed=True)
     smooth = gaussian_filter1d(border, max(SMOOTHING * width, 1.0), axis=0, mode="wrap")
-    normals, reach = outward_normals(smooth), max(REACH * width, MIN_REACH)
+    normals, reach = _outward_normals(smooth), max(REACH * width, MIN_REACH)
     steps = np.linspace(-reach, reach, _STEPS)
-    profile = sampled_across(segmentation.darkness, smooth, normals, steps).astype(float)
+    profile = _sampled(segmentation.darkness, smooth, normals, steps).astype(float)
     shift = gaussian_filter1d(_crossings(profile, steps), SMOOTHING * width, mode="wrap")
     points = resampled(smooth + shift[:, None] * normals, closed=True)
     left = points[points[:, 0] < points[:, 0].min() + 1.0]
@@ -120,25 +119,15 @@ def find_outline(segmentation: Segmentation) -> Outline:
     return Outline(ordered, ordered[: end + 1], bottom)
 
 
-def sampled_across(
+def _sampled(
     channel: npt.NDArray[Any], curve: Array, normals: Array, steps: Array
 ) -> npt.NDArray[Any]:
-    """Sample an image across a curve, by linear interpolation.
-
-    Args:
-        channel: One channel, (h, w).
-        curve: Points, (n, 2) [pixels].
-        normals: Directions of the samples at the points, (n, 2).
-        steps: Distances of the samples from the points, (k,) [pixels].
-
-    Returns:
-        Samples, (n, k).
-    """
+    """Sample a channel (h, w) at steps (k,) along the normals of a curve (n, 2), (n, k)."""
     x, y = np.moveaxis(curve[:, None] + steps[:, None] * normals[:, None] - 0.5, -1, 0)
     return np.asarray(map_coordinates(channel, [y, x], order=1, mode="nearest"))
 
 
-def outward_normals(curve: Array) -> Array:
+def _outward_normals(curve: Array) -> Array:
     """Return the outward unit normals of a clockwise closed curve, (n, 2)."""
     along = np.roll(curve, -1, axis=0) - np.roll(curve, 1, axis=0)
     outward = np.stack([along[:, 1], -along[:, 0]], axis=-1)
@@ -381,13 +370,13 @@ def _edge(image: Image, outline: Array, link: float) -> tuple[float, float]:
     Each profile across the outline is projected on the difference of the colours at its ends.
     """
     smooth = gaussian_filter1d(outline, max(0.05 * link, 1.0), axis=0, mode="wrap")[::3]
-    normals = outward_normals(smooth)
+    normals = _outward_normals(smooth)
     height, width = image.shape[:2]
     inside = ((smooth > 0.02 * width) & (smooth < np.array([width, height]) - 0.02 * width)).all(1)
     reach = max(EDGE_REACH * link, 3.0)
     steps = np.linspace(-reach, reach, EDGE_SAMPLES)
     profiles = np.stack([
-        sampled_across(channel, smooth[inside], normals[inside], steps)
+        _sampled(channel, smooth[inside], normals[inside], steps)
         for channel in np.moveaxis(image.astype(np.float32), -1, 0)
     ], axis=-1)  # fmt: skip
     profiles = gaussian_filter1d(profiles, 3.0, axis=0)

@@ -79,7 +79,7 @@ def steps_image(measurement: PhotoMeasurement) -> Image:
     panels = figure.subplot_mosaic("012;355;455", gridspec_kw=grid)
     for number, (text, image, options) in enumerate(_panels(measurement)):
         axes = panels[str(number)]
-        show_image(axes, image, **options)
+        _show(axes, image, **options)
         axes.set_axis_on()
         axes.set(xticks=(), yticks=(), anchor="N")
         axes.set_title(f"{number + 1}  {text}", fontsize=22.0, loc="left")
@@ -100,7 +100,7 @@ def _panels(measurement: PhotoMeasurement) -> list[tuple[str, npt.NDArray[Any], 
     if seen.colour is not None:
         first, last = seen.colour.hue_deg
         titles = ("Darker than paper", f"Hue {round(first) % 360}° to {last:.0f}°")
-    hinges = measurement.convention == "hinges"
+    hinges = measurement.options.angles == "hinges"
     both = np.where(seen.finger, 2, seen.not_white & seen.coloured)
     return [
         ("Photograph", photo, {}),
@@ -120,7 +120,9 @@ def _draw_joints(axes: Axes, measurement: PhotoMeasurement, scale: float) -> Non
     pitch = float(np.linalg.norm(np.diff(points, axis=0), axis=1).min())
     width = measurement.image.shape[1]
     letters = float(np.clip(0.3 * pitch, 10.0 / scale, 0.035 * width))
-    smooth, side = (outline.top, 1.0) if measurement.notched_below else (outline.bottom, -1.0)
+    smooth, side = (
+        (outline.top, 1.0) if measurement.options.notches == "bottom" else (outline.bottom, -1.0)
+    )
     headings = np.arctan2(*np.gradient(points, axis=0).T[::-1])
     for point, heading, angle in zip(
         points, headings, np.degrees(measurement.angles), strict=False
@@ -166,14 +168,12 @@ def annotated_frame(track: TipTrack, index: int) -> Image:
     played = open_video(track.path, track.frame_rate).frames()
     frame = next(islice(played, track.first_frame + at, None), None)
     if frame is None:
-        raise DescriptionError(
-            f"expected {track.first_frame + count} frames, found fewer", file=track.path
-        )
+        raise DescriptionError(f"expected a frame {at}, found fewer", file=track.path)
     rows, columns = frame.shape[:2]
     zoom = -(-FRAME_WIDTH // columns)
     figure = _figure(zoom * columns, zoom * rows)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    show_image(axes, frame, interpolation="bicubic")
+    _show(axes, frame, interpolation="bicubic")
     with suppress(DescriptionError):  # where no outline is detected
         axes.plot(*find_outline(segment(frame, track.colour)).points.T, color=INK, lw=2.0)
     path = track.pixels[: at + 1]
@@ -213,7 +213,7 @@ def _pixels(figure: Figure) -> Image:
     return np.frombuffer(raw.getvalue(), np.uint8).reshape(height, width, 4)[..., :3].copy()
 
 
-def show_image(axes: Axes, image: npt.NDArray[Any], **options: Any) -> None:
+def _show(axes: Axes, image: npt.NDArray[Any], **options: Any) -> None:
     """Show an image without axes; their units become its pixels, (0, 0) its outer corner."""
     height, width = image.shape[:2]
     axes.clear()
@@ -234,16 +234,9 @@ def degrees(angle: float) -> str:
     return f"{round(angle, 1) + 0.0:.1f}°"
 
 
-def draw_picks(axes: Axes, image: Image, picks: Picks, size: float = 5.0) -> None:
-    """Draw an image, and in it the reference line, the cuts and the chords; clears the axes.
-
-    Args:
-        axes: Axes; their units become pixels of the image.
-        image: RGB image, (height, width, 3).
-        picks: Picked points.
-        size: Diameter of a point [pt].
-    """
-    show_image(axes, image)
+def _draw_picks(axes: Axes, image: Image, picks: Picks, size: float = 5.0) -> None:
+    """Draw an image, and in it the reference line, cuts and chords; ``size`` is that of a point."""
+    _show(axes, image)
     cuts = picks.points
     lines = [(pair, EDGE) for pair in cuts if len(pair) == 2]
     lines += [(np.zeros((0, 2)) if picks.line is None else np.asarray(picks.line), LINE)]
@@ -264,7 +257,7 @@ def draw_measurement(
         size: Height of the letters [pt].
         sigmas: Whether standard deviations are shown beside the angles.
     """
-    draw_picks(axes, image, measured.picks, 0.45 * size)
+    _draw_picks(axes, image, measured.picks, 0.45 * size)
     cuts = measured.picks.points
     middles = cuts.mean(axis=1)
     chords = np.diff(middles, axis=0)
@@ -419,7 +412,7 @@ class PickingWindow:
     def _draw(self) -> None:
         picks = self._so_far()
         view = (self._axes.get_xlim(), self._axes.get_ylim()) if self._axes.images else None
-        draw_picks(self._axes, self._image, picks)
+        _draw_picks(self._axes, self._image, picks)
         loose = np.array(self._points[2 + picks.cuts.size // 2 :]).reshape(-1, 2)
         self._axes.plot(*loose.T, "o", color=EDGE)
         if view is not None:  # the user may have zoomed

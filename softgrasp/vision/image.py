@@ -149,8 +149,9 @@ class Video:
             DescriptionError: A file that is no image, or frames of different sizes; names it.
         """
         shape: tuple[int, ...] | None = None
-        frames = map(read_photo, self.images) if self.images else self._played()
-        for index, image in enumerate(frames):
+        for index, image in enumerate(
+            map(read_photo, self.images) if self.images else self._played()
+        ):
             shape = shape or image.shape
             if image.shape != shape:
                 raise DescriptionError(

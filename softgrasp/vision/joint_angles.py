@@ -58,6 +58,8 @@ MAX_SPACING = 0.3
 """Largest relative deviation of the distances of the joints from those of the finger [–]."""
 Convention = Literal["hinges", "segments"]
 Side = Literal["bottom", "top"]
+Read = tuple[Array, float, float | None, Segmentation, Outline, tuple[str, ...]]
+"""Points, tilt, tilt of the base, mask, outline and faults, as in ``PhotoMeasurement``."""
 Scale = Positive | Checkerboard | Literal["joints"]
 
 
@@ -131,51 +133,39 @@ class ReadingOptions(Description):
 
 
 @dataclass(frozen=True, eq=False)
-class FingerPoints:
-    """Joints and tip of a finger in an image, (column, row), and the steps to them."""
-
-    joints_px: Array
-    """Apexes of the valleys from the base, (n, 2)."""
-    tip_px: Array | None
-    """Midpoint of the two corners of the end, (2,)."""
-    tilt: float
-    """Direction of the base in the image, positive downwards [rad]; the reference of the angles."""
-    segmentation: Segmentation
-    """The steps to the mask of the finger."""
-    outline: Outline
-    """Outline of the mask, with its top and bottom line."""
-    base_tilt: float | None
-    """Measured direction of the base, positive downwards [rad]; None where it is not visible."""
-    faults: tuple[str, ...] = ()
-    """What is wrong with focus, exposure and size; empty where markers were measured."""
-
-    @property
-    def points_px(self) -> Array:
-        """Joints, and the tip where it was measured, (n + 1, 2) or (n, 2)."""
-        tip = [] if self.tip_px is None else [self.tip_px]
-        return np.array([*self.joints_px, *tip])
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PhotoMeasurement(FingerPoints):
+class PhotoMeasurement:
     """The joint angles of a finger in a photograph, and all intermediate results.
 
     All pixel coordinates (column, row) refer to ``image``; (0, 0) is the outer corner of its
     upper left pixel.
     """
 
+    image: Image
+    """Measured image: the photograph, rectified and mirrored where requested."""
+    options: ReadingOptions
+    """How it was read."""
+    segmentation: Segmentation
+    """The steps to the mask of the finger."""
+    outline: Outline
+    """Outline of the mask, with its top and bottom line."""
+    points_px: Array
+    """Joints from the base, and the tip where it was measured, (n + 1, 2) or (n, 2)."""
+    tilt: float
+    """Direction of the base in the image, positive downwards [rad]; the reference of the angles."""
+    base_tilt: float | None
+    """Measured direction of the base, positive downwards [rad]; None where it is not visible."""
     angles: Array
     """Joint angles, positive for a finger that bends downwards [rad], (n,) with the tip, (n − 1,)
     without."""
-    convention: Convention
-    """``hinges``: rotations of the simulated finger's joints, 0 in the straight one; or
-    ``segments``: differences of the segments' directions (Hadi et al. 2025, eq 3)."""
-    notched_below: bool
-    """Whether the valleys are in the bottom line."""
     metres_per_px: float | None
     """Side of a pixel [m], where a scale was specified."""
-    image: Image
-    """Measured image: the photograph, rectified and mirrored where requested."""
+    faults: tuple[str, ...] = ()
+    """What is wrong with focus, exposure and size; empty where markers were measured."""
+
+    @property
+    def joints_px(self) -> Array:
+        """Joints: apexes of the valleys, or centres of dots, from the base, (n, 2)."""
+        return self.points_px[:-1] if self.options.tip else self.points_px
 
 
 def measure_photo(
@@ -205,22 +195,18 @@ def measure_photo(
     try:
         image, metres = options.prepare(photo)
         read = (_read_valleys if options.markers is None else _read_markers)(image, count, options)
-        _refuse_other_finger(read.points_px, finger)
+        points, tilt, base, seen, outline, faults = read
+        distances, lengths = spacings(points, finger)
+        _refuse_other_finger(distances / lengths * (lengths.sum() / distances.sum()), finger)
     except DescriptionError as error:
         raise error.located(file=file) from error
-    joint_angles = segment_angles(read.points_px, read.tilt)
+    angles = segment_angles(points, tilt)
     if options.angles == "hinges":
-        joint_angles = joint_angles - design_angles(finger)[: len(joint_angles)]
+        angles = angles - design_angles(finger)[: len(angles)]
     if options.scale == "joints":
-        seen, lengths = spacings(read.joints_px, finger)
-        metres = float(lengths.sum() / seen.sum())
+        metres = float(lengths[: count - 1].sum() / distances[: count - 1].sum())
     return PhotoMeasurement(
-        **vars(read),
-        angles=joint_angles,
-        convention=options.angles,
-        notched_below=options.notches == "bottom",
-        metres_per_px=metres,
-        image=image,
+        image, options, seen, outline, points, tilt, base, angles, metres, faults
     )
 
 
@@ -236,10 +222,8 @@ def spacings(points: Array, finger: SoftFinger) -> tuple[Array, Array]:
     return seen, lengths
 
 
-def _refuse_other_finger(points: Array, finger: SoftFinger) -> None:
+def _refuse_other_finger(ratios: Array, finger: SoftFinger) -> None:
     """Raise an error where the distances of the points are not in the ratios of the finger's."""
-    seen, lengths = spacings(points, finger)
-    ratios = seen / lengths * (lengths.sum() / seen.sum())
     worst = int(np.argmax(np.abs(ratios - 1.0)))
     if abs(ratios[worst] - 1.0) > MAX_SPACING:
         after = "the tip" if worst + 1 == len(finger.joints) else f"joint {worst + 2}"
@@ -250,7 +234,7 @@ def _refuse_other_finger(points: Array, finger: SoftFinger) -> None:
         )
 
 
-def _read_valleys(image: Image, count: int, options: ReadingOptions) -> FingerPoints:
+def _read_valleys(image: Image, count: int, options: ReadingOptions) -> Read:
     try:
         if options.empty is None:
             seen = segment(image, options.colour)
@@ -268,15 +252,15 @@ def _read_valleys(image: Image, count: int, options: ReadingOptions) -> FingerPo
     faults = photo_faults(image, seen.finger, outline.points, joints_px)
     base = _base_tilt(smooth, joints_px[0])
     needed = f"{MIN_BASE} pixels of the base's edge or more in front of the first joint"
-    tilt, tip_px = _chosen_tilt(options, base, needed, "fewer"), None
+    tilt, points = _chosen_tilt(options, base, needed, "fewer"), joints_px
     if options.tip:
         # from the direction of the last link
         heading = tilt + float(segment_angles(joints_px, tilt).sum())
         try:
-            tip_px = find_tip(outline.points, joints_px[-1], heading)
+            points = np.vstack([joints_px, find_tip(outline.points, joints_px[-1], heading)])
         except DescriptionError as error:
             raise DescriptionError("; ".join([error.message, *faults])) from None
-    return FingerPoints(joints_px, tip_px, tilt, seen, outline, base, faults)
+    return points, tilt, base, seen, outline, faults
 
 
 def _chosen_tilt(options: ReadingOptions, base: float | None, needed: str, seen: str) -> float:
@@ -306,7 +290,7 @@ def _valleys(notched: Array, smooth: Array, count: int, *, below: bool) -> Array
         ) from None
 
 
-def _read_markers(image: Image, count: int, options: ReadingOptions) -> FingerPoints:
+def _read_markers(image: Image, count: int, options: ReadingOptions) -> Read:
     assert options.markers is not None
     points, seen = find_markers(image, options.markers, count + options.tip)
     base: float | None = None
@@ -314,8 +298,7 @@ def _read_markers(image: Image, count: int, options: ReadingOptions) -> FingerPo
         step = points[1] - points[0]
         base, points = float(np.arctan2(step[1], step[0])), points[1:]
     tilt = _chosen_tilt(options, base, "one more marker on the base", "none")
-    tip_px = points[count] if options.tip else None
-    return FingerPoints(points[:count], tip_px, tilt, seen, find_outline(seen), base)
+    return points, tilt, base, seen, find_outline(seen), ()
 
 
 def _base_tilt(smooth: Array, first_joint: Array) -> float | None:

@@ -38,10 +38,9 @@ END, ONE_SIDED = 0.25, 3.0
 which the other end is clamped [–]."""
 MIN_SINKING = 0.01
 """Smallest motion of the tip from the lightest to the heaviest weight, in image widths [–]."""
-MAX_TILT = np.radians(2.5)
-"""Largest difference of the measured direction of the base from the used one [rad]."""
-FLIPPED = np.radians(10.0)
-"""Such a difference from which the other end may be clamped [rad]."""
+MAX_TILT, FLIPPED = np.radians((2.5, 10.0))
+"""Largest difference of the measured direction of the base from the used one, and that from which
+the other end may be clamped [rad]."""
 MAX_SHIFT = 0.25
 """Largest motion of the first joint between photographs, over the distance of the joints [–]."""
 PERSPECTIVE, MIN_SPACINGS = 0.1, 4

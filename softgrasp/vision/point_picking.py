@@ -30,8 +30,6 @@ from softgrasp.vision.image import UNREADABLE, Image
 
 DEPTH_NOISE = 2e-3
 """Default standard deviation of the depth of one pixel [m]."""
-MILLIMETRE = 1e-3
-SUFFIXES = (".npy", ".png")
 WINDOW = 5
 """The depth at a pick is the median over this many pixels to all sides, because cameras have noise
 and holes in single pixels."""
@@ -336,7 +334,7 @@ def read_depth(path: str | Path, shape: tuple[int, ...]) -> Array:
         DescriptionError: There is no such file, it has another format, or another size.
     """
     file = Path(path)
-    if file.suffix.lower() not in SUFFIXES:
+    if file.suffix.lower() not in (".npy", ".png"):
         raise DescriptionError(f"expected a depth image, .npy or .png, found '{path}'")
     raw: npt.NDArray[np.generic]
     try:
@@ -362,7 +360,7 @@ def read_depth(path: str | Path, shape: tuple[int, ...]) -> Array:
             f"{raw.shape} of {raw.dtype}",
             file=file,
         )
-    depth = raw.astype(float) * (1.0 if raw.dtype.kind == "f" else MILLIMETRE)
+    depth = raw.astype(float) * (1.0 if raw.dtype.kind == "f" else 1e-3)
     return np.where(np.isfinite(depth) & (depth > 0.0), depth, 0.0)
 
 

@@ -331,8 +331,10 @@ def find_markers(image: Image, markers: Markers, count: int) -> tuple[Array, Seg
             field="markers",
         )
     ordered = _chain(centres)
-    band = _band(ordered, coloured.shape)
-    return ordered, Segmentation(colour, coloured, coloured, band, band.astype(np.float32))
+    pitch = float(np.median(np.linalg.norm(np.diff(ordered, axis=0), axis=1)))
+    line, width = np.rint(ordered - 0.5).astype(np.int32), max(round(2.0 * HALF_WIDTH * pitch), 3)
+    band = cv2.polylines(np.zeros(coloured.shape, np.uint8), [line], False, 1, width)
+    return ordered, Segmentation(colour, coloured, coloured, band > 0, band.astype(np.float32))
 
 
 def _dots(coloured: Bools, weight: Floats) -> Array:
@@ -357,13 +359,3 @@ def _chain(points: Array) -> Array:
         distances = [float(np.linalg.norm(point - chain[-1])) for point in left]
         chain.append(left.pop(int(np.argmin(distances))))
     return np.array(chain)
-
-
-def _band(points: Array, shape: tuple[int, ...]) -> Bools:
-    """Return the pixels of a band through points, (h, w)."""
-    cv2 = opencv()
-    pitch = float(np.median(np.linalg.norm(np.diff(points, axis=0), axis=1)))
-    band = np.zeros(shape, np.uint8)
-    line = np.rint(points - 0.5).astype(np.int32)[:, None]
-    cv2.polylines(band, [line], False, 1, max(round(2.0 * HALF_WIDTH * pitch), 3))
-    return np.asarray(band > 0)

@@ -1,13 +1,10 @@
 """Track the tip of a finger through a video (Hadi et al. 2025, section II-B).
 
-Hadi et al. (2025) track "the corner with the highest x-value" of the outline; as the finger
-rotates, this becomes another corner and the height jumps. Here one material point is tracked:
-the middle of the end face, which is located in the first frame. The end of the finger there,
-with its edges and a rim of background, is the patch that is located in every frame, rotated and
-shifted. It is always the patch of the first frame, so errors do not accumulate.
-
-Patches are registered by OpenCV's enhanced correlation coefficient
-(``findTransformECCWithMask``; Evangelidis and Psarakis 2008), which is invariant to brightness
+Hadi et al. (2025) track the corner with the highest x, which becomes another one as the finger
+rotates. Here the middle of the end face is located in the first frame, and the end of the finger
+there, with a rim of background, is the patch that is located in every frame, rotated and shifted:
+always the patch of the first frame, so errors do not accumulate. OpenCV's enhanced correlation
+coefficient (``findTransformECCWithMask``; Evangelidis and Psarakis 2008) is invariant to brightness
 and contrast, so flickering light does no harm.
 """
 
@@ -23,17 +20,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.contour import find_outline, refuse_cut
-from softgrasp.vision.image import Bools, Image, checked_image, open_video, opencv
+from softgrasp.vision.image import Bools, Floats, Image, checked_image, open_video, opencv
 from softgrasp.vision.segmentation import FingerColour, Segmentation, segment
 
-Floats = NDArray[np.float32]
-
-SIDES = ("right", "left")
 SOFTENING = 1.0
 """Standard deviation of the blur against noise before patches are compared [pixels]."""
 LIKELY = 0.9
@@ -50,10 +43,9 @@ COARSE, SECTIONS = (0.04, 0.12), (0.02, 0.07)
 lengths [–]."""
 ROUNDS = 6
 """Iterations with each of the two."""
-RIM = 0.03
-"""Width of the background around the finger that belongs to the patch, in finger lengths [–]."""
-MIN_RIM = 4
-"""Smallest width of it [pixels]."""
+RIM, MIN_RIM = 0.03, 4
+"""Width of the background around the finger that belongs to the patch, in finger lengths [–], and
+its smallest value [pixels]."""
 GRADIENT_MARGIN = 2
 """Rim around the patch that its gradients need [pixels]."""
 MAX_ITERATIONS, TOLERANCE = 50, 1e-6
@@ -130,7 +122,7 @@ def track_tip(
         DescriptionError: No video, no frames, no finger in the first frame, no tip in another
             one, no frame rate, no scale, or numbers out of range; names the video and the frame.
     """
-    if tip_side not in SIDES:
+    if tip_side not in ("right", "left"):
         raise DescriptionError(f"expected 'right' or 'left', found '{tip_side}'", field="tip_side")
     if pixel_size is None and finger_length is None:
         raise DescriptionError(
@@ -158,7 +150,7 @@ def track_tip(
     if pixel_size is None:
         assert finger_length is not None
         with _named(video.path, "last frame"):
-            pixel_size = finger_length / length_in(last, start.colour)
+            pixel_size = finger_length / _length(last, start.colour)
     pixels, angles, likeness = map(np.array, zip(*poses, strict=True))
     if flip:
         pixels[:, 0], angles = first.shape[1] - pixels[:, 0], -angles
@@ -344,12 +336,8 @@ def signal(frame: Image, weights: Array) -> Floats:
     return np.asarray(cv2.transform(frame.astype(np.float32), weights[None].astype(np.float32)))
 
 
-def length_in(frame: Image, colour: FingerColour) -> float:
-    """Measure the length along the middle of a finger that points to the right [pixels].
-
-    Raises:
-        DescriptionError: No finger there, or its base is beyond the left border.
-    """
+def _length(frame: Image, colour: FingerColour) -> float:
+    """Measure the length along the middle of a finger that points to the right [pixels]."""
     seen = segment(frame, colour)
     refuse_cut(seen.finger)
     if seen.finger[:, 0].any():
