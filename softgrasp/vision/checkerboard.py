@@ -30,10 +30,9 @@ MAX_FOCAL_ERROR = 0.02
 MIN_TILT = 12.0
 """Smallest tilt of the most tilted board [deg]; one seen from the front only does not determine the
 focal length, whatever its standard error."""
-MAX_RESIDUAL = 1.0
-"""Root mean square of the corners' distances from the fitted ones that is reported [pixels]."""
-OUTLIER = 3.0
-"""Residual of a photograph over the median of all that is reported [–]."""
+MAX_RESIDUAL, OUTLIER = 1.0, 3.0
+"""Root mean square of the corners' distances from the fitted ones that is reported [pixels], and
+that of a photograph over the median of all [–]."""
 MIN_COVERAGE = 0.4
 """Smallest fraction of the image that all boards together should cover [–]."""
 Corners = Annotated[int, Field(strict=True, ge=3, le=100)]
@@ -198,8 +197,7 @@ def calibrate_camera(files: Sequence[Path], board: Checkerboard) -> CameraCalibr
     )  # fmt: skip
     hull = cv2.convexHull(np.concatenate([*corners.values()]).astype(np.float32))
     coverage = float(cv2.contourArea(hull)) / (size[0] * size[1])
-    residuals = np.ravel(per_view).astype(float)
-    warnings = tuple(_limits(used, missed, residual, residuals, coverage))
+    warnings = tuple(_limits(used, missed, residual, np.ravel(per_view), coverage))
     return CameraCalibration(camera, errors, residual, used, coverage, warnings)
 
 

@@ -35,10 +35,9 @@ from softgrasp.vision.segmentation import Segmentation
 HALF_CHORD = 0.4
 """Half length of the chord over the length of a cell; a cell is the line's length over the number
 of links [–]."""
-MIN_DEPTH = 0.12
-"""Smallest prominence of a valley over half the chord [–]."""
-MIN_DEPTH_RATIO = 0.3
-"""Smallest prominence of a valley over the median of the n most prominent, n joints [–]."""
+MIN_DEPTH, MIN_DEPTH_RATIO = 0.12, 0.3
+"""Smallest prominence of a valley over half the chord, and over the median of the n most prominent,
+n joints [–]."""
 FLANK = (0.04, 0.3)
 """Range of a flank, from valley ground (0) to crest (1), that its line is fitted to [–]. A parabola
 would follow the bellow better, but its extrapolation amplifies noise far more."""
@@ -56,7 +55,6 @@ MIN_CONTRAST = 0.35
 """Smallest step of the darkness at an edge over the median step [–]."""
 SMOOTHING = 1.0 / 1200.0
 """Standard deviation of the smoothing along the outline, in image widths [–]."""
-_STEPS = 21
 CHORD_SMOOTHING = 0.06
 """Standard deviation of the smoothing along the curve over half a chord [–]."""
 MAX_EDGE, UNUSABLE_EDGE = 0.2, 0.3
@@ -107,7 +105,7 @@ def find_outline(segmentation: Segmentation) -> Outline:
     border = resampled(max(borders, key=len).reshape(-1, 2)[::-1] + 0.5, closed=True)
     smooth = gaussian_filter1d(border, max(SMOOTHING * width, 1.0), axis=0, mode="wrap")
     normals, reach = _outward_normals(smooth), max(REACH * width, MIN_REACH)
-    steps = np.linspace(-reach, reach, _STEPS)
+    steps = np.linspace(-reach, reach, 21)
     profile = _sampled(segmentation.darkness, smooth, normals, steps).astype(float)
     shift = gaussian_filter1d(_crossings(profile, steps), SMOOTHING * width, mode="wrap")
     points = resampled(smooth + shift[:, None] * normals, closed=True)
@@ -195,7 +193,11 @@ def find_notches(line: Array, joints: int, *, below: bool = True) -> Array:
     curve = resampled(line)
     reach = max(round(HALF_CHORD * len(curve) / (joints + 1)), 3)
     depths = chord_depths(curve, reach) * (-1.0 if below else 1.0)
-    grounds = _grounds(depths, reach, joints)
+    grounds, properties = find_peaks(depths, prominence=MIN_DEPTH * reach, height=0.0)
+    if len(grounds):
+        prominences = properties["prominences"]
+        typical = float(np.median(np.sort(prominences)[-joints:]))
+        grounds = grounds[prominences >= MIN_DEPTH_RATIO * typical]
     if len(grounds) < joints:
         pixels_text = ", ".join(f"({x:.0f}, {y:.0f})" for x, y in curve[grounds])
         raise DescriptionError(
@@ -203,33 +205,15 @@ def find_notches(line: Array, joints: int, *, below: bool = True) -> Array:
             + (f", at the pixels {pixels_text}" if pixels_text else "")
             + "; is the notched side the other one, or is the image blurred?"
         )
-    crests = _crests(depths, grounds)[: joints + 1]
+    # the highest points of the bellows before, between and after the valleys
+    between = int(np.median(np.diff(grounds))) if len(grounds) > 1 else len(depths)
+    last = min(int(grounds[-1]) + between, len(depths) - 1)
+    ends = [max(int(grounds[0]) - between, 0), *grounds.tolist(), last]
+    crests = np.array([i + int(np.argmin(depths[i : k + 1])) for i, k in pairwise(ends)])
     grounds = grounds[:joints]
-    apexes = _apexes(curve, crests, grounds)
+    apexes = _apexes(curve, crests[: joints + 1], grounds)
     # one rule for all joints: two rules would shift the joints relative to each other
     return _lowest(curve, depths, grounds) if apexes is None else apexes
-
-
-def _grounds(depths: Array, reach: int, joints: int) -> Indices:
-    """Return the indices of all valleys of the outline, in order."""
-    minima, properties = find_peaks(depths, prominence=MIN_DEPTH * reach, height=0.0)
-    prominences = properties["prominences"]
-    if not len(minima):
-        return minima
-    typical = float(np.median(np.sort(prominences)[-joints:]))
-    return np.asarray(minima[prominences >= MIN_DEPTH_RATIO * typical])
-
-
-def _crests(depths: Array, grounds: Indices) -> Indices:
-    """Return the indices of the highest bellow before, between and after the valleys, (n + 1,)."""
-    between = int(np.median(np.diff(grounds))) if len(grounds) > 1 else len(depths)
-    begin = max(int(grounds[0]) - between, 0)
-    end = min(int(grounds[-1]) + between, len(depths) - 1)
-    ends = [begin, *grounds.tolist(), end]
-    return np.array([
-        first + int(np.argmin(depths[first : last + 1]))
-        for first, last in pairwise(ends)
-    ])  # fmt: skip
 
 
 def _apexes(curve: Array, crests: Indices, grounds: Indices) -> Array | None:
@@ -302,8 +286,8 @@ def chord_depths(curve: Array, reach: int) -> Array:
 # Focus, exposure and noise
 
 
-def exposure_fault(image: Image) -> str | None:
-    """Return what is wrong with the exposure of an image in which no finger is found, if it is."""
+def exposure_fault(image: Image) -> str:
+    """Return the fault of the exposure of an image in which no finger is found; empty if none."""
     bright = float(np.percentile(image.max(axis=2), 99.0))
     white = float((image >= 250).all(axis=2).mean())
     if bright < DARK:
@@ -311,12 +295,10 @@ def exposure_fault(image: Image) -> str | None:
             f"underexposed: the brightest 1 % of the image is at {bright:.0f} of 255, expected "
             f"{DARK:g} or more; lengthen the exposure or add light"
         )
-    if white > WHITE:
-        return (
-            f"overexposed: {100 * white:.0f} % of the image is white, expected at most "
-            f"{100 * WHITE:g} %; shorten the exposure"
-        )
-    return None
+    return "" if white <= WHITE else (
+        f"overexposed: {100 * white:.0f} % of the image is white, expected at most "
+        f"{100 * WHITE:g} %; shorten the exposure"
+    )  # fmt: skip
 
 
 def photo_faults(image: Image, finger: Bools, outline: Array, joints_px: Array) -> tuple[str, ...]:

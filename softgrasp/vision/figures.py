@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.backend_bases import MouseButton
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
@@ -54,8 +55,6 @@ LETTERS = 26.0
 LONGEST_BAR = 0.22
 """Largest length of a scale bar over the width of the image [–]."""
 KEYS = "Right click or Backspace: remove the last point. Enter: finish. Esc: cancel."
-LEFT, RIGHT = 1, 3
-"""Mouse buttons."""
 
 
 def steps_image(measurement: PhotoMeasurement) -> Image:
@@ -289,8 +288,8 @@ def save_overlay(image: Image, measured: PickMeasurement, path: str | Path) -> P
         raise DescriptionError(f"expected a .png file, found '{path}'")
     height, width = image.shape[:2]
     figure = _figure(width, height)
-    size = max(0.02 * width, 11.0)
-    draw_measurement(figure.add_axes((0.0, 0.0, 1.0, 1.0)), image, measured, size=size)
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    draw_measurement(axes, image, measured, size=max(0.02 * width, 11.0))
     with atomic_path(path) as temporary:
         figure.savefig(temporary, format="png")
     return Path(path)
@@ -380,9 +379,9 @@ class PickingWindow:
         toolbar = getattr(mouse.canvas, "toolbar", None)
         if mouse.inaxes is not self._axes or (toolbar is not None and toolbar.mode):
             return  # a click beside the image, or one that zooms
-        if mouse.button == RIGHT:
+        if mouse.button == MouseButton.RIGHT:
             self._remove()
-        elif mouse.button == LEFT and len(self._points) < self.total:
+        elif mouse.button == MouseButton.LEFT and len(self._points) < self.total:
             self._points.append((cast("float", mouse.xdata), cast("float", mouse.ydata)))
             self._draw()
 

@@ -46,18 +46,14 @@ from softgrasp.vision.segmentation import (
 
 END = 0.5
 """Start of the end region along the last link [–]."""
-CORNER_REACH = 0.2
-"""Half length of the chord that measures a corner, over the length of the last link [–]."""
-MIN_CORNER = 0.4
-"""Smallest distance of a corner from its chord over half the chord; a right angle has 0.7 [–]."""
-BASE_PART = (0.15, 0.85)
-"""Range of the base before the first joint whose smooth edge defines the tilt [–]."""
-MIN_BASE = 12
-"""Smallest number of points of that edge."""
+CORNER_REACH, MIN_CORNER = 0.2, 0.4
+"""Half length of the chord that measures a corner, over the length of the last link, and smallest
+distance of a corner from it over half the chord; a right angle has 0.7 [–]."""
+BASE_PART, MIN_BASE = (0.15, 0.85), 12
+"""Range of the base before the first joint whose smooth edge defines the tilt [–], and the smallest
+number of points of that edge."""
 MAX_SPACING = 0.3
 """Largest relative deviation of the distances of the joints from those of the finger [–]."""
-Convention = Literal["hinges", "segments"]
-Side = Literal["bottom", "top"]
 Read = tuple[Array, float, float | None, Segmentation, Outline, tuple[str, ...]]
 """Points, tilt, tilt of the base, mask, outline and faults, as in ``PhotoMeasurement``."""
 Scale = Positive | Checkerboard | Literal["joints"]
@@ -70,7 +66,7 @@ class ReadingOptions(Description):
 
     joints: int | None = None
     """Number of valleys that are joints, from the base; default: those of the finger."""
-    angles: Convention = "hinges"
+    angles: Literal["hinges", "segments"] = "hinges"
     """``hinges`` are the rotations of the finger's joints. ``segments`` are the differences of the
     directions of segments (Hadi et al. 2025, eq 3), which include the slopes of the unloaded
     finger."""
@@ -86,7 +82,7 @@ class ReadingOptions(Description):
     tilt: Number | Literal["base"] = 0.0
     """Direction of the finger's base in the image, positive downwards [rad]; ``base`` measures it
     on the smooth edge of the finger before the first joint."""
-    notches: Side = "bottom"
+    notches: Literal["bottom", "top"] = "bottom"
     """Side with the valleys."""
     flip: bool | None = None
     """Whether the finger is clamped at the right; the image is then mirrored first. Default:
@@ -191,7 +187,6 @@ def measure_photo(
     """
     options = options or ReadingOptions()
     count = options.joint_count(finger)
-    file = Path(photo) if isinstance(photo, str | Path) else None
     try:
         image, metres = options.prepare(photo)
         read = (_read_valleys if options.markers is None else _read_markers)(image, count, options)
@@ -199,7 +194,7 @@ def measure_photo(
         distances, lengths = spacings(points, finger)
         _refuse_other_finger(distances / lengths * (lengths.sum() / distances.sum()), finger)
     except DescriptionError as error:
-        raise error.located(file=file) from error
+        raise error.located(file=photo if isinstance(photo, str | Path) else None) from error
     angles = segment_angles(points, tilt)
     if options.angles == "hinges":
         angles = angles - design_angles(finger)[: len(angles)]

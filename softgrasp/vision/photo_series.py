@@ -46,13 +46,10 @@ MAX_SHIFT = 0.25
 PERSPECTIVE, MIN_SPACINGS = 0.1, 4
 """Change of the distances of joints along the finger from which perspective is reported [–], and
 fewest distances."""
-MAX_TILT_CHANGE = 2.0
-"""Largest difference of the direction of the base between photographs [°]."""
-MAX_GROWTH = 0.04
-"""Largest difference of the scales of two photographs [–]."""
+MAX_TILT_CHANGE, MAX_GROWTH = 2.0, 0.04
+"""Largest differences of the direction of the base [°] and of the scale [–] of photographs."""
 MAX_OFFSET = np.radians(2.0)
 """Angle of a joint without a weight, beyond what gravity can explain, that is reported [rad]."""
-Zero = Literal["design", "unloaded"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +69,7 @@ class PhotoOptions(ReadingOptions):
     """How a series of photographs is read."""
 
     scale: Scale | None = "joints"
-    zero: Zero = "design"
+    zero: Literal["design", "unloaded"] = "design"
     """``design``: angles are 0 in the straight finger of the description; ``unloaded``: angles are
     relative to the photograph without a weight."""
     rest: Path | None = None

@@ -108,15 +108,12 @@ def measure_picks(
             f"was calibrated, found {width} × {height}"
         )
     cuts = np.asarray(picks.cuts, dtype=float).reshape(-1, 2)
-    _refuse_outside(cuts, (height, width))
-    if picks.line is not None:
-        _refuse_outside(picks.line, (height, width))
-    noise = depth_noise
+    _refuse_outside([*cuts, *([] if picks.line is None else picks.line)], (height, width))
     if depth is not None:
         picks = picks._replace(depths=depths_at(depth, cuts))
         # standard error of the median of n normal numbers: σ √(π/2n)
-        noise *= float(np.sqrt(0.5 * np.pi)) / (2 * WINDOW + 1)
-    measured = picked_angles(camera, picks, pick_noise=pick_noise, depth_noise=noise)
+        depth_noise *= float(np.sqrt(0.5 * np.pi)) / (2 * WINDOW + 1)
+    measured = picked_angles(camera, picks, pick_noise=pick_noise, depth_noise=depth_noise)
     return replace(measured, angles=-measured.angles) if anticlockwise else measured
 
 

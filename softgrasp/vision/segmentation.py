@@ -30,10 +30,9 @@ from softgrasp.vision.image import Bools, Floats, Image, fitted_surface, in_whit
 MIN_SATURATION, MIN_VALUE = 0.15, 0.08
 """Smallest saturation and value of a coloured pixel [–]; white paper, grey metal and shadows have
 less."""
-HUE_REACH_DEG = 25.0
-"""Half width of an automatic range around the dominant hue [deg]."""
-HUE_SMOOTHING_DEG = 5.0
-"""Standard deviation of the smoothing of the histogram of hues [deg]."""
+HUE_REACH_DEG, HUE_SMOOTHING_DEG = 25.0, 5.0
+"""Half width of an automatic range around the dominant hue, and standard deviation of the smoothing
+of the histogram of hues [deg]."""
 MIN_FRACTION = 0.002
 """Smallest coloured fraction of an image that has a dominant hue [–]."""
 HUES = ("red", "orange", "yellow", "green", "green", "cyan", "azure", "blue", "violet", "magenta")
@@ -45,10 +44,9 @@ MIN_AREA = 0.005
 SOFTENING, MIN_SOFTENING = 1.0 / 1280.0, 0.6
 """Standard deviation of the initial blur against noise, in image widths [–], and its smallest value
 [pixels]."""
-BRUSH = 1.0 / 320.0
-"""Diameter of the structuring element of the morphology, in image widths [–]."""
-STRING = 1.0 / 160.0
-"""The same where the string of a weight differs from the empty image too [–]."""
+BRUSH, STRING = 1.0 / 320.0, 1.0 / 160.0
+"""Diameter of the structuring element of the morphology, and that where the string of a weight
+differs from the empty image too, in image widths [–]."""
 NOISE_LEVEL, MIN_DIFFERENCE = 6.0, 0.03
 """Smallest difference of the finger to the empty image, over its noise [–], and of full scale."""
 EDGE_LEVEL = 0.4
@@ -215,12 +213,11 @@ def _without_colour(colour: FingerColour, coloured: Bools, hsv: Floats) -> str:
     instead = "has no colour"
     if dominant is not None:
         instead = f"has mostly hue {dominant:.0f}° ({HUES[round(dominant / 36.0) % 10]})"
-    few = f"them on {100 * coloured.mean():.2g} % of the image"
-    received = few if coloured.any() else "no such pixel"
+    some = f"them on {100 * coloured.mean():.2g} % of the image"
     return (
         f"expected a finger with hue {first:g}° to {last:g}°, saturation {colour.saturation[0]:.2g}"
         f" to {colour.saturation[1]:.2g} and value {colour.value[0]:.2g} to {colour.value[1]:.2g},"
-        f" found {received}; the image {instead}"
+        f" found {some if coloured.any() else 'no such pixel'}; the image {instead}"
     )
 
 
@@ -240,8 +237,7 @@ def _one_piece(mask: Bools, brush_size: float = BRUSH) -> Bools:
 
 def hsv_of(image: Floats) -> Floats:
     """Convert pixels from 0 to 1, (h, w, 3), to hue [0 to 360°], saturation and value [0 to 1]."""
-    cv2 = opencv()
-    return np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2HSV))
+    return np.asarray(opencv().cvtColor(image, opencv().COLOR_RGB2HSV))
 
 
 def dominant_colour(hsv: Floats) -> FingerColour:
@@ -272,8 +268,7 @@ def dominant_hue_deg(hsv: Floats) -> float | None:
         return None
     chroma = (saturation * value)[coloured]
     counts, _ = np.histogram(hue[coloured] % 360.0, bins=360, range=(0.0, 360.0), weights=chroma)
-    smooth = gaussian_filter1d(counts, HUE_SMOOTHING_DEG, mode="wrap")
-    return float(np.argmax(smooth)) + 0.5
+    return float(np.argmax(gaussian_filter1d(counts, HUE_SMOOTHING_DEG, mode="wrap"))) + 0.5
 
 
 # Markers

@@ -27,10 +27,9 @@ from softgrasp.model.compile import compiled
 from softgrasp.model.soft_finger import TIP, add_soft_finger
 from softgrasp.model.visual import Rgba, add_plain_background
 from softgrasp.rendering import Camera, open_renderer
-from softgrasp.vision.image import MIN_WIDTH, Image
+from softgrasp.vision.image import MIN_WIDTH, Floats, Image
 
 Faces = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 DISTANCE = 40.0
 """Distance of the camera from the finger [m]; nearly a parallel projection."""
@@ -154,9 +153,6 @@ def lit_and_noisy(image: Image, light: float = 0.0, noise: float = 0.0, seed: in
         grain = np.random.default_rng(seed).standard_normal(seen.shape, dtype=np.float32)
         seen = seen + np.float32(noise) * grain
     return np.asarray(np.rint(255.0 * seen.clip(0.0, 1.0)), dtype=np.uint8)
-
-
-# Scene
 
 
 def _scene(finger: SoftFinger) -> tuple[mujoco.MjModel, Camera]:

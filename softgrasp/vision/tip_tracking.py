@@ -11,8 +11,8 @@ and contrast, so flickering light does no harm.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -144,13 +144,17 @@ def track_tip(
         raise DescriptionError(
             f"expected a frame {first_frame}, found a video that is shorter", file=video.path
         )
-    with _named(video.path, f"frame {first_frame}"):
+    try:
         start = tip_start(checked_image(first), colour)
+    except DescriptionError as error:
+        raise DescriptionError(f"frame {first_frame}: {error.message}", file=path) from None
     poses, last = _follow(video.path, start, first, frames, first_frame)
     if pixel_size is None:
         assert finger_length is not None
-        with _named(video.path, "last frame"):
+        try:
             pixel_size = finger_length / _length(last, start.colour)
+        except DescriptionError as error:
+            raise DescriptionError(f"last frame: {error.message}", file=path) from None
     pixels, angles, likeness = map(np.array, zip(*poses, strict=True))
     if flip:
         pixels[:, 0], angles = first.shape[1] - pixels[:, 0], -angles
@@ -158,15 +162,6 @@ def track_tip(
         video.path, video.frame_rate, pixel_size, pixels, angles, likeness, first_frame,
         start.colour,
     )  # fmt: skip
-
-
-@contextmanager
-def _named(path: Path, frame: str) -> Iterator[None]:
-    """Add the video and the frame to an error."""
-    try:
-        yield
-    except DescriptionError as error:
-        raise DescriptionError(f"{frame}: {error.message}", file=path) from None
 
 
 def _follow(
@@ -271,9 +266,7 @@ def tip_start(frame: Image, colour: FingerColour | None = None) -> TipStart:
 
 
 def _end(seen: Segmentation) -> tuple[Array, float, float]:
-    """Find the tip (2,) [pixels] and the heading [rad] of the end by iteration.
-
-    Also returns the size of the finger: the diagonal of its bounding box [pixels].
+    """Find the tip (2,) [pixels], heading [rad] and diagonal [pixels] of the finger.
 
     The axis runs through the middles of two sections near the end, and the tip is where it
     leaves the finger; both sections are perpendicular to the axis, hence the iteration.
@@ -332,8 +325,9 @@ def _patch(finger: Bools, tip: Array, heading: float, length: float) -> tuple[Bo
 
 def signal(frame: Image, weights: Array) -> Floats:
     """Compute the one channel in which finger and background differ by 1, (h, w)."""
-    cv2 = opencv()
-    return np.asarray(cv2.transform(frame.astype(np.float32), weights[None].astype(np.float32)))
+    return np.asarray(
+        opencv().transform(frame.astype(np.float32), weights[None].astype(np.float32))
+    )
 
 
 def _length(frame: Image, colour: FingerColour) -> float:
