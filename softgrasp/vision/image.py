@@ -223,9 +223,6 @@ def open_video(path: str | Path, frame_rate: float | None = None) -> Video:
     return Video(path, frame_rate or stored, images)
 
 
-# Light
-
-
 def in_white_light(image: Floats) -> Floats:
     """Divide an image by its background illumination, so that white paper becomes 1.
 
