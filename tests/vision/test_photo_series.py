@@ -28,6 +28,7 @@ RIG = PhotoRig(FINGER, width=560, fillet=0.15)
 """A cast finger, slightly out of focus, noisy, as JPEG."""
 GREY, BLUE = (120.0, 122.0, 125.0), (20.0, 60.0, 200.0)
 LOADS = (0.0, 0.04)
+FINGER_POINTS = [*(joint.position for joint in FINGER.joints), FINGER.tip]
 
 
 @cache
@@ -138,6 +139,23 @@ def test_markers_show_the_joints(tmp_path: Path):
         image(RIG.with_(markers=BLUE), 0.04), FINGER, ReadingOptions(markers=colour_of("blue"))
     )
     assert rms_deg(bent.angles - pose(0.04)) < 0.5
+
+
+def test_a_marker_on_the_base_gives_the_tilt():
+    """Dots at the base, the joints and the tip, drawn in the straight finger rotated by 4°."""
+    import cv2
+
+    points = np.array([[-0.012, 0.0, FINGER.joints[0].position[2]], *FINGER_POINTS])[:, [0, 2]]
+    pixels = (points - points[1]) * [6000.0, -6000.0]
+    cosine, sine = np.cos(np.radians(4.0)), np.sin(np.radians(4.0))
+    pixels = pixels @ [[cosine, sine], [-sine, cosine]] + [160.0, 120.0]
+    dots = np.full((300, 700, 3), 235, dtype=np.uint8)
+    for x, y in np.rint(4.0 * (pixels - 0.5)).astype(int).tolist():
+        cv2.circle(dots, (x, y), 4 * 7, (20, 60, 200), -1, cv2.LINE_AA, 2)
+    seen = measure_photo(dots, FINGER, ReadingOptions(markers="auto", tilt="base"))
+    assert np.degrees(seen.tilt) == pytest.approx(4.0, abs=0.3)
+    np.testing.assert_allclose(seen.points_px, pixels[1:], atol=0.3)
+    np.testing.assert_allclose(np.degrees(seen.angles), 0.0, atol=0.8)
 
 
 def test_missing_markers_are_counted():
