@@ -20,7 +20,7 @@ from softgrasp.report import style
 from softgrasp.report.formatting import signed
 from softgrasp.twin.files import PieceAngles, save_piece_angles, save_pressure_fit
 from softgrasp.twin.piecewise_bending import FitReport, angles_at
-from softgrasp.vision.picking_window import draw_measurement
+from softgrasp.vision.figures import draw_measurement
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

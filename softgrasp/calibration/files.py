@@ -198,9 +198,8 @@ def _photos(entry: Any, finger: SoftFinger, directory: Path, zero: str) -> Photo
         return None
     from softgrasp.io.camera import load_camera
     from softgrasp.vision.checkerboard import Checkerboard
-    from softgrasp.vision.markers import colour_of
     from softgrasp.vision.photo_series import PhotoOptions, measure_series
-    from softgrasp.vision.segmentation import FingerColour
+    from softgrasp.vision.segmentation import FingerColour, colour_of
 
     path, options = _directory_and_options(entry, "photos", directory)
     _refuse_unknown(options, PHOTO_OPTIONS, "photos")

@@ -613,7 +613,7 @@ def draw_evidence(loaded: LoadedProblem, directory: Path) -> list[tuple[str, Pat
     Raises:
         ResultError: The directory cannot be written.
     """
-    from softgrasp.vision.debug_figures import annotated_frame, steps_image
+    from softgrasp.vision.figures import annotated_frame, steps_image
 
     for number, (mass, photo) in enumerate(loaded.photos, start=1):
         _written(steps_image(photo), directory / f"photo_{number}_{1e3 * mass:g}g.png")

@@ -308,8 +308,7 @@ def _calibrate_camera(
     """Estimate the intrinsics of a camera; write camera.yaml."""
     from softgrasp.calibration.files import IMAGE_SUFFIXES
     from softgrasp.io.camera import save_camera
-    from softgrasp.vision.camera_calibration import calibrate_camera
-    from softgrasp.vision.checkerboard import Checkerboard
+    from softgrasp.vision.checkerboard import Checkerboard, calibrate_camera
 
     match = re.fullmatch(r"(\d+)x(\d+)x(\d+(?:\.\d+)?)", board or "")
     if match is None:

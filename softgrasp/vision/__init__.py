@@ -6,7 +6,7 @@ from softgrasp._lazy import lazy_names
 
 NAMES = {
     "vision.image": ("read_photo",),
-    "vision.picking_window": ("pick_in_window", "save_overlay"),
+    "vision.figures": ("pick_in_window", "save_overlay"),
     "vision.point_picking": ("angles_text", "measure_picks", "Picks", "read_depth"),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""

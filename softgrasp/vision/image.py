@@ -1,4 +1,4 @@
-"""Photographs as arrays: read, check, mirror, save, correct the light, draw on.
+"""Photographs and videos as arrays: read, check, mirror, correct the light.
 
 Pixel coordinates are (column, row) in all of ``softgrasp.vision``; (0, 0) is the outer corner of
 the upper left pixel, whose middle is at (0.5, 0.5), as in ``softgrasp.rendering``. OpenCV itself
@@ -10,15 +10,17 @@ Photographs in HEIC, as of phones, need the extra ``heic``.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import ArrayLike
 from PIL import Image as Pillow
-from PIL import ImageDraw, ImageFont, ImageOps
+from PIL import ImageOps
 
 from softgrasp.errors import BackendUnavailable, DescriptionError
 from softgrasp.io.input_limits import MAX_ARRAYS, check_size
@@ -32,14 +34,21 @@ DARKER = 0.05
 """Pixels darker than the fitted surface by this are a clamp, a shadow or print, not paper [–]."""
 LIGHT = 0.3
 """Smallest brightness of paper [–]."""
-_SAMPLES, _ROUNDS = 96, 8
-Color = tuple[int, int, int]
-INK: Color = (32, 40, 50)
-SHEET: Color = (255, 255, 255)
+SAMPLES, MIN_SAMPLES = 96, 36
+"""Pixels in a row that a surface is fitted to, and the fewest in the whole image."""
 HEIC = (".heic", ".heif")
 """Suffixes of photographs that Pillow alone does not read."""
-_SHIFT = 4
-"""Fractional bits of the coordinates that OpenCV draws lines with."""
+UNREADABLE = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    EOFError,
+    MemoryError,
+    Pillow.DecompressionBombError,
+)
+"""Errors of the libraries that read images."""
+FRAME_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
+"""Suffixes of images that are frames of a video."""
 MIN_WIDTH, MIN_HEIGHT = 320, 160
 """Smallest width and height of a photograph [pixels]. In smaller ones a valley is a few pixels wide
 and joint angles are wrong by one degree or more."""
@@ -63,20 +72,6 @@ def opencv() -> Any:
         ) from None
 
 
-# Files and arrays
-
-
-def _register_heic(file: Path) -> None:
-    """Let Pillow read HEIC."""
-    try:
-        import_module("pillow_heif").register_heif_opener()
-    except ImportError:
-        raise BackendUnavailable(
-            f"{file}: photographs in HEIC are read with pillow-heif, which is not installed: "
-            "pip install 'softgrasp[heic]', or save them as JPEG"
-        ) from None
-
-
 def read_photo(path: str | Path) -> Image:
     """Read a photograph, rotated upright after its EXIF orientation.
 
@@ -92,14 +87,20 @@ def read_photo(path: str | Path) -> Image:
     """
     file = Path(path)
     if file.suffix.lower() in HEIC:
-        _register_heic(file)
+        try:
+            import_module("pillow_heif").register_heif_opener()
+        except ImportError:
+            raise BackendUnavailable(
+                f"{file}: photographs in HEIC are read with pillow-heif, which is not installed: "
+                "pip install 'softgrasp[heic]', or save them as JPEG"
+            ) from None
     try:
         check_size(file, MAX_ARRAYS)
         with Pillow.open(file) as opened:
             return np.asarray(ImageOps.exif_transpose(opened).convert("RGB"))
     except FileNotFoundError:
         raise DescriptionError("expected a photograph, found no such file", file=file) from None
-    except (OSError, SyntaxError, ValueError, Pillow.DecompressionBombError) as error:
+    except UNREADABLE as error:
         received = "a directory" if file.is_dir() else "a file that is no image, or a damaged one"
         raise DescriptionError(f"expected a photograph, found {received}", file=file) from error
 
@@ -113,30 +114,119 @@ def checked_image(image: npt.NDArray[Any]) -> Image:
     if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
         raise DescriptionError(
             "expected an image of shape (height, width, 3) of whole numbers from 0 to 255 "
-            f"(uint8), found shape {image.shape} of {image.dtype}",
+            f"(uint8), found shape {image.shape} of {image.dtype}"
         )
     height, width = image.shape[:2]
     if width < MIN_WIDTH or height < MIN_HEIGHT:
         raise DescriptionError(
             f"expected an image of at least {MIN_WIDTH} × {MIN_HEIGHT} pixels, found "
-            f"{width} × {height}",
+            f"{width} × {height}"
         )
     return image
 
 
-def mirrored(image: Image) -> Image:
-    """Swap left and right."""
-    return np.ascontiguousarray(image[:, ::-1])
+# Videos
 
 
-# Light
+@dataclass(frozen=True)
+class Video:
+    """A video whose frames are read on demand.
+
+    Args:
+        path: Video file, or directory of its images.
+        frame_rate: True frames per second, also of a slow-motion video [1/s].
+        images: Images of the directory in order; empty for a video file.
+    """
+
+    path: Path
+    frame_rate: float
+    images: tuple[Path, ...] = ()
+
+    def frames(self) -> Iterator[Image]:
+        """Yield the frames, RGB, (height, width, 3) each.
+
+        Raises:
+            DescriptionError: A file that is no image, or frames of different sizes; names it.
+        """
+        shape: tuple[int, ...] | None = None
+        for index, image in enumerate(
+            map(read_photo, self.images) if self.images else self._played()
+        ):
+            shape = shape or image.shape
+            if image.shape != shape:
+                raise DescriptionError(
+                    f"frame {index}: expected {shape[1]} × {shape[0]} pixels as in the first "
+                    f"frame, found {image.shape[1]} × {image.shape[0]}",
+                    file=self.path,
+                )
+            yield image
+
+    def _played(self) -> Iterator[Image]:
+        cv2 = opencv()
+        capture = cv2.VideoCapture(str(self.path))
+        try:
+            while (read := capture.read())[0]:
+                yield cv2.cvtColor(read[1], cv2.COLOR_BGR2RGB)
+        finally:
+            capture.release()
+
+
+def open_video(path: str | Path, frame_rate: float | None = None) -> Video:
+    """Open a video file, or a directory of images that are its frames in the order of their names.
+
+    Args:
+        path: Video file or directory.
+        frame_rate: Frames per second [1/s]; default: that stored in the video. It takes
+            precedence, because slow-motion videos store the rate of playback.
+
+    Raises:
+        BackendUnavailable: OpenCV is missing.
+        DescriptionError: No such file, no video, no frames, or no frame rate.
+    """
+    path, stored = Path(path), 0.0
+    images: tuple[Path, ...] = ()
+    if frame_rate is not None and not 0.0 < frame_rate < math.inf:
+        raise DescriptionError(f"expected a number above 0, found {frame_rate}", field="frame_rate")
+    if path.is_dir():
+        files = sorted(path.iterdir())
+        images = tuple(file for file in files if file.suffix.lower() in FRAME_SUFFIXES)
+        if not images:
+            raise DescriptionError(
+                f"expected frames as images ({', '.join(FRAME_SUFFIXES)}), found none", file=path
+            )
+    elif path.is_file():
+        check_size(path, MAX_ARRAYS)
+        cv2 = opencv()
+        capture = cv2.VideoCapture(str(path))
+        opened, (played, _), stored = (
+            capture.isOpened(),
+            capture.read(),
+            capture.get(cv2.CAP_PROP_FPS),
+        )
+        capture.release()
+        if not opened:
+            raise DescriptionError(
+                "expected a video, found a file that OpenCV cannot read", file=path
+            )
+        if not played:
+            raise DescriptionError("expected frames, found a video without any", file=path)
+    else:
+        raise DescriptionError(
+            "expected a video or a directory of images, found no file", file=path
+        )
+    if frame_rate is None and not 0.0 < stored < math.inf:
+        raise DescriptionError(
+            "expected a frame rate, found none in the file; specify frames per second, such as "
+            "frame_rate=960",
+            file=path,
+        )
+    return Video(path, frame_rate or stored, images)
 
 
 def in_white_light(image: Floats) -> Floats:
     """Divide an image by its background illumination, so that white paper becomes 1.
 
-    A polynomial surface in each channel is fitted to the pixels that may be paper; pixels well
-    below it are removed and the surface is fitted again.
+    Pixels of little colour may be paper; those well below the fitted surfaces are none.
 
     Args:
         image: Red, green and blue from 0 to 1, (h, w, 3).
@@ -144,82 +234,57 @@ def in_white_light(image: Floats) -> Floats:
     Returns:
         The image over the surfaces, at most 1, (h, w, 3).
     """
-    step = max(image.shape[1] // _SAMPLES, 1)
+
+    def may_be_paper(samples: Array) -> Bools:
+        brightest, darkest = samples.max(axis=1), samples.min(axis=1)
+        saturation = (brightest - darkest) / np.maximum(brightest, 1e-6)
+        limit = PAPER * (np.quantile(saturation, 0.02) + np.quantile(saturation, 0.98))
+        return np.asarray((saturation <= limit) & (brightest > LIGHT))
+
+    # the ridge is for paper that is seen on one side only
+    surface = fitted_surface(image, may_be_paper, (-DARKER, math.inf), rounds=8, ridge=1e-6)
+    if surface is None:
+        return image
+    return np.asarray(np.minimum(image / surface.clip(min=LIGHT * LIGHT), np.float32(1.0)))
+
+
+def fitted_surface(
+    image: Floats,
+    start: Callable[[Array], Bools],
+    limits: tuple[float, float],
+    *,
+    rounds: int,
+    ridge: float = 0.0,
+) -> Floats | None:
+    """Fit a polynomial surface to each channel of some pixels of an image.
+
+    Args:
+        image: Image, (h, w, 3).
+        start: Returns which pixels (n, 3) are used first, (n,).
+        limits: Smallest and largest difference to the surface of pixels to which it is fitted
+            again; with an infinite one, pixels that were left out once stay out.
+        rounds: Number of fits.
+        ridge: Regularisation, over the number of pixels [–].
+
+    Returns:
+        The surfaces, (h, w, 3); None where too few pixels are left.
+    """
+    step = max(image.shape[1] // SAMPLES, 1)
     few = (slice(step // 2, None, step),) * 2
-    rows, columns = (_powers(count) for count in image.shape[:2])
+    rows, columns = (
+        np.linspace(-1.0, 1.0, count)[:, None] ** np.arange(DEGREE + 1) for count in image.shape[:2]
+    )
     samples = image[few].reshape(-1, 3).astype(float)
     terms = (rows[few[0], None, :, None] * columns[None, few[1], None, :]).reshape(len(samples), -1)
-    kept = _may_be_paper(samples)
-    weights = np.zeros((terms.shape[1], 3))
-    ridge = 1e-6 * len(terms) * np.eye(terms.shape[1])  # where paper is seen on one side only
-    for _ in range(_ROUNDS):
-        if kept.sum() <= terms.shape[1]:
-            return image
-        chosen = terms[kept]
-        weights = np.linalg.solve(chosen.T @ chosen + ridge, chosen.T @ samples[kept])
-        kept &= (samples > terms @ weights - DARKER).all(axis=1)
-    even = np.empty_like(image)
-    for channel in range(3):
-        grid = weights[:, channel].reshape(DEGREE + 1, DEGREE + 1)
-        surface = (rows @ grid @ columns.T).clip(min=LIGHT * LIGHT).astype(np.float32)
-        np.minimum(image[..., channel] / surface, 1.0, out=even[..., channel])
-    return even
-
-
-def _powers(count: int) -> Array:
-    """Powers 0 to ``DEGREE`` of ``count`` coordinates from −1 to 1, (count, DEGREE + 1)."""
-    return np.linspace(-1.0, 1.0, count)[:, None] ** np.arange(DEGREE + 1)
-
-
-def _may_be_paper(samples: Array) -> npt.NDArray[np.bool_]:
-    """Return which pixels (n, 3) are light and have little colour, (n,)."""
-    brightest, darkest = samples.max(axis=1), samples.min(axis=1)
-    saturation = (brightest - darkest) / np.maximum(brightest, 1e-6)
-    limit = PAPER * (np.quantile(saturation, 0.02) + np.quantile(saturation, 0.98))
-    return np.asarray((saturation <= limit) & (brightest > LIGHT))
-
-
-# Drawing
-
-
-def draw_line(
-    panel: Image, points: ArrayLike, color: Color, thick: int, *, closed: bool = False
-) -> None:
-    """Draw a line through points (n, 2) [pixels] into an image."""
-    cv2 = opencv()
-    # OpenCV counts from the middle of the first pixel, in parts of a pixel
-    fixed = np.rint((np.asarray(points) - 0.5) * 2**_SHIFT).astype(np.int32)
-    cv2.polylines(panel, [fixed[:, None]], closed, color, thick, cv2.LINE_AA, _SHIFT)
-
-
-def draw_dot(panel: Image, point: Array, radius: float, color: Color) -> None:
-    """Draw a filled circle around a point (2,) [pixels] into an image."""
-    cv2 = opencv()
-    x, y = np.rint((point - 0.5) * 2**_SHIFT).astype(int).tolist()
-    cv2.circle(panel, (x, y), round(radius * 2**_SHIFT), color, -1, cv2.LINE_AA, _SHIFT)
-
-
-def write(
-    drawing: ImageDraw.ImageDraw,
-    position: tuple[float, float],
-    text: str,
-    letters: float,
-    *,
-    middle: bool = False,
-    color: Color = INK,
-) -> None:
-    """Draw a line of text with a light outline, starting at or centred at a position [pixels]."""
-    drawing.text(
-        position,
-        text,
-        font=ImageFont.load_default(letters),
-        fill=color,
-        anchor="mm" if middle else "lm",
-        stroke_width=max(round(letters / 8), 1),
-        stroke_fill=SHEET,
-    )
-
-
-def degrees(angle: float) -> str:
-    """Format an angle [deg] such as ``-0.6°``; never ``-0.0°``."""
-    return f"{round(angle, 1) + 0.0:.1f}°"
+    firm = ridge * len(terms) * np.eye(terms.shape[1])
+    used = start(samples)
+    for _ in range(rounds):
+        if used.sum() < MIN_SAMPLES:
+            return None
+        chosen = terms[used]
+        weights = np.linalg.solve(chosen.T @ chosen + firm, chosen.T @ samples[used])
+        away = samples - terms @ weights
+        within = ((away > limits[0]) & (away < limits[1])).all(axis=1)
+        used = np.asarray(within if np.isfinite(limits).all() else used & within)
+    grids = weights.T.reshape(3, DEGREE + 1, DEGREE + 1)
+    return np.stack([(rows @ grid @ columns.T).astype(np.float32) for grid in grids], axis=-1)

@@ -1,18 +1,10 @@
 """Measure the joint angles of a soft finger in a photograph (Hadi et al. 2025, section III-B).
 
 ``measure_photo`` segments the finger, finds its outline and the valleys between its bellows, and
-returns the joint angles in one of two conventions. Hadi et al. (2025, eq 3) take the differences
-of the directions of the segments between joint points: ``segments``. A joint line that is not
-straight in the unloaded finger has such differences at rest: −2, 8.6, −5.3, 3.3, 0.2, 3.9 and
-0.6 degrees for the finger ``paper000`` (``design_angles``). A hinge of the simulated finger is
-at 0 there; ``hinges`` are the differences from the unloaded finger, the coordinates of
-``SoftFinger``: hinges = segments − design_angles(finger).
-
-Take the photograph from far away and straight ahead. The far side of a finger is visible beside
-the near one and narrows the valleys. For a finger 73 mm long, 20 mm wide and bent by 47°, the
-first six angles had errors (root mean square) of 0.2° from 40 m, 0.5° from 2 m, 1° from 1 m and
-1.7° from 0.6 m, and of 3° with the camera rotated by 3° sideways and 2° upwards. A checkerboard
-does not correct this: it removes perspective in its own plane only.
+returns the joint angles in one of two conventions: ``segments`` are the differences of the
+directions of the segments between joint points (eq 3), whose values in the straight, unloaded
+finger are ``design_angles``; ``hinges`` are the coordinates of ``SoftFinger``, segments −
+design_angles. docs/calibration.md has the errors, which depend on the distance of the camera.
 """
 
 from __future__ import annotations
@@ -23,150 +15,159 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import ConfigDict
 from scipy.signal import find_peaks
 
 from softgrasp.description.base import Description, Number, Positive
 from softgrasp.description.sensor import PinholeCamera
 from softgrasp.description.soft_finger import SoftFinger
-from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.vision.camera_calibration import undistorted
-from softgrasp.vision.checkerboard import Checkerboard, rectify
-from softgrasp.vision.contour import Outline, chord_depths, find_notches, find_outline, refuse_cut
-from softgrasp.vision.image import Bools, Image, checked_image, mirrored, read_photo
-from softgrasp.vision.markers import Markers, find_markers
-from softgrasp.vision.photo_quality import PhotoQuality, exposure_fault, quality_of
+from softgrasp.vision.checkerboard import Checkerboard, rectify, undistorted
+from softgrasp.vision.contour import (
+    Outline,
+    chord_depths,
+    exposure_fault,
+    find_notches,
+    find_outline,
+    fitted_line,
+    photo_faults,
+    refuse_cut,
+)
+from softgrasp.vision.image import Image, checked_image, read_photo
 from softgrasp.vision.segmentation import (
     FingerColour,
+    Markers,
     Segmentation,
+    find_markers,
     segment,
     segment_difference,
 )
 
 END = 0.5
 """Start of the end region along the last link [–]."""
-CORNER_REACH = 0.2
-"""Half length of the chord that measures a corner, over the length of the last link [–]."""
-MIN_CORNER = 0.4
-"""Smallest distance of a corner from its chord over half the chord; a right angle has 0.7 [–]."""
-BASE_PART = (0.15, 0.85)
-"""Range of the base before the first joint whose smooth edge defines the tilt [–]."""
-MIN_BASE = 12
-"""Smallest number of points of that edge."""
+CORNER_REACH, MIN_CORNER = 0.2, 0.4
+"""Half length of the chord that measures a corner, over the length of the last link, and smallest
+distance of a corner from it over half the chord; a right angle has 0.7 [–]."""
+BASE_PART, MIN_BASE = (0.15, 0.85), 12
+"""Range of the base before the first joint whose smooth edge defines the tilt [–], and the smallest
+number of points of that edge."""
 MAX_SPACING = 0.3
 """Largest relative deviation of the distances of the joints from those of the finger [–]."""
-Convention = Literal["hinges", "segments"]
-Side = Literal["bottom", "top"]
+Read = tuple[Array, float, float | None, Segmentation, Outline, tuple[str, ...]]
+"""Points, tilt, tilt of the base, mask, outline and faults, as in ``PhotoMeasurement``."""
+Scale = Positive | Checkerboard | Literal["joints"]
 
 
-class KnownLength(Description):
-    """Two points of an image and their distance in the plane in which the finger bends."""
+class ReadingOptions(Description):
+    """How the joint angles of a finger are read in a photograph."""
 
-    start_px: tuple[Number, Number]
-    """Column and row of the first point."""
-    end_px: tuple[Number, Number]
-    """Column and row of the second point."""
-    length: Positive
-    """Distance of the points [m]."""
+    model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    @property
-    def metres_per_px(self) -> float:
-        """Side of a pixel [m].
+    joints: int | None = None
+    """Number of valleys that are joints, from the base; default: those of the finger."""
+    angles: Literal["hinges", "segments"] = "hinges"
+    """``hinges`` are the rotations of the finger's joints. ``segments`` are the differences of the
+    directions of segments (Hadi et al. 2025, eq 3), which include the slopes of the unloaded
+    finger."""
+    tip: bool = True
+    """Whether the end of the finger closes the last segment. Without it the last joint has no
+    angle, as in Hadi et al. (2025): n valleys have n − 1 segments between them."""
+    colour: FingerColour | None = None
+    """Colour of the finger; default: the dominant one of the image."""
+    scale: Scale | None = None
+    """Side of a pixel [m], a known length over its pixels; or ``joints`` for the distances of the
+    finger's joints; or a checkerboard, which is also used to rectify the image first, with its rows
+    level. Angles need no scale."""
+    tilt: Number | Literal["base"] = 0.0
+    """Direction of the finger's base in the image, positive downwards [rad]; ``base`` measures it
+    on the smooth edge of the finger before the first joint."""
+    notches: Literal["bottom", "top"] = "bottom"
+    """Side with the valleys."""
+    flip: bool | None = None
+    """Whether the finger is clamped at the right; the image is then mirrored first. Default:
+    detected in a series, at the left in a single photograph."""
+    empty: str | Path | npt.NDArray[Any] | None = None
+    """The same scene without the finger, for a finger of any colour."""
+    markers: Markers | None = None
+    """Colour of dots on joints and tip, which are measured instead of valleys; ``auto`` where they
+    are the only colour. One more dot on the base defines the tilt."""
+    lens: PinholeCamera | None = None
+    """Camera with intrinsics, whose distortion is removed first."""
+
+    def prepare(self, photo: str | Path | npt.NDArray[Any]) -> tuple[Image, float | None]:
+        """Return the image to measure and the side of a pixel [m], where it is known beforehand.
 
         Raises:
-            DescriptionError: The two points are equal.
+            DescriptionError: It cannot be read, rectified or scaled.
         """
-        pixels = float(np.hypot(*np.subtract(self.end_px, self.start_px)))
-        if pixels == 0.0:
+        image = checked_image(read_photo(photo) if isinstance(photo, str | Path) else photo)
+        if self.lens is not None:
+            image = undistorted(image, self.lens)
+        metres = self.scale if isinstance(self.scale, float) else None
+        if isinstance(self.scale, Checkerboard):
+            image, metres = rectify(image, self.scale)
+        return (np.ascontiguousarray(image[:, ::-1]) if self.flip else image), metres
+
+    def joint_count(self, finger: SoftFinger) -> int:
+        """Return the number of joints to measure.
+
+        Raises:
+            DescriptionError: The finger has fewer, or more although its tip is measured.
+        """
+        total = len(finger.joints)
+        count = total if self.joints is None else self.joints
+        if not 2 <= count <= total:
+            raise DescriptionError(f"expected 2 to {total} joints, found {count}", field="joints")
+        if self.tip and count < total:
             raise DescriptionError(
-                f"expected two points, found {self.start_px} twice", field="end_px"
+                f"expected all {total} joints of the finger for an angle at its tip, found {count};"
+                " specify tip=False",
+                field="joints",
             )
-        return self.length / pixels
-
-
-Scale = float | KnownLength | Checkerboard | Literal["joints"]
+        return count
 
 
 @dataclass(frozen=True, eq=False)
-class FingerPoints:
-    """Joints and tip of a finger in an image, (column, row), and the steps to them."""
-
-    joints_px: Array
-    """Apexes of the valleys from the base, (n, 2)."""
-    tip_px: Array | None
-    """Midpoint of the two corners of the end, (2,)."""
-    tilt: float
-    """Direction of the base in the image, positive downwards [rad]; the reference of the angles."""
-    segmentation: Segmentation
-    """The steps to the mask of the finger."""
-    outline: Outline
-    """Outline of the mask, with its top and bottom line."""
-    base_tilt: float | None
-    """Measured direction of the base, positive downwards [rad]; None where it is not visible."""
-    quality: PhotoQuality | None = None
-    """Focus and exposure at the outline; None where markers were measured."""
-
-    @property
-    def mask(self) -> Bools:
-        """Pixels that show the finger, (height, width)."""
-        return self.segmentation.finger
-
-    @property
-    def points_px(self) -> Array:
-        """Joints, and the tip where it was measured, (n + 1, 2) or (n, 2)."""
-        tip = [] if self.tip_px is None else [self.tip_px]
-        return np.array([*self.joints_px, *tip])
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PhotoMeasurement(FingerPoints):
+class PhotoMeasurement:
     """The joint angles of a finger in a photograph, and all intermediate results.
 
     All pixel coordinates (column, row) refer to ``image``; (0, 0) is the outer corner of its
     upper left pixel.
     """
 
+    image: Image
+    """Measured image: the photograph, rectified and mirrored where requested."""
+    options: ReadingOptions
+    """How it was read."""
+    segmentation: Segmentation
+    """The steps to the mask of the finger."""
+    outline: Outline
+    """Outline of the mask, with its top and bottom line."""
+    points_px: Array
+    """Joints from the base, and the tip where it was measured, (n + 1, 2) or (n, 2)."""
+    tilt: float
+    """Direction of the base in the image, positive downwards [rad]; the reference of the angles."""
+    base_tilt: float | None
+    """Measured direction of the base, positive downwards [rad]; None where it is not visible."""
     angles: Array
     """Joint angles, positive for a finger that bends downwards [rad], (n,) with the tip, (n − 1,)
     without."""
-    convention: Convention
-    """``hinges``: rotations of the simulated finger's joints, 0 in the straight one; or
-    ``segments``: differences of the segments' directions (Hadi et al. 2025, eq 3)."""
-    notched_below: bool
-    """Whether the valleys are in the bottom line."""
     metres_per_px: float | None
     """Side of a pixel [m], where a scale was specified."""
-    image: Image
-    """Measured image: the photograph, rectified and mirrored where requested."""
+    faults: tuple[str, ...] = ()
+    """What is wrong with focus, exposure and size; empty where markers were measured."""
 
     @property
-    def points(self) -> Array | None:
-        """``points_px`` relative to the first joint, along the base and up, (n + 1, 2) [m].
-
-        None where the image has no scale.
-        """
-        if self.metres_per_px is None:
-            return None
-        x, y = ((self.points_px - self.joints_px[0]) * self.metres_per_px).T
-        cosine, sine = np.cos(self.tilt), np.sin(self.tilt)
-        return np.stack([cosine * x + sine * y, sine * x - cosine * y], axis=-1)
+    def joints_px(self) -> Array:
+        """Joints: apexes of the valleys, or centres of dots, from the base, (n, 2)."""
+        return self.points_px[:-1] if self.options.tip else self.points_px
 
 
 def measure_photo(
     photo: str | Path | npt.NDArray[Any],
-    finger: SoftFinger | None = None,
-    *,
-    joints: int | None = None,
-    angles: Convention = "hinges",
-    tip: bool = True,
-    colour: FingerColour | None = None,
-    scale: Scale | None = None,
-    tilt: float | Literal["base"] = 0.0,
-    notches: Side = "bottom",
-    flip: bool = False,
-    empty: str | Path | npt.NDArray[Any] | None = None,
-    markers: Markers | None = None,
-    lens: PinholeCamera | None = None,
+    finger: SoftFinger,
+    options: ReadingOptions | None = None,
 ) -> PhotoMeasurement:
     """Measure the joint angles of a soft finger in a photograph.
 
@@ -178,67 +179,46 @@ def measure_photo(
         photo: File, or image of shape (height, width, 3), uint8.
         finger: Finger model. It defines the number of joints, their angles at rest and their
             distances.
-        joints: Number of valleys that are joints, from the base; default: those of the finger.
-        angles: ``hinges`` are the rotations of the finger's joints; they need ``finger``.
-            ``segments`` are the differences of the directions of segments (Hadi et al. 2025, eq
-            3), which include the slopes of the unloaded finger.
-        tip: Whether the end of the finger closes the last segment. Without it the last joint has
-            no angle, as in Hadi et al. (2025): n valleys have n − 1 segments between them.
-        colour: Colour of the finger; default: the dominant one of the image.
-        scale: Side of a pixel [m], a known length, or ``joints`` for the distances of the
-            finger's joints; or a checkerboard, which is also used to rectify the image first,
-            with its rows level. Angles need no scale.
-        tilt: Direction of the finger's base in the image, positive downwards [rad]; ``base``
-            measures it on the smooth edge of the finger before the first joint.
-        notches: Side with the valleys.
-        flip: Whether the finger is clamped at the right; the image is then mirrored first.
-        empty: The same scene without the finger, for a finger of any colour.
-        markers: Colour of dots on joints and tip, which are measured instead of valleys; ``auto``
-            where they are the only colour. One more dot on the base defines the tilt.
-        lens: Camera with intrinsics, whose distortion is removed first.
+        options: How it is read; default: a coloured finger with bellows on its lower side.
 
     Raises:
-        DescriptionError: The image cannot be used, or the arguments are inconsistent.
+        DescriptionError: The image cannot be used, or the options are inconsistent.
         BackendUnavailable: OpenCV is not installed.
     """
-    _refuse_unknown("angles", angles, ("hinges", "segments"))
-    _refuse_unknown("notches", notches, ("bottom", "top"))
-    count = _joint_count(finger, joints, angles, scale, tip)
-    file = Path(photo) if isinstance(photo, str | Path) else None
+    options = options or ReadingOptions()
+    count = options.joint_count(finger)
     try:
-        image, metres = _prepared(loaded_image(photo, lens), scale, flip)
-        if markers is not None:
-            read = _read_markers(image, markers, count, tip, tilt)
-        else:
-            ground = None if empty is None else _prepared(loaded_image(empty, lens), scale, flip)[0]
-            seen = _segmented(image, colour, ground)
-            refuse_cut(seen.finger, flipped=flip)
-            read = _read_valleys(image, seen, count, tip, tilt, below=notches == "bottom")
-        if finger is not None:
-            _refuse_other_finger(read.points_px, finger)
+        image, metres = options.prepare(photo)
+        read = (_read_valleys if options.markers is None else _read_markers)(image, count, options)
+        points, tilt, base, seen, outline, faults = read
+        distances, lengths = spacings(points, finger)
+        _refuse_other_finger(distances / lengths * (lengths.sum() / distances.sum()), finger)
     except DescriptionError as error:
-        raise error.located(file=file) from error
-    joint_angles = segment_angles(read.points_px, read.tilt)
-    if finger is not None and angles == "hinges":
-        joint_angles = joint_angles - design_angles(finger)[: len(joint_angles)]
-    if finger is not None and scale == "joints":
-        metres = scale_of_joints(read.joints_px, finger)
+        raise error.located(file=photo if isinstance(photo, str | Path) else None) from error
+    angles = segment_angles(points, tilt)
+    if options.angles == "hinges":
+        angles = angles - design_angles(finger)[: len(angles)]
+    if options.scale == "joints":
+        metres = float(lengths[: count - 1].sum() / distances[: count - 1].sum())
     return PhotoMeasurement(
-        **vars(read),
-        angles=joint_angles,
-        convention=angles,
-        notched_below=notches == "bottom",
-        metres_per_px=metres,
-        image=image,
+        image, options, seen, outline, points, tilt, base, angles, metres, faults
     )
 
 
-def _refuse_other_finger(points: Array, finger: SoftFinger) -> None:
+def spacings(points: Array, finger: SoftFinger) -> tuple[Array, Array]:
+    """Return the distances of neighbouring points [pixels] and those of the finger [m], (m − 1,).
+
+    Args:
+        points: Joint points from the base, and maybe the tip, (m, 2) [pixels].
+        finger: Finger model.
+    """
+    rest = np.array([*(joint.position for joint in finger.joints), finger.tip])[: len(points)]
+    seen, lengths = (np.linalg.norm(np.diff(one, axis=0), axis=1) for one in (points, rest))
+    return seen, lengths
+
+
+def _refuse_other_finger(ratios: Array, finger: SoftFinger) -> None:
     """Raise an error where the distances of the points are not in the ratios of the finger's."""
-    rest = np.array([*(joint.position for joint in finger.joints), finger.tip])
-    lengths = np.linalg.norm(np.diff(rest[: len(points)], axis=0), axis=1)
-    seen = np.linalg.norm(np.diff(points, axis=0), axis=1)
-    ratios = seen / lengths * (lengths.sum() / seen.sum())
     worst = int(np.argmax(np.abs(ratios - 1.0)))
     if abs(ratios[worst] - 1.0) > MAX_SPACING:
         after = "the tip" if worst + 1 == len(finger.joints) else f"joint {worst + 2}"
@@ -249,51 +229,44 @@ def _refuse_other_finger(points: Array, finger: SoftFinger) -> None:
         )
 
 
-def loaded_image(photo: str | Path | npt.NDArray[Any], lens: PinholeCamera | None) -> Image:
-    """Return a photograph that can be measured, without the distortion of a lens."""
-    image = checked_image(read_photo(photo) if isinstance(photo, str | Path) else photo)
-    return image if lens is None else undistorted(image, lens)
-
-
-def _segmented(image: Image, colour: FingerColour | None, ground: Image | None) -> Segmentation:
-    """Segment the finger; name the exposure where that is why there is none."""
+def _read_valleys(image: Image, count: int, options: ReadingOptions) -> Read:
     try:
-        return segment(image, colour) if ground is None else segment_difference(image, ground)
+        if options.empty is None:
+            seen = segment(image, options.colour)
+        else:
+            seen = segment_difference(image, options.prepare(options.empty)[0])
     except DescriptionError as error:
-        fault = exposure_fault(image)
-        if fault is None:
-            raise
-        raise DescriptionError(f"{error.message}; {fault}", field=error.field) from None
-
-
-def _read_valleys(
-    image: Image,
-    seen: Segmentation,
-    count: int,
-    tip: bool,
-    tilt: float | Literal["base"],
-    *,
-    below: bool,
-) -> FingerPoints:
-    outline = find_outline(seen)
+        fault = exposure_fault(image)  # may be why there is no finger
+        raise DescriptionError(
+            "; ".join(filter(None, [error.message, fault])), field=error.field
+        ) from None
+    refuse_cut(seen.finger, flipped=bool(options.flip))
+    outline, below = find_outline(seen), options.notches == "bottom"
     notched, smooth = (outline.bottom, outline.top)[:: 1 if below else -1]
     joints_px = _valleys(notched, smooth, count, below=below)
-    quality = quality_of(image, seen, outline.points, joints_px)
-    if not quality.usable:
-        raise DescriptionError("; ".join(quality.findings()))
+    faults = photo_faults(image, seen.finger, outline.points, joints_px)
     base = _base_tilt(smooth, joints_px[0])
-    if tilt == "base" and base is None:
+    needed = f"{MIN_BASE} pixels of the base's edge or more in front of the first joint"
+    tilt, points = _chosen_tilt(options, base, needed, "fewer"), joints_px
+    if options.tip:
+        # from the direction of the last link
+        heading = tilt + float(segment_angles(joints_px, tilt).sum())
+        try:
+            points = np.vstack([joints_px, find_tip(outline.points, joints_px[-1], heading)])
+        except DescriptionError as error:
+            raise DescriptionError("; ".join([error.message, *faults])) from None
+    return points, tilt, base, seen, outline, faults
+
+
+def _chosen_tilt(options: ReadingOptions, base: float | None, needed: str, seen: str) -> float:
+    """Return the requested tilt, or the measured one of the base [rad]."""
+    if options.tilt != "base":
+        return float(options.tilt)
+    if base is None:
         raise DescriptionError(
-            f"expected {MIN_BASE} pixels of the base's edge or more in front of the first joint "
-            "to measure the tilt, found fewer; specify the tilt",
-            field="tilt",
+            f"expected {needed} to measure the tilt, found {seen}; specify the tilt", field="tilt"
         )
-    angle = base if tilt == "base" and base is not None else float(tilt if tilt != "base" else 0.0)
-    try:
-        tip_px = _tip(outline, joints_px, angle) if tip else None
-    except DescriptionError as error:
-        raise DescriptionError("; ".join([error.message, *quality.findings()])) from None
-    return FingerPoints(joints_px, tip_px, angle, seen, outline, base, quality)
+    return base
 
 
 def _valleys(notched: Array, smooth: Array, count: int, *, below: bool) -> Array:
@@ -312,76 +285,15 @@ def _valleys(notched: Array, smooth: Array, count: int, *, below: bool) -> Array
         ) from None
 
 
-def _read_markers(
-    image: Image, markers: Markers, count: int, tip: bool, tilt: float | Literal["base"]
-) -> FingerPoints:
-    points, seen = find_markers(image, markers, count + tip)
+def _read_markers(image: Image, count: int, options: ReadingOptions) -> Read:
+    assert options.markers is not None
+    points, seen = find_markers(image, options.markers, count + options.tip)
     base: float | None = None
-    if len(points) > count + tip:
+    if len(points) > count + options.tip:
         step = points[1] - points[0]
         base, points = float(np.arctan2(step[1], step[0])), points[1:]
-    if tilt == "base" and base is None:
-        raise DescriptionError(
-            "expected one more marker on the base to measure the tilt, found none; specify the "
-            "tilt",
-            field="tilt",
-        )
-    angle = base if tilt == "base" and base is not None else float(tilt if tilt != "base" else 0.0)
-    outline = find_outline(seen)
-    return FingerPoints(points[:count], points[count] if tip else None, angle, seen, outline, base)
-
-
-def _refuse_unknown(field: str, word: str, known: tuple[str, ...]) -> None:
-    if word not in known:
-        raise DescriptionError(
-            f"expected {' or '.join(known)}, found '{word}'; {did_you_mean(word, known)}",
-            field=field,
-        )
-
-
-def _joint_count(
-    finger: SoftFinger | None, joints: int | None, angles: str, scale: Scale | None, tip: bool
-) -> int:
-    """Return the number of valleys; raise an error where an option needs a finger."""
-    if finger is None:
-        for field, value in (("angles", angles), ("scale", scale)):
-            if value in ("hinges", "joints"):
-                raise DescriptionError(
-                    f"expected a finger for {field}='{value}', found none", field="finger"
-                )
-        if joints is None:
-            raise DescriptionError(
-                "expected a finger or a number of joints, found neither", field="joints"
-            )
-    max_count = None if finger is None else len(finger.joints)
-    count = max_count if joints is None else joints
-    if count is None or count < 2 or (max_count is not None and count > max_count):
-        bound = "2 joints or more" if max_count is None else f"2 to {max_count} joints"
-        raise DescriptionError(f"expected {bound}, found {count}", field="joints")
-    if tip and max_count is not None and count < max_count:
-        raise DescriptionError(
-            f"expected all {max_count} joints of the finger for an angle at its tip, found "
-            f"{count}; specify tip=False",
-            field="joints",
-        )
-    return count
-
-
-def _prepared(image: Image, scale: Scale | None, flip: bool) -> tuple[Image, float | None]:
-    """Return the image to measure and the side of a pixel [m], where it is known beforehand."""
-    metres: float | None = None
-    if isinstance(scale, Checkerboard):
-        straight = rectify(image, scale)
-        image, metres = straight.image, straight.metres_per_px
-    elif isinstance(scale, KnownLength):
-        metres = scale.metres_per_px
-    elif isinstance(scale, int | float):
-        metres = float(scale)
-        if not 0.0 < metres < np.inf:
-            raise DescriptionError(
-                f"expected the side of a pixel in metres, above 0, found {scale}", field="scale"
-            )
-    return (mirrored(image) if flip else image), metres
+    tilt = _chosen_tilt(options, base, "one more marker on the base", "none")
+    return points, tilt, base, seen, find_outline(seen), ()
 
 
 def _base_tilt(smooth: Array, first_joint: Array) -> float | None:
@@ -392,17 +304,8 @@ def _base_tilt(smooth: Array, first_joint: Array) -> float | None:
     edge = ahead[ahead[:, 0] > low]
     if len(edge) < MIN_BASE:
         return None
-    along = np.linalg.svd(edge - edge.mean(axis=0), full_matrices=False)[2][0]
-    return float(np.arctan(along[1] / along[0]))
-
-
-def _tip(outline: Outline, joints_px: Array, tilt: float) -> Array:
-    """Find the tip, (2,) [pixels], from the direction of the last link."""
-    heading = tilt + float(segment_angles(joints_px, tilt).sum())
-    return find_tip(outline.points, joints_px[-1], heading)
-
-
-# Joint angles from joint points
+    _, (x, y) = fitted_line(edge)
+    return float(np.arctan(y / x))
 
 
 def segment_angles(points: Array, tilt: float = 0.0) -> Array:
@@ -423,11 +326,8 @@ def segment_angles(points: Array, tilt: float = 0.0) -> Array:
 
 def design_angles(finger: SoftFinger) -> Array:
     """Return the angles (Hadi et al. 2025, eq 3) of the straight, unloaded finger, (n,) [rad]."""
-    steps = np.diff(np.array([joint.position for joint in finger.joints] + [finger.tip]), axis=0)
-    return np.diff(np.arctan2(-steps[:, 2], steps[:, 0]), prepend=0.0)
-
-
-# Tip
+    points = np.array([*(joint.position for joint in finger.joints), finger.tip])
+    return segment_angles(points[:, [0, 2]] * [1.0, -1.0])
 
 
 def find_tip(outline: Array, last_joint: Array, heading: float) -> Array:
@@ -460,22 +360,3 @@ def find_tip(outline: Array, last_joint: Array, heading: float) -> Array:
             "round or blurred: measure without it, tip=False"
         )
     return np.asarray(curve[corners[np.argsort(heights)[-2:]]].mean(axis=0))
-
-
-# Scale
-
-
-def scale_of_joints(joints_px: Array, finger: SoftFinger) -> float:
-    """Compute the side of a pixel [m] from joint points from the base, (n, 2) [pixels].
-
-    Raises:
-        DescriptionError: There is only one joint.
-    """
-    if len(joints_px) < 2:
-        raise DescriptionError(
-            f"expected 2 joints or more to scale an image, found {len(joints_px)}",
-            field="scale",
-        )
-    positions = np.array([joint.position for joint in finger.joints[: len(joints_px)]])
-    lengths = np.linalg.norm(np.diff(positions[:, [0, 2]], axis=0), axis=1)
-    return float(lengths.sum() / np.linalg.norm(np.diff(joints_px, axis=0), axis=1).sum())

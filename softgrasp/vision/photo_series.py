@@ -16,15 +16,18 @@ from typing import Literal
 
 import numpy as np
 
-from softgrasp.description.sensor import PinholeCamera
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.vision.checkerboard import Checkerboard, rectify
 from softgrasp.vision.image import Bools, Image, opencv
-from softgrasp.vision.joint_angles import PhotoMeasurement, Scale, Side, loaded_image, measure_photo
-from softgrasp.vision.markers import Markers, find_markers
-from softgrasp.vision.segmentation import FingerColour, segment, segment_difference
+from softgrasp.vision.joint_angles import (
+    PhotoMeasurement,
+    ReadingOptions,
+    Scale,
+    measure_photo,
+    spacings,
+)
+from softgrasp.vision.segmentation import find_markers, segment, segment_difference
 
 OVERVIEW = 480
 """Width of the images that are compared with each other [pixels]."""
@@ -35,22 +38,18 @@ END, ONE_SIDED = 0.25, 3.0
 which the other end is clamped [–]."""
 MIN_SINKING = 0.01
 """Smallest motion of the tip from the lightest to the heaviest weight, in image widths [–]."""
-MAX_TILT = np.radians(2.5)
-"""Largest difference of the measured direction of the base from the used one [rad]."""
-FLIPPED = np.radians(10.0)
-"""Such a difference from which the other end may be clamped [rad]."""
+MAX_TILT, FLIPPED = np.radians((2.5, 10.0))
+"""Largest difference of the measured direction of the base from the used one, and that from which
+the other end may be clamped [rad]."""
 MAX_SHIFT = 0.25
 """Largest motion of the first joint between photographs, over the distance of the joints [–]."""
 PERSPECTIVE, MIN_SPACINGS = 0.1, 4
 """Change of the distances of joints along the finger from which perspective is reported [–], and
 fewest distances."""
-MAX_TILT_CHANGE = 2.0
-"""Largest difference of the direction of the base between photographs [°]."""
-MAX_GROWTH = 0.04
-"""Largest difference of the scales of two photographs [–]."""
+MAX_TILT_CHANGE, MAX_GROWTH = 2.0, 0.04
+"""Largest differences of the direction of the base [°] and of the scale [–] of photographs."""
 MAX_OFFSET = np.radians(2.0)
 """Angle of a joint without a weight, beyond what gravity can explain, that is reported [rad]."""
-Zero = Literal["design", "unloaded"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,47 +65,16 @@ class PhotoSeries:
     warnings: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class PhotoOptions:
-    """How a series of photographs is read; the fields are those of ``measure_photo``.
+class PhotoOptions(ReadingOptions):
+    """How a series of photographs is read."""
 
-    Args:
-        flip: Whether the finger is clamped at the right; None to detect it.
-        tilt: Direction of the base [rad], or ``base`` to measure it.
-        zero: ``design``: angles are 0 in the straight finger of the description; ``unloaded``:
-            angles are relative to the photograph without a weight.
-        rest: Photograph of the finger in its rest shape, such as lying on a table, whose angles
-            are the zero.
-        empty: Photograph of the scene without the finger.
-        markers: Colour of dots on the joints.
-        lens: Camera with intrinsics.
-        colour: Colour of the finger.
-        scale: Side of a pixel, a known length or a checkerboard.
-        notches: Side with the valleys.
-        joints: Number of joints.
-        tip: Whether the tip is measured.
-    """
-
-    flip: bool | None = None
-    tilt: float | Literal["base"] = 0.0
-    zero: Zero = "design"
-    rest: Path | None = None
-    empty: Path | None = None
-    markers: Markers | None = None
-    lens: PinholeCamera | None = None
-    colour: FingerColour | None = None
     scale: Scale | None = "joints"
-    notches: Side = "bottom"
-    joints: int | None = None
-    tip: bool = True
-
-    def measure(self, photo: Path, finger: SoftFinger, *, flip: bool) -> PhotoMeasurement:
-        """Measure one photograph."""
-        return measure_photo(
-            photo, finger, joints=self.joints, tip=self.tip, colour=self.colour, scale=self.scale,
-            tilt=self.tilt, notches=self.notches, flip=flip, empty=self.empty,
-            markers=self.markers, lens=self.lens,
-        )  # fmt: skip
+    zero: Literal["design", "unloaded"] = "design"
+    """``design``: angles are 0 in the straight finger of the description; ``unloaded``: angles are
+    relative to the photograph without a weight."""
+    rest: Path | None = None
+    """Photograph of the finger in its rest shape, such as lying on a table, whose angles are the
+    zero."""
 
 
 def measure_series(
@@ -124,190 +92,18 @@ def measure_series(
         BackendUnavailable: OpenCV is not installed.
     """
     options = options or PhotoOptions()
-    motion = _Motion.of([_overview(file, options, finger) for _, file in files], files)
-    flip, warnings = motion.decide(options.flip)
-    measured = [(mass, options.measure(file, finger, flip=flip)) for mass, file in files]
+    flip, warnings = _orientation(files, finger, options)
+    options = options.replace(flip=flip)
+    photos = [measure_photo(file, finger, options) for _, file in files]
     names = [file.name for _, file in files]
-    photos = [photo for _, photo in measured]
     for name, photo in zip(names, photos, strict=True):
-        faults = photo.quality.findings() if photo.quality else ()
-        warnings += [f"{name}: {text}" for text in faults]
-    warnings += _tilt_findings(names[0], photos[0])
-    warnings += _perspective_finding(names[0], photos[0], finger)
+        warnings += [f"{name}: {text}" for text in photo.faults]
+    warnings += _view_findings(names[0], photos[0], finger)
     warnings += _rig_findings(names, photos)
-    relative = _zeroed(measured, finger, options, flip=flip)
-    if options.zero == "design" and options.rest is None:
-        warnings += _offset_findings(measured)
-    return PhotoSeries(tuple(relative), tuple(warnings))
-
-
-# Orientation
-
-
-@dataclass(frozen=True)
-class _Motion:
-    """What a series shows of which end is clamped.
-
-    Args:
-        change: Changed area between photographs at the left and the right end of the finger,
-            over its area [–].
-        sinking: Motion of the left and the right end from the lightest to the heaviest weight,
-            downwards, in image widths [–].
-        cut: Whether the finger is cut off at the left and at the right border in all photographs.
-        disordered: Names of two photographs whose tips are in another order than their weights.
-    """
-
-    change: tuple[float, float] = (0.0, 0.0)
-    sinking: tuple[float, float] = (0.0, 0.0)
-    cut: tuple[bool, bool] = (False, False)
-    names: tuple[str, str] = ("", "")
-    disordered: tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = ((), ())
-
-    @classmethod
-    def of(cls, masks: Sequence[Bools | None], files: Sequence[tuple[float, Path]]) -> _Motion:
-        """Compare the masks of a series; None where one is unknown."""
-        seen = [
-            (mass, file.name, mask)
-            for (mass, file), mask in zip(files, masks, strict=True)
-            if mask is not None
-        ]
-        if not seen:
-            return cls()
-        shapes = {mask.shape for _, _, mask in seen}
-        cut = tuple(all(mask[:, side].any() for _, _, mask in seen) for side in (0, -1))
-        if len(shapes) > 1 or seen[0][0] == seen[-1][0]:
-            return cls(cut=(cut[0], cut[1]))
-        columns = np.concatenate([np.nonzero(mask)[1] for _, _, mask in seen])
-        low, high = np.percentile(columns, [0.5, 99.5])
-        near, far = (round(low + part * (high - low)) for part in (END, 1.0 - END))
-        area = float(np.mean([mask.sum() for _, _, mask in seen]))
-        pairs = [a[2] ^ b[2] for a, b in combinations(seen, 2) if a[0] != b[0]]
-        changed = np.sum(pairs, axis=0, dtype=float) / len(seen)
-        change = (changed[:, :near].sum() / area, changed[:, far:].sum() / area)
-        ends = np.array([_end_rows(mask) for _, _, mask in seen]) / seen[0][2].shape[1]
-        sinking = ends[-1] - ends[0]
-        disordered = tuple(
-            tuple(
-                (a[1], b[1])
-                for (a, x), (b, y) in pairwise(zip(seen, ends[:, side], strict=True))
-                if b[0] > a[0] and y < x - MIN_SINKING
-            )
-            for side in (0, 1)
-        )
-        return cls(
-            change, (float(sinking[0]), float(sinking[1])), (cut[0], cut[1]),
-            (seen[0][1], seen[-1][1]), (disordered[0], disordered[1]),
-        )  # fmt: skip
-
-    @property
-    def clamped(self) -> Literal["left", "right"] | None:
-        """The end that does not move, or the only one beyond the image; None where unknown."""
-        left, right = self.change
-        if left + right > MIN_MOTION and max(left, right) > ONE_SIDED * min(left, right):
-            return "left" if left < right else "right"
-        if self.cut[0] != self.cut[1]:
-            return "left" if self.cut[0] else "right"
-        return None
-
-    def decide(self, flip: bool | None) -> tuple[bool, list[str]]:
-        """Return whether to mirror the photographs, with warnings.
-
-        Raises:
-            DescriptionError: The images are upside down.
-        """
-        clamped = self.clamped
-        detected = clamped == "right"
-        chosen = detected if flip is None else flip
-        warnings = []
-        if flip is None and detected:
-            warnings.append(
-                f"the photographs show the finger clamped at the right ({self._evidence}); they "
-                "were mirrored (flip: true, --flip; --no-flip reads them as they are)"
-            )
-        elif flip is not None and clamped is not None and flip != detected:
-            word, other = ("--flip", "--no-flip")[:: 1 if flip else -1]
-            warnings.append(
-                f"{word} expects the finger clamped at the {'right' if flip else 'left'}, but the "
-                f"photographs show it clamped at the {clamped} ({self._evidence}); try {other}"
-            )
-        moving = 0 if chosen else 1
-        first, last = self.names
-        if self.sinking[moving] < -MIN_SINKING and clamped is not None:
-            raise DescriptionError(
-                f"expected a tip that sinks under weights, found it "
-                f"{-100 * self.sinking[moving]:.2g} % of the image width higher in {last} than in "
-                f"{first}; rotate images that are upside down by 180°, or correct weights in names"
-            )
-        warnings += [
-            f"the tip is higher in {heavier} than in {lighter}, although its weight is larger; are "
-            "the names exchanged?"
-            for lighter, heavier in self.disordered[moving]
-        ]
-        return chosen, warnings
-
-    @property
-    def _evidence(self) -> str:
-        left, right = self.change
-        if left + right > MIN_MOTION:
-            return (
-                f"between weights {100 * left:.2g} % of its area change at the left, "
-                f"{100 * right:.2g} % at the right"
-            )
-        return "it reaches over that border only"
-
-
-def _end_rows(mask: Bools) -> list[float]:
-    """Return the mean row of the left and the right tenth of the finger, (2,) [pixels]."""
-    rows, columns = np.nonzero(mask)
-    first, last = float(columns.min()), float(columns.max())
-    reach = 0.1 * (last - first)
-    return [float(rows[columns < first + reach].mean()), float(rows[columns > last - reach].mean())]
-
-
-def _overview(file: Path, options: PhotoOptions, finger: SoftFinger) -> Bools | None:
-    """Return the mask of the finger in a small copy of a photograph; None where there is none."""
-    try:
-        image = _prepared(file, options)
-        if options.markers is not None:
-            count = (options.joints or len(finger.joints)) + options.tip
-            band = find_markers(image, options.markers, count)[1].finger
-            return _small(band.astype(np.uint8)).astype(bool)
-        image = _small(image)
-        if options.empty is not None:
-            ground = _small(_prepared(options.empty, options))
-            return segment_difference(image, ground).finger
-        return segment(image, options.colour).finger
-    except DescriptionError:
-        return None  # measuring it reports why
-
-
-def _prepared(file: Path, options: PhotoOptions) -> Image:
-    image = loaded_image(file, options.lens)
-    return rectify(image, options.scale).image if isinstance(options.scale, Checkerboard) else image
-
-
-def _small(image: Image) -> Image:
-    cv2 = opencv()
-    height, width = image.shape[:2]
-    if width <= OVERVIEW:
-        return image
-    size = (OVERVIEW, round(height * OVERVIEW / width))
-    return np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA))
-
-
-# Zero of the angles
-
-
-def _zeroed(
-    measured: list[tuple[float, PhotoMeasurement]],
-    finger: SoftFinger,
-    options: PhotoOptions,
-    *,
-    flip: bool,
-) -> list[tuple[float, PhotoMeasurement]]:
-    """Subtract the angles of the zero, (n,) [rad]."""
+    measured = [(mass, photo) for (mass, _), photo in zip(files, photos, strict=True)]
+    zero: Array | float = 0.0
     if options.rest is not None:
-        zero = options.measure(options.rest, finger, flip=flip).angles
+        zero = measure_photo(options.rest, finger, options).angles
     elif options.zero == "unloaded":
         unloaded = [photo.angles for mass, photo in measured if mass == 0.0]
         if not unloaded:
@@ -318,22 +114,135 @@ def _zeroed(
             )
         zero = np.mean(unloaded, axis=0)
     else:
-        return measured
-    return [(mass, replace(photo, angles=photo.angles - zero)) for mass, photo in measured]
+        warnings += _offset_findings(measured)
+    zeroed = [(mass, replace(photo, angles=photo.angles - zero)) for mass, photo in measured]
+    return PhotoSeries(tuple(zeroed), tuple(warnings))
 
 
-# Findings
+def _orientation(
+    files: Sequence[tuple[float, Path]], finger: SoftFinger, options: PhotoOptions
+) -> tuple[bool, list[str]]:
+    """Return whether to mirror the photographs, with warnings.
+
+    Raises:
+        DescriptionError: The images are upside down.
+    """
+    masks = [(mass, file.name, _overview(file, options, finger)) for mass, file in files]
+    seen = [(mass, name, mask) for mass, name, mask in masks if mask is not None]
+    change = _end_changes(seen)
+    clamped, evidence = _clamped_end(seen, change)
+    chosen = clamped == "right" if options.flip is None else options.flip
+    warnings = []
+    if options.flip is None and chosen:
+        warnings.append(
+            f"the photographs show the finger clamped at the right ({evidence}); they "
+            "were mirrored (flip: true, --flip; --no-flip reads them as they are)"
+        )
+    elif clamped is not None and chosen != (clamped == "right"):
+        word, other = ("--flip", "--no-flip")[:: 1 if chosen else -1]
+        warnings.append(
+            f"{word} expects the finger clamped at the {'right' if chosen else 'left'}, but the "
+            f"photographs show it clamped at the {clamped} ({evidence}); try {other}"
+        )
+    if change is None:
+        return chosen, warnings
+    tips = [_tip_row(mask, at_left=chosen) / mask.shape[1] for _, _, mask in seen]
+    if tips[-1] - tips[0] < -MIN_SINKING and clamped is not None:
+        raise DescriptionError(
+            f"expected a tip that sinks under weights, found it {100 * (tips[0] - tips[-1]):.2g} % "
+            f"of the image width higher in {seen[-1][1]} than in {seen[0][1]}; rotate images that "
+            "are upside down by 180°, or correct weights in names"
+        )
+    warnings += [
+        f"the tip is higher in {heavier[1]} than in {lighter[1]}, although its weight is larger; "
+        "are the names exchanged?"
+        for (lighter, high), (heavier, low) in pairwise(zip(seen, tips, strict=True))
+        if heavier[0] > lighter[0] and low < high - MIN_SINKING
+    ]
+    return chosen, warnings
 
 
-def _perspective_finding(name: str, photo: PhotoMeasurement, finger: SoftFinger) -> Iterator[str]:
-    """Yield that the distances of the joints change along the finger, by their linear trend."""
-    rest = np.array([joint.position for joint in finger.joints])
-    lengths = np.linalg.norm(np.diff(rest, axis=0), axis=1)
-    ratios = np.linalg.norm(np.diff(photo.joints_px, axis=0), axis=1) / lengths
-    if len(ratios) < MIN_SPACINGS:
+def _end_changes(seen: Sequence[tuple[float, str, Bools]]) -> tuple[float, float] | None:
+    """Return the changed areas between weights at the left and the right end, over the finger's.
+
+    None where the images cannot be compared: there is one weight only, or their sizes differ.
+    """
+    if len({mask.shape for _, _, mask in seen}) != 1 or seen[0][0] == seen[-1][0]:
+        return None
+    columns = np.concatenate([np.nonzero(mask)[1] for _, _, mask in seen])
+    low, high = np.percentile(columns, [0.5, 99.5])
+    near, far = (round(low + part * (high - low)) for part in (END, 1.0 - END))
+    area = float(np.mean([mask.sum() for _, _, mask in seen]))
+    pairs = [a[2] ^ b[2] for a, b in combinations(seen, 2) if a[0] != b[0]]
+    changed = np.sum(pairs, axis=0, dtype=float) / len(seen)
+    return changed[:, :near].sum() / area, changed[:, far:].sum() / area
+
+
+def _clamped_end(
+    seen: Sequence[tuple[float, str, Bools]], change: tuple[float, float] | None
+) -> tuple[Literal["left", "right"] | None, str]:
+    """Return the end that does not move, or the only one beyond the image, and the evidence."""
+    left, right = change or (0.0, 0.0)
+    moves = left + right > MIN_MOTION
+    if moves and max(left, right) > ONE_SIDED * min(left, right):
+        evidence = (
+            f"between weights {100 * left:.2g} % of its area change at the left, "
+            f"{100 * right:.2g} % at the right"
+        )
+        return ("left" if left < right else "right"), evidence
+    cut = [all(mask[:, side].any() for _, _, mask in seen) for side in (0, -1)]
+    if cut[0] == cut[1]:
+        return None, ""
+    return ("left" if cut[0] else "right"), "it reaches over that border only"
+
+
+def _tip_row(mask: Bools, *, at_left: bool) -> float:
+    """Return the mean row of the last tenth of the finger at one end [pixels]."""
+    rows, columns = np.nonzero(mask)
+    first, last = float(columns.min()), float(columns.max())
+    reach = 0.1 * (last - first)
+    return float(rows[columns < first + reach if at_left else columns > last - reach].mean())
+
+
+def _overview(file: Path, options: PhotoOptions, finger: SoftFinger) -> Bools | None:
+    """Return the mask of the finger in a small copy of a photograph; None where there is none."""
+    options = options.replace(flip=False)
+    try:
+        image = options.prepare(file)[0]
+        if options.markers is not None:
+            count = options.joint_count(finger) + options.tip
+            band = find_markers(image, options.markers, count)[1].finger
+            return _small(band.astype(np.uint8)).astype(bool)
+        if options.empty is not None:
+            ground = _small(options.prepare(options.empty)[0])
+            return segment_difference(_small(image), ground).finger
+        return segment(_small(image), options.colour).finger
+    except DescriptionError:
+        return None  # measuring it reports why
+
+
+def _small(image: Image) -> Image:
+    cv2, (height, width) = opencv(), image.shape[:2]
+    size = (min(width, OVERVIEW), round(height * min(OVERVIEW / width, 1.0)))
+    return np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA))
+
+
+def _view_findings(name: str, photo: PhotoMeasurement, finger: SoftFinger) -> Iterator[str]:
+    """Yield a tilt of the base, and distances of joints that change along the finger."""
+    tilt, base = photo.tilt, photo.base_tilt
+    if base is not None and abs(base - tilt) >= MAX_TILT:
+        also = "; is it clamped at the right (--flip)?" if abs(base - tilt) > FLIPPED else ""
+        yield (
+            f"{name}: the edge of the base is at {np.degrees(base):.1f}° (positive: it falls "
+            f"towards the tip), angles are measured from {np.degrees(tilt):.1f}°; level clamp and "
+            f"camera, or read the tilt of the camera with --tilt base{also}"
+        )
+    seen, lengths = spacings(photo.joints_px, finger)
+    if len(seen) < MIN_SPACINGS:
         return
-    slope, middle = np.polyfit(np.linspace(-0.5, 0.5, len(ratios)), ratios, 1)
-    left = ratios - np.polyval([slope, middle], np.linspace(-0.5, 0.5, len(ratios)))
+    ratios, along = seen / lengths, np.linspace(-0.5, 0.5, len(seen))
+    slope, middle = np.polyfit(along, ratios, 1)
+    left = ratios - np.polyval([slope, middle], along)
     if abs(slope) > max(PERSPECTIVE * middle, 3.0 * float(left.std())):
         change = "shrink" if slope < 0.0 else "grow"
         yield (
@@ -343,27 +252,14 @@ def _perspective_finding(name: str, photo: PhotoMeasurement, finger: SoftFinger)
         )
 
 
-def _tilt_findings(name: str, lightest: PhotoMeasurement) -> Iterator[str]:
-    base = lightest.base_tilt
-    if base is None or abs(base - lightest.tilt) < MAX_TILT:
-        return
-    degrees = np.degrees
-    also = "; is it clamped at the right (--flip)?" if abs(base - lightest.tilt) > FLIPPED else ""
-    yield (
-        f"{name}: the edge of the base is at {degrees(base):.1f}° (positive: it falls towards the "
-        f"tip), angles are measured from {degrees(lightest.tilt):.1f}°; level clamp and camera, or "
-        f"read the tilt of the camera with --tilt base{also}"
-    )
-
-
 def _rig_findings(names: list[str], photos: list[PhotoMeasurement]) -> Iterator[str]:
     """Yield what shows a camera or clamp that moved between photographs."""
     if len({photo.image.shape for photo in photos}) > 1:
         yield "the photographs differ in size; take all of them with one camera at one place"
         return
-    links = [float(np.linalg.norm(np.diff(p.joints_px, axis=0), axis=1).mean()) for p in photos]
-    first = np.array([photo.joints_px[0] for photo in photos])
-    away = np.linalg.norm(first - np.median(first, axis=0), axis=1)
+    joints = np.array([photo.joints_px for photo in photos])
+    links = np.linalg.norm(np.diff(joints, axis=1), axis=2).mean(axis=1)
+    away = np.linalg.norm(joints[:, 0] - np.median(joints[:, 0], axis=0), axis=1)
     worst = int(np.argmax(away))
     if len(photos) > 2 and away[worst] > MAX_SHIFT * links[worst]:
         yield (
@@ -379,7 +275,7 @@ def _rig_findings(names: list[str], photos: list[PhotoMeasurement]) -> Iterator[
             f"{names[worst]}: the edge of the base is at {tilts[worst]:.1f}°, in the other "
             f"photographs at {np.nanmedian(tilts):.1f}°; camera or clamp moved"
         )
-    growth = np.array(links) / np.median(links) - 1.0
+    growth = links / np.median(links) - 1.0
     worst = int(np.argmax(np.abs(growth)))
     if abs(growth[worst]) > MAX_GROWTH:
         yield (

@@ -1,29 +1,18 @@
 """Bending angles of a finger's pieces from points picked in its image.
 
-A piece of constant curvature that bends by θ begins along the tangent t and ends along t + θ;
-its chord points along t + θ/2. With the reference line along the tangent t₀ at the base, chords
-α and tangents t at the cuts are linear in the unknowns::
+docs/twin_kinematics.md derives the method. The chord of a piece of constant curvature is rotated by
+half its bending angle, so chords and tangents are linear in the unknown angles. Picks on the middle
+line give one angle after the other, which amplifies noise; picks at both edges measure tangents,
+too, and all directions are weighted by their covariance (generalised least squares). Depths define
+the plane in which the finger bends; rays through undistorted picks are intersected with it.
 
-    αᵢ = t₀ + θ₁ + … + θᵢ₋₁ + θᵢ/2        tᵢ = t₀ + θ₁ + … + θᵢ
-
-Chords and the reference line alone give the angles one after the other, θᵢ = 2 (αᵢ − tᵢ₋₁) with
-tᵢ₋₁ from the previous pieces. That is exact for pieces of constant curvature and amplifies
-noise: with an error σ in every pick of pieces of length l the standard error of the fourth angle
-is 13.6 σ/l. Two picks per cut, one at each edge of the finger, measure the tangents themselves;
-then all directions are weighted by their covariance (generalised least squares).
-
-Picks are undistorted; where depths are given, they define the plane in which the finger bends
-(its inverse depth is linear over the undistorted image), rays through the picks are intersected
-with it, and angles are measured in it. Picks with separate depths would be worse: 2 mm of noise
-at 0.35 m moves a point near the border of the image by some pixels.
-
-Points are picked by a user in a window (``picking_window``, which also draws the result).
+Points are picked by a user in a window (``figures``, which also draws the result).
 ``read_depth`` reads depth images of RGB-D cameras.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,12 +26,10 @@ from softgrasp.errors import DescriptionError
 from softgrasp.io.input_limits import MAX_ARRAYS, check_size
 from softgrasp.mechanics.camera import undistort
 from softgrasp.mechanics.transforms import Array
-from softgrasp.vision.image import Image
+from softgrasp.vision.image import UNREADABLE, Image
 
 DEPTH_NOISE = 2e-3
 """Default standard deviation of the depth of one pixel [m]."""
-MILLIMETRE = 1e-3
-SUFFIXES = (".npy", ".png")
 WINDOW = 5
 """The depth at a pick is the median over this many pixels to all sides, because cameras have noise
 and holes in single pixels."""
@@ -121,20 +108,21 @@ def measure_picks(
             f"was calibrated, found {width} × {height}"
         )
     cuts = np.asarray(picks.cuts, dtype=float).reshape(-1, 2)
-    line = np.zeros((0, 2)) if picks.line is None else np.asarray(picks.line, dtype=float)
-    for column, row in np.concatenate([cuts, line.reshape(-1, 2)]).tolist():
-        if not (0.0 <= column <= width and 0.0 <= row <= height):
-            raise DescriptionError(
-                f"expected picks within {width} × {height} pixels, found ({column:g}, {row:g})"
-            )
-    noise = depth_noise
+    _refuse_outside([*cuts, *([] if picks.line is None else picks.line)], (height, width))
     if depth is not None:
         picks = picks._replace(depths=depths_at(depth, cuts))
         # standard error of the median of n normal numbers: σ √(π/2n)
-        noise *= np.sqrt(0.5 * np.pi) / (2 * WINDOW + 1)
-    measured = picked_angles(camera, picks, pick_noise=pick_noise, depth_noise=float(noise))
-    sign = -1.0 if anticlockwise else 1.0
-    return PickMeasurement(picks, sign * measured.angles, measured.sigmas)
+        depth_noise *= float(np.sqrt(0.5 * np.pi)) / (2 * WINDOW + 1)
+    measured = picked_angles(camera, picks, pick_noise=pick_noise, depth_noise=depth_noise)
+    return replace(measured, angles=-measured.angles) if anticlockwise else measured
+
+
+def _refuse_outside(pixels: ArrayLike, shape: tuple[int, ...]) -> None:
+    for column, row in np.reshape(pixels, (-1, 2)).tolist():
+        if not (0.0 <= column < shape[1] and 0.0 <= row < shape[0]):
+            raise DescriptionError(
+                f"expected picks within {shape[1]} × {shape[0]} pixels, found ({column:g}, {row:g})"
+            )
 
 
 def picked_angles(
@@ -143,7 +131,7 @@ def picked_angles(
     *,
     pick_noise: float = PICK_NOISE,
     depth_noise: float = DEPTH_NOISE,
-) -> AngleEstimate:
+) -> PickMeasurement:
     """Estimate the angles of the pieces, positive for a clockwise bend in the image.
 
     Args:
@@ -160,70 +148,56 @@ def picked_angles(
     for field, noise in (("pick_noise", pick_noise), ("depth_noise", depth_noise)):
         if not 0.0 < noise < np.inf:
             raise DescriptionError(f"expected a number above 0, found {noise}", field=field)
-    pixels = np.concatenate([cuts.reshape(-1, 2), *([] if line is None else [line])])
+    pixels = np.concatenate([cuts.reshape(-1, 2), line])
     shape = cuts.shape[:2]
 
     def seen(values: Array) -> Array:
         """Directions for picks and depths in rows (..., 2 k + d)."""
         points = undistort(camera, values[..., : pixels.size].reshape(*values.shape[:-1], -1, 2))
-        if depths is not None:
-            depth_values = values[..., pixels.size :]
-            fit = plane_coefficients(
-                points[..., : depth_values.shape[-1], :], depth_values, depth_noise
-            )
-            points = _in_plane(points, fit)
-        inner = points[..., : shape[0] * shape[1], :]
-        ends = None if line is None else points[..., -2:, :]
-        return directions(ends, inner.reshape(*values.shape[:-1], *shape, 2))
+        if len(depths):
+            inner = points[..., : len(depths), :]
+            plane = plane_coefficients(inner, values[..., pixels.size :], depth_noise)
+            points = _in_plane(points, plane)
+        inner = points[..., : shape[0] * shape[1], :].reshape(*values.shape[:-1], *shape, 2)
+        return directions(points[..., -2:, :] if len(line) else None, inner)
 
-    measured = np.concatenate([pixels.ravel(), np.zeros(0) if depths is None else depths])
+    measured = np.concatenate([pixels.ravel(), depths])
     steps = STEP * np.eye(len(measured))
     noises = np.where(np.arange(len(measured)) < pixels.size, pick_noise, depth_noise)
     differences = 0.5 * (seen(measured + steps) - seen(measured - steps)) / STEP
     scaled = differences * noises[:, None]
-    rows = direction_rows(len(cuts) - 1, line=line is not None, edges=shape[1] == 2)
-    return solve_angles(seen(measured), scaled.T @ scaled, rows)
+    rows = direction_rows(len(cuts) - 1, line=len(line) > 0, edges=shape[1] == 2)
+    return PickMeasurement(picks, *solve_angles(seen(measured), scaled.T @ scaled, rows))
 
 
-def _checked(picks: Picks) -> tuple[Array, Array | None, Array | None]:
-    """Validate cuts (n + 1, 1 or 2, 2), line (2, 2) and depths (k,) of picked points."""
+def _checked(picks: Picks) -> tuple[Array, Array, Array]:
+    """Validate cuts (n + 1, 1 or 2, 2), line (2, 2) or (0, 2), and depths (k,) or (0,)."""
     cuts = picks.points
-    if cuts.ndim != 3 or cuts.shape[0] < 2 or cuts.shape[1] not in (1, 2) or cuts.shape[2] != 2:
+    if cuts.ndim != 3 or len(cuts) < 2 or cuts.shape[1:] not in ((1, 2), (2, 2)):
         raise DescriptionError(
             "expected two cuts or more, each picked once or at both edges, as (column, row), found "
             f"shape {np.shape(picks.cuts)}",
             field="cuts",
         )
-    _refuse_twice("cuts", np.diff(cuts.mean(axis=1), axis=0))
-    if cuts.shape[1] == 2:
-        _refuse_twice("cuts", cuts[:, 1] - cuts[:, 0])
-    if picks.line is None:
-        return cuts, None, _checked_depths(picks, cuts.size // 2)
-    line = np.asarray(picks.line, dtype=float)
-    if line.shape != (2, 2):
+    line = np.zeros((0, 2)) if picks.line is None else np.asarray(picks.line, dtype=float)
+    if picks.line is not None and line.shape != (2, 2):
         raise DescriptionError(f"expected two picks, found shape {line.shape}", field="line")
-    _refuse_twice("line", np.diff(line, axis=0))
-    return cuts, line, _checked_depths(picks, cuts.size // 2)
-
-
-def _refuse_twice(field: str, steps: Array) -> None:
-    if (np.hypot(steps[:, 0], steps[:, 1]) == 0.0).any():
-        raise DescriptionError("expected different picks, found one twice", field=field)
-
-
-def _checked_depths(picks: Picks, count: int) -> Array | None:
+    along, across = np.diff(cuts.mean(axis=1), axis=0), np.diff(cuts, axis=1)
+    for field, steps in (("cuts", along), ("cuts", across), ("line", np.diff(line, axis=0))):
+        if (steps == 0.0).all(axis=-1).any():
+            raise DescriptionError("expected different picks, found one twice", field=field)
     if picks.depths is None:
-        return None
+        return cuts, line, np.zeros(0)
     depths = np.asarray(picks.depths, dtype=float).ravel()
-    if len(depths) != count:
+    if len(depths) != cuts.size // 2:
         raise DescriptionError(
-            f"expected {count} depths, one per pick, found {len(depths)}", field="depths"
+            f"expected {cuts.size // 2} depths, one per pick, found {len(depths)}", field="depths"
         )
     if not ((depths > 0.0) & (depths < np.inf)).all():
         raise DescriptionError(
             f"expected depths above 0 m, found {depths.tolist()}", field="depths"
         )
-    return depths
+    return cuts, line, depths
 
 
 def _in_plane(points: Array, coefficients: Array) -> Array:
@@ -236,14 +210,12 @@ def _in_plane(points: Array, coefficients: Array) -> Array:
         raise DescriptionError(
             "expected depths of one plane before the camera, found negative ones"
         )
-    plane_points = (
-        np.concatenate([points, np.ones_like(points[..., :1])], axis=-1) / inverse[..., None]
-    )
+    spatial = np.concatenate([points, np.ones_like(points[..., :1])], axis=-1) / inverse[..., None]
     normal = coefficients[..., [1, 2, 0]]
     normal = normal / np.linalg.norm(normal, axis=-1, keepdims=True)
     right = np.array([1.0, 0.0, 0.0]) - normal[..., :1] * normal
     right = right / np.linalg.norm(right, axis=-1, keepdims=True)
-    return np.asarray(plane_points @ np.stack([right, np.cross(normal, right)], axis=-1))
+    return np.asarray(spatial @ np.stack([right, np.cross(normal, right)], axis=-1))
 
 
 def plane_coefficients(plane: ArrayLike, depths: ArrayLike, noise: float) -> Array:
@@ -277,29 +249,6 @@ def angles_text(measured: PickMeasurement) -> str:
     return f"pieces bend, base first: {text}"
 
 
-# Angles from directions
-
-
-class AngleEstimate(NamedTuple):
-    """Bending angles of the pieces, base first, with their covariance."""
-
-    angles: Array
-    """Angles, positive from the first axis of the plane to the second [rad], (n,)."""
-    covariance: Array
-    """Covariance of the angles [rad²], (n, n)."""
-
-    @property
-    def sigmas(self) -> Array:
-        """Standard deviations of the angles [rad], (n,)."""
-        return np.sqrt(np.diag(self.covariance))
-
-
-def angle_between(first: Array, second: Array) -> Array:
-    """Return the angle from one direction (..., 2) to another, atan2(cross, dot) [rad]."""
-    cross = first[..., 0] * second[..., 1] - first[..., 1] * second[..., 0]
-    return np.asarray(np.arctan2(cross, (first * second).sum(axis=-1)))
-
-
 def directions(line: Array | None, cuts: Array) -> Array:
     """Return angles of reference line, tangents and chords from the first axis, (..., m) [rad].
 
@@ -313,7 +262,7 @@ def directions(line: Array | None, cuts: Array) -> Array:
             the middle line or (..., n + 1, 2, 2) at both edges.
     """
     chords = np.diff(cuts.mean(axis=-2), axis=-2)
-    chord_directions = chords
+    seen = chords
     if cuts.shape[-2] == 2:
         across = cuts[..., 1, :] - cuts[..., 0, :]
         tangents = np.stack([across[..., 1], -across[..., 0]], axis=-1)
@@ -321,38 +270,31 @@ def directions(line: Array | None, cuts: Array) -> Array:
         # tangents point along the finger whichever edge comes first
         along = (tangents * near).sum(axis=-1, keepdims=True)
         tangents = np.where(along < 0.0, -tangents, tangents)
-        chord_directions = np.empty((*chords.shape[:-2], 2 * chords.shape[-2] + 1, 2))
-        chord_directions[..., ::2, :], chord_directions[..., 1::2, :] = tangents, chords
+        seen = np.insert(tangents, range(1, tangents.shape[-2]), chords, axis=-2)
     if line is not None:
-        chord_directions = np.concatenate([np.diff(line, axis=-2), chord_directions], axis=-2)
-    before = np.concatenate(
-        [np.zeros_like(chord_directions[..., :1, :]), chord_directions[..., :-1, :]], axis=-2
-    )
-    before[..., 0, 0] = 1.0
-    return np.cumsum(angle_between(before, chord_directions), axis=-1)
+        seen = np.concatenate([np.diff(line, axis=-2), seen], axis=-2)
+    return np.unwrap(np.arctan2(seen[..., 1], seen[..., 0]), axis=-1)
 
 
 def direction_rows(pieces: int, *, line: bool, edges: bool) -> Array:
     """Return derivatives of the directions by t₀ and by the pieces' angles, (m, 1 + n)."""
-    total = np.tril(np.ones((pieces + 1, pieces + 1)))  # of the tangents at the cuts
-    chords = 0.5 * (total[:-1] + total[1:])
-    rows = list(chords)
-    if edges:
-        rows = [total[0]]
-        for chord, tangent in zip(chords, total[1:], strict=True):
-            rows += [chord, tangent]
-    if line:
-        rows.insert(0, total[0])
-    return np.array(rows)
+    tangents = np.tril(np.ones((pieces + 1, pieces + 1)))
+    chords = 0.5 * (tangents[:-1] + tangents[1:])
+    rows = np.insert(tangents, range(1, pieces + 1), chords, axis=0) if edges else chords
+    return np.concatenate([tangents[:1], rows]) if line else rows
 
 
-def solve_angles(seen: Array, covariance: Array, rows: Array) -> AngleEstimate:
+def solve_angles(seen: Array, covariance: Array, rows: Array) -> tuple[Array, Array]:
     """Estimate the angles from directions by generalised least squares.
 
     Args:
         seen: Directions as from ``directions`` [rad], (m,).
         covariance: Covariance of the directions [rad²], (m, m).
         rows: Derivatives as from ``direction_rows``, (m, 1 + n).
+
+    Returns:
+        The angles, positive from the first axis of the plane to the second, and their standard
+        deviations [rad], (n,) each.
 
     Raises:
         DescriptionError: There are fewer directions than angles.
@@ -367,8 +309,8 @@ def solve_angles(seen: Array, covariance: Array, rows: Array) -> AngleEstimate:
     else:
         weighed = np.linalg.solve(covariance, rows)
         inverse = np.linalg.solve(rows.T @ weighed, weighed.T)
-    whole = inverse @ covariance @ inverse.T
-    return AngleEstimate((inverse @ seen)[1:], whole[1:, 1:])
+    variances = np.diag(inverse @ covariance @ inverse.T)
+    return (inverse @ seen)[1:], np.sqrt(variances[1:])
 
 
 # Depth images
@@ -389,13 +331,23 @@ def read_depth(path: str | Path, shape: tuple[int, ...]) -> Array:
         DescriptionError: There is no such file, it has another format, or another size.
     """
     file = Path(path)
-    if file.suffix.lower() not in SUFFIXES:
+    if file.suffix.lower() not in (".npy", ".png"):
         raise DescriptionError(f"expected a depth image, .npy or .png, found '{path}'")
+    raw: npt.NDArray[np.generic]
     try:
-        raw = _raw(file)
+        check_size(file, MAX_ARRAYS)
+        if file.suffix.lower() == ".npy":
+            raw = np.asarray(np.load(file, allow_pickle=False))
+        else:
+            with Pillow.open(file) as opened:
+                if not opened.mode.startswith("I"):
+                    raise ValueError(
+                        f"an image of kind {opened.mode}, not one of 16-bit whole numbers"
+                    )
+                raw = np.asarray(opened)
     except FileNotFoundError:
         raise DescriptionError("expected a depth image, found no such file", file=file) from None
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
+    except UNREADABLE as error:
         raise DescriptionError(
             f"expected a depth image, found another file: {error}", file=file
         ) from error
@@ -405,21 +357,8 @@ def read_depth(path: str | Path, shape: tuple[int, ...]) -> Array:
             f"{raw.shape} of {raw.dtype}",
             file=file,
         )
-    depth = raw.astype(float) * (1.0 if raw.dtype.kind == "f" else MILLIMETRE)
+    depth = raw.astype(float) * (1.0 if raw.dtype.kind == "f" else 1e-3)
     return np.where(np.isfinite(depth) & (depth > 0.0), depth, 0.0)
-
-
-def _raw(file: Path) -> npt.NDArray[np.generic]:
-    check_size(file, MAX_ARRAYS)
-    try:
-        if file.suffix.lower() == ".npy":
-            return np.asarray(np.load(file, allow_pickle=False))
-        with Pillow.open(file) as opened:
-            if not opened.mode.startswith("I"):
-                raise ValueError(f"an image of kind {opened.mode}, not one of 16-bit whole numbers")
-            return np.asarray(opened)
-    except (MemoryError, Pillow.DecompressionBombError) as error:
-        raise ValueError("one of too many pixels") from error
 
 
 def depths_at(depth: Array, pixels: Array) -> Array:
@@ -432,13 +371,9 @@ def depths_at(depth: Array, pixels: Array) -> Array:
     Raises:
         DescriptionError: A pick is outside the image, or has hardly any depths around it.
     """
-    height, width = depth.shape
+    _refuse_outside(pixels, depth.shape)
     depths = []
     for column, row in pixels.tolist():
-        if not (0.0 <= column < width and 0.0 <= row < height):
-            raise DescriptionError(
-                f"expected picks within {width} × {height} pixels, found ({column:g}, {row:g})"
-            )
         x, y = int(column), int(row)
         window = depth[max(y - WINDOW, 0) : y + WINDOW + 1, max(x - WINDOW, 0) : x + WINDOW + 1]
         seen = window[window > 0.0]

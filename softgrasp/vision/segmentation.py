@@ -1,4 +1,4 @@
-"""Segment a finger in a photograph: by brightness and colour, or by difference to an empty image.
+"""Segment a finger in a photograph by colour or by difference to an empty image; find markers.
 
 Hadi et al. (2025, section III-B) combine a threshold of the grey image with a mask in HSV. Two
 steps differ here. The image is first divided by its own background, a smooth surface in every
@@ -8,29 +8,31 @@ blue.
 
 A grey, white or translucent finger is segmented by the difference to an image of the same scene
 without it. Changes of the light between the two, a smooth surface in every channel, are removed.
+
+Coloured dots show the joints of a finger of any colour, also of one without bellows. They are
+counted from the clamped end: maybe one on the base, one on every joint, and one on the tip.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, model_validator
-from scipy.ndimage import gaussian_filter1d
+from scipy.ndimage import binary_fill_holes, center_of_mass, gaussian_filter1d
 
 from softgrasp.description.base import Description, FieldError
 from softgrasp.errors import DescriptionError
-from softgrasp.vision.image import Bools, Image, in_white_light, opencv
+from softgrasp.mechanics.transforms import Array
+from softgrasp.vision.image import Bools, Floats, Image, fitted_surface, in_white_light, opencv
 
 MIN_SATURATION, MIN_VALUE = 0.15, 0.08
 """Smallest saturation and value of a coloured pixel [–]; white paper, grey metal and shadows have
 less."""
-HUE_REACH_DEG = 25.0
-"""Half width of an automatic range around the dominant hue [deg]."""
-HUE_SMOOTHING_DEG = 5.0
-"""Standard deviation of the smoothing of the histogram of hues [deg]."""
+HUE_REACH_DEG, HUE_SMOOTHING_DEG = 25.0, 5.0
+"""Half width of an automatic range around the dominant hue, and standard deviation of the smoothing
+of the histogram of hues [deg]."""
 MIN_FRACTION = 0.002
 """Smallest coloured fraction of an image that has a dominant hue [–]."""
 HUES = ("red", "orange", "yellow", "green", "green", "cyan", "azure", "blue", "violet", "magenta")
@@ -42,17 +44,21 @@ MIN_AREA = 0.005
 SOFTENING, MIN_SOFTENING = 1.0 / 1280.0, 0.6
 """Standard deviation of the initial blur against noise, in image widths [–], and its smallest value
 [pixels]."""
-BRUSH = 1.0 / 320.0
-"""Diameter of the structuring element of the morphology, in image widths [–]."""
-STRING = 1.0 / 160.0
-"""The same where the string of a weight differs from the empty image too [–]."""
+BRUSH, STRING = 1.0 / 320.0, 1.0 / 160.0
+"""Diameter of the structuring element of the morphology, and that where the string of a weight
+differs from the empty image too, in image widths [–]."""
 NOISE_LEVEL, MIN_DIFFERENCE = 6.0, 0.03
 """Smallest difference of the finger to the empty image, over its noise [–], and of full scale."""
 EDGE_LEVEL = 0.4
 """Threshold of the difference over that of the finger [–]."""
 UNCHANGED = 0.04
 """Pixels of two images whose ratio differs from the fitted one by less are unchanged [–]."""
-Hsv = npt.NDArray[np.float32]
+MIN_DOT, MAX_DOT = 1.0 / 200.0, 1.0 / 12.0
+"""Smallest and largest diameter of a dot, in image widths [–]."""
+ROUND = 0.6
+"""Smallest area of a dot over that of the circle around it [–]."""
+HALF_WIDTH = 0.3
+"""Half width of the drawn finger over the distance of the dots [–]."""
 Degrees = Annotated[float, Field(strict=True, ge=0, le=360)]
 Fraction = Annotated[float, Field(strict=True, ge=0, le=1)]
 
@@ -86,7 +92,7 @@ class FingerColour(Description):
         ends = ((hue_deg - HUE_REACH_DEG) % 360.0, (hue_deg + HUE_REACH_DEG) % 360.0)
         return cls(hue_deg=ends, saturation=(min_saturation, 1.0))
 
-    def mask(self, hsv: Hsv) -> Bools:
+    def mask(self, hsv: Floats) -> Bools:
         """Return which HSV pixels (h, w, 3) have this colour, (h, w)."""
         hue, saturation, value = (hsv[..., channel] for channel in range(3))
         first, last = self.hue_deg
@@ -107,14 +113,18 @@ class Segmentation:
     """Pixels darker than the background, or that differ from the empty image."""
     coloured: Bools
     """Pixels with the colour of the finger, or that differ from the empty image."""
-    both: Bools
-    """Pixels that are both."""
     finger: Bools
     """Largest connected piece after opening and closing."""
-    darkness: npt.NDArray[np.float32]
+    darkness: Floats
     """1 less the darkest channel, or the difference to the empty image: 0 on the background and
     about the same on the lit and the shaded sides of the finger; in a pixel on the outline
     proportional to the fraction that the finger covers."""
+
+
+def _softened(image: Image) -> Floats:
+    """Return an image from 0 to 1, blurred against noise."""
+    spread = max(SOFTENING * image.shape[1], MIN_SOFTENING)
+    return np.asarray(opencv().GaussianBlur(image, (0, 0), spread).astype(np.float32) / 255.0)
 
 
 def segment(image: Image, colour: FingerColour | None = None) -> Segmentation:
@@ -127,25 +137,22 @@ def segment(image: Image, colour: FingerColour | None = None) -> Segmentation:
     Raises:
         DescriptionError: No or too few pixels have the colour or are darker than the background.
     """
-    cv2 = opencv()
-    soft = cv2.GaussianBlur(image, (0, 0), max(SOFTENING * image.shape[1], MIN_SOFTENING))
-    even = in_white_light(soft.astype(np.float32) / 255.0)
+    even = in_white_light(_softened(image))
     hsv = hsv_of(even)
     chosen = dominant_colour(hsv) if colour is None else colour
     coloured = chosen.mask(hsv)
     if coloured.mean() < MIN_AREA:
         raise DescriptionError(_without_colour(chosen, coloured, hsv))
-    darkest = np.minimum(np.minimum(even[..., 0], even[..., 1]), even[..., 2])
+    darkest = even.min(axis=2)
     not_white = darkest < NOT_WHITE
-    both = coloured & not_white
-    finger = _one_piece(both)
+    finger = _one_piece(coloured & not_white)
     if finger.mean() < MIN_AREA:
         raise DescriptionError(
             "expected the finger before a white background, found the largest piece that is of "
             f"its colour and darker than the background on {100 * finger.mean():.2g} % of the "
             f"image, less than {100 * MIN_AREA:g} %"
         )
-    return Segmentation(chosen, not_white, coloured, both, finger, np.float32(1.0) - darkest)
+    return Segmentation(chosen, not_white, coloured, finger, np.float32(1.0) - darkest)
 
 
 def segment_difference(image: Image, empty: Image) -> Segmentation:
@@ -165,11 +172,7 @@ def segment_difference(image: Image, empty: Image) -> Segmentation:
             f"{columns} × {rows}",
             field="empty",
         )
-    cv2 = opencv()
-    spread = max(SOFTENING * image.shape[1], MIN_SOFTENING)
-    seen, ground = (
-        cv2.GaussianBlur(one, (0, 0), spread).astype(np.float32) / 255.0 for one in (image, empty)
-    )
+    seen, ground = _softened(image), _softened(empty)
     change = np.linalg.norm(seen - ground * _change_of_light(seen, ground), axis=-1)
     noise = float(np.median(change))  # most pixels show the background
     differs = change > max(2.0 * noise, 0.5 * MIN_DIFFERENCE)
@@ -182,60 +185,39 @@ def segment_difference(image: Image, empty: Image) -> Segmentation:
             f"noise of {100 * noise:.2g} %; use another ground, more light, or markers"
         )
     differs = change > max(EDGE_LEVEL * typical, 3.0 * noise)
-    finger = _filled(_one_piece(differs, STRING))
+    finger = binary_fill_holes(_one_piece(differs, STRING))
     if finger.mean() < MIN_AREA:
         raise DescriptionError(
             "expected the finger where the photograph differs from the empty image, found a piece "
             f"of {100 * finger.mean():.2g} % of the image, less than {100 * MIN_AREA:g} %"
         )
     inside = np.where(finger, np.maximum(change, typical), change) / typical
-    return Segmentation(
-        None, differs, differs, differs, finger, np.minimum(inside, 1.0).astype(np.float32)
-    )
+    return Segmentation(None, differs, differs, finger, np.minimum(inside, 1.0).astype(np.float32))
 
 
-def _change_of_light(seen: Hsv, ground: Hsv) -> Hsv:
-    """Fit the ratio of two images by a polynomial surface in each channel, (h, w, 3)."""
+def _change_of_light(seen: Floats, ground: Floats) -> Floats:
+    """Fit the ratio of two images by a surface in each channel, (h, w, 3)."""
+
+    def similar(ratios: Array) -> Bools:
+        spread = np.abs(ratios / np.median(ratios, axis=0) - 1.0)
+        return np.asarray((spread < 5.0 * UNCHANGED).all(axis=1))
+
     ratio = (seen + 0.02) / (ground + 0.02)
-    step = max(seen.shape[1] // 96, 1)
-    few = (slice(step // 2, None, step),) * 2
-    rows, columns = (np.linspace(-1.0, 1.0, n)[:, None] ** np.arange(3) for n in seen.shape[:2])
-    terms = (rows[few[0], None, :, None] * columns[None, few[1], None, :]).reshape(-1, 9)
-    samples = ratio[few].reshape(-1, 3).astype(float)
-    kept = (np.abs(samples / np.median(samples, axis=0) - 1.0) < 5.0 * UNCHANGED).all(axis=1)
-    surface = np.ones_like(seen)
-    for _ in range(4):
-        if kept.sum() < 4 * terms.shape[1]:
-            return surface
-        weights = np.linalg.lstsq(terms[kept], samples[kept], rcond=None)[0]
-        kept = (np.abs(samples - terms @ weights) < UNCHANGED).all(axis=1)
-    for channel in range(3):
-        grid = weights[:, channel].reshape(3, 3)
-        surface[..., channel] = rows @ grid @ columns.T
-    return surface
+    surface = fitted_surface(ratio, similar, (-UNCHANGED, UNCHANGED), rounds=4)
+    return np.ones_like(seen) if surface is None else surface
 
 
-def _filled(mask: Bools) -> Bools:
-    """Fill the holes of a piece."""
-    cv2 = opencv()
-    borders = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)[0]
-    filled = np.zeros(mask.shape, np.uint8)
-    cv2.drawContours(filled, borders, -1, 1, cv2.FILLED)
-    return np.asarray(filled > 0)
-
-
-def _without_colour(colour: FingerColour, coloured: Bools, hsv: Hsv) -> str:
+def _without_colour(colour: FingerColour, coloured: Bools, hsv: Floats) -> str:
     first, last = colour.hue_deg
     dominant = dominant_hue_deg(hsv)
     instead = "has no colour"
     if dominant is not None:
         instead = f"has mostly hue {dominant:.0f}° ({HUES[round(dominant / 36.0) % 10]})"
-    few = f"them on {100 * coloured.mean():.2g} % of the image"
-    received = few if coloured.any() else "no such pixel"
+    some = f"them on {100 * coloured.mean():.2g} % of the image"
     return (
         f"expected a finger with hue {first:g}° to {last:g}°, saturation {colour.saturation[0]:.2g}"
         f" to {colour.saturation[1]:.2g} and value {colour.value[0]:.2g} to {colour.value[1]:.2g},"
-        f" found {received}; the image {instead}"
+        f" found {some if coloured.any() else 'no such pixel'}; the image {instead}"
     )
 
 
@@ -253,16 +235,12 @@ def _one_piece(mask: Bools, brush_size: float = BRUSH) -> Bools:
     return np.asarray(labels == largest)
 
 
-# Colour
-
-
-def hsv_of(image: npt.NDArray[np.float32]) -> Hsv:
+def hsv_of(image: Floats) -> Floats:
     """Convert pixels from 0 to 1, (h, w, 3), to hue [0 to 360°], saturation and value [0 to 1]."""
-    cv2 = opencv()
-    return np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2HSV))
+    return np.asarray(opencv().cvtColor(image, opencv().COLOR_RGB2HSV))
 
 
-def dominant_colour(hsv: Hsv) -> FingerColour:
+def dominant_colour(hsv: Floats) -> FingerColour:
     """Return the range around the dominant hue, for a finger that is the only coloured object.
 
     Raises:
@@ -274,7 +252,7 @@ def dominant_colour(hsv: Hsv) -> FingerColour:
             "expected a coloured finger before a white background, found an image without "
             f"colours: less than {100 * MIN_FRACTION:g} % of it has a saturation of "
             f"{MIN_SATURATION:g} or more; for a grey, white or translucent finger add an image of "
-            "the same scene without it (empty), or coloured dots on its joints (markers)",
+            "the same scene without it (empty), or coloured dots on its joints (markers)"
         )
     wide = FingerColour.around(hue, MIN_SATURATION)
     # a pixel on the outline has half of the finger's saturation
@@ -282,7 +260,7 @@ def dominant_colour(hsv: Hsv) -> FingerColour:
     return wide.replace(saturation=(max(half, MIN_SATURATION), 1.0))
 
 
-def dominant_hue_deg(hsv: Hsv) -> float | None:
+def dominant_hue_deg(hsv: Floats) -> float | None:
     """Return the most frequent hue, pixels weighted by chroma [deg]; None in a grey image."""
     hue, saturation, value = (hsv[..., channel] for channel in range(3))
     coloured = (saturation >= MIN_SATURATION) & (value >= MIN_VALUE)
@@ -290,5 +268,89 @@ def dominant_hue_deg(hsv: Hsv) -> float | None:
         return None
     chroma = (saturation * value)[coloured]
     counts, _ = np.histogram(hue[coloured] % 360.0, bins=360, range=(0.0, 360.0), weights=chroma)
-    smooth = gaussian_filter1d(counts, HUE_SMOOTHING_DEG, mode="wrap")
-    return float(np.argmax(smooth)) + 0.5
+    return float(np.argmax(gaussian_filter1d(counts, HUE_SMOOTHING_DEG, mode="wrap"))) + 0.5
+
+
+# Markers
+
+Markers = FingerColour | Literal["auto"]
+
+
+def colour_of(name: str) -> FingerColour:
+    """Return the range around a hue: a name in ``HUES``, or degrees.
+
+    Raises:
+        DescriptionError: No such colour.
+    """
+    names = {name: 36.0 * HUES.index(name) for name in HUES}
+    try:
+        hue = names[name] if name in names else float(name)
+    except ValueError:
+        raise DescriptionError(
+            f"expected auto, a hue in degrees or {', '.join(names)}, found '{name}'",
+            field="markers",
+        ) from None
+    return FingerColour.around(hue, 2.0 * MIN_SATURATION)
+
+
+def find_markers(image: Image, markers: Markers, count: int) -> tuple[Array, Segmentation]:
+    """Find dots and order them from the left end of the finger.
+
+    Args:
+        image: Photograph, (height, width, 3).
+        markers: Colour of the dots in white light; ``auto`` for the only colour of the image.
+        count: Number of dots: one on every joint, and one on the tip. One more is on the base.
+
+    Returns:
+        Their centres, (count, 2) or (count + 1, 2) [pixels], and the pixels of the dots with a
+        band through them as the finger.
+
+    Raises:
+        DescriptionError: There are other numbers of dots; names how many and where.
+    """
+    cv2 = opencv()
+    hsv = hsv_of(in_white_light(_softened(image)))
+    colour = dominant_colour(hsv) if markers == "auto" else markers
+    size = 2 * round(0.5 * BRUSH * image.shape[1]) + 3  # a string may hang over a dot
+    brush = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size))
+    closed = cv2.morphologyEx(colour.mask(hsv).astype(np.uint8), cv2.MORPH_CLOSE, brush)
+    coloured: Bools = closed > 0
+    centres = _dots(coloured, hsv[..., 1] * hsv[..., 2])
+    if len(centres) not in (count, count + 1):
+        where = ", ".join(f"({x:.0f}, {y:.0f})" for x, y in centres[:12])
+        first, last = colour.hue_deg
+        raise DescriptionError(
+            f"expected {count} markers of hue {first:g}° to {last:g}°, one on every joint and one "
+            f"on the tip where it is measured, or {count + 1} with one on the base, found "
+            f"{len(centres)} round dots" + (f", at the pixels {where}" if where else ""),
+            field="markers",
+        )
+    ordered = _chain(centres)
+    pitch = float(np.median(np.linalg.norm(np.diff(ordered, axis=0), axis=1)))
+    line, width = np.rint(ordered - 0.5).astype(np.int32), max(round(2.0 * HALF_WIDTH * pitch), 3)
+    band = cv2.polylines(np.zeros(coloured.shape, np.uint8), [line], False, 1, width)
+    return ordered, Segmentation(colour, coloured, coloured, band > 0, band.astype(np.float32))
+
+
+def _dots(coloured: Bools, weight: Floats) -> Array:
+    """Return the centres of round pieces, (n, 2) [pixels]."""
+    cv2 = opencv()
+    _, labels, statistics, _ = cv2.connectedComponentsWithStats(
+        coloured.astype(np.uint8), connectivity=4
+    )
+    across, down, area = statistics[:, cv2.CC_STAT_WIDTH : cv2.CC_STAT_AREA + 1].T
+    diameter, width = np.maximum(across, down), coloured.shape[1]
+    good = (area > ROUND * np.pi / 4.0 * diameter**2) & (diameter > MIN_DOT * width)
+    good &= (diameter < MAX_DOT * width) & (np.arange(len(area)) > 0)
+    centres = center_of_mass(weight.astype(float), labels, np.flatnonzero(good))
+    return np.array(centres).reshape(-1, 2)[:, ::-1] + 0.5
+
+
+def _chain(points: Array) -> Array:
+    """Order points from the leftmost one, each followed by the nearest that is left."""
+    left = list(points[np.argsort(points[:, 0])])
+    chain = [left.pop(0)]
+    while left:
+        distances = [float(np.linalg.norm(point - chain[-1])) for point in left]
+        chain.append(left.pop(int(np.argmin(distances))))
+    return np.array(chain)

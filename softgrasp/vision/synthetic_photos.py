@@ -27,10 +27,9 @@ from softgrasp.model.compile import compiled
 from softgrasp.model.soft_finger import TIP, add_soft_finger
 from softgrasp.model.visual import Rgba, add_plain_background
 from softgrasp.rendering import Camera, open_renderer
-from softgrasp.vision.image import MIN_WIDTH, Image
+from softgrasp.vision.image import MIN_WIDTH, Floats, Image
 
 Faces = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 DISTANCE = 40.0
 """Distance of the camera from the finger [m]; nearly a parallel projection."""
@@ -67,8 +66,6 @@ class SyntheticPhoto:
     """Column and row of the true joints from the base, (n, 2)."""
     tip_px: Array
     """Column and row of the true tip, (2,)."""
-    joint_angles: Array
-    """True rotations of the hinges [rad], (n,)."""
 
 
 def synthetic_photo(
@@ -97,27 +94,6 @@ def synthetic_photo(
         DescriptionError: Wrong number of angles, a finger that is not planar, an image that is
             too small, or a number out of range.
     """
-    angles = _checked(finger, joint_angles, width)
-    height = round(width / ASPECT)
-    model = photo_model(finger)
-    data = mujoco.MjData(model)
-    data.qpos[:] = angles
-    mujoco.mj_forward(model, data)
-    camera = finger_view(finger).camera(DISTANCE)
-    finer = 2 if width < FINE else 1
-    # the ray caster renders the same image on every host
-    with open_renderer(model, finer * width, finer * height, "raycast") as drawing:
-        drawn = drawing.draw(data, camera)
-    if finer > 1:
-        quarters = drawn.reshape(height, finer, width, finer, 3)
-        drawn = np.rint(quarters.mean(axis=(1, 3), dtype=np.float32)).astype(np.uint8)
-    image = lit_and_noisy(drawn, light, noise, seed)
-    pixels = camera.project(posed_points(finger, model, data), width, height)[:, :2]
-    metres = 1.0 / camera.pixels_per_metre(DISTANCE, height)
-    return SyntheticPhoto(image, metres, pixels[:-1], pixels[-1], angles)
-
-
-def _checked(finger: SoftFinger, joint_angles: ArrayLike, width: int) -> Array:
     angles = np.array(joint_angles, dtype=float)
     if any(freedom != "y" for _, freedom in finger.freedoms):
         raise DescriptionError(
@@ -132,10 +108,24 @@ def _checked(finger: SoftFinger, joint_angles: ArrayLike, width: int) -> Array:
         )
     if width < MIN_WIDTH:
         raise DescriptionError(
-            f"expected an image of at least {MIN_WIDTH} pixels across, found {width}",
-            field="width",
+            f"expected an image of at least {MIN_WIDTH} pixels across, found {width}", field="width"
         )
-    return angles
+    height, finer = round(width / ASPECT), 2 if width < FINE else 1
+    model, camera = _scene(finger)
+    data = mujoco.MjData(model)
+    data.qpos[:] = angles
+    mujoco.mj_forward(model, data)
+    # the ray caster renders the same image on every host
+    with open_renderer(model, finer * width, finer * height, "raycast") as drawing:
+        drawn = drawing.draw(data, camera)
+    if finer > 1:
+        quarters = drawn.reshape(height, finer, width, finer, 3)
+        drawn = np.rint(quarters.mean(axis=(1, 3), dtype=np.float32)).astype(np.uint8)
+    joints = [data.body(f"link{index + 1}").xpos for index in range(len(angles))]
+    points = camera.project(np.array([*joints, data.site(TIP).xpos]), width, height)[:, :2]
+    metres = 1.0 / camera.pixels_per_metre(DISTANCE, height)
+    image = lit_and_noisy(drawn, light, noise, seed)
+    return SyntheticPhoto(image, metres, points[:-1], points[-1])
 
 
 def lit_and_noisy(image: Image, light: float = 0.0, noise: float = 0.0, seed: int = 0) -> Image:
@@ -151,7 +141,11 @@ def lit_and_noisy(image: Image, light: float = 0.0, noise: float = 0.0, seed: in
     Raises:
         DescriptionError: A number is out of range.
     """
-    _check(light=(light, 0.0, 0.95), noise=(noise, 0.0, 1.0))
+    for field, value, high in (("light", light, 0.95), ("noise", noise, 1.0)):
+        if not 0.0 <= value <= high:
+            raise DescriptionError(
+                f"expected a number from 0 to {high:g}, found {value:g}", field=field
+            )
     seen: Floats = image.astype(np.float32) / 255.0
     across = np.linspace(-1.0, 1.0, image.shape[1], dtype=np.float32)
     seen = seen * ((1.0 + light * across) / (1.0 + light))[:, None].astype(np.float32)
@@ -161,48 +155,17 @@ def lit_and_noisy(image: Image, light: float = 0.0, noise: float = 0.0, seed: in
     return np.asarray(np.rint(255.0 * seen.clip(0.0, 1.0)), dtype=np.uint8)
 
 
-def _check(**numbers: tuple[float, float, float]) -> None:
-    for field, (value, low, high) in numbers.items():
-        if not low <= value <= high:
-            raise DescriptionError(
-                f"expected a number from {low:g} to {high:g}, found {value:g}", field=field
-            )
+def _scene(finger: SoftFinger) -> tuple[mujoco.MjModel, Camera]:
+    """Compile the finger along +x before paper, z up, and a camera along +y.
 
-
-# Scene
-
-
-@dataclass(frozen=True)
-class View:
-    """The visible part of the finger's plane, in the base frame [m]."""
-
-    left: float
-    right: float
-    bottom: float
-    top: float
-
-    def camera(self, distance: float) -> Camera:
-        """Make a camera in front of the middle of the view at a distance [m]."""
-        middle = (0.5 * (self.left + self.right), 0.0, 0.5 * (self.bottom + self.top))
-        fovy = 2.0 * degrees(atan(0.5 * (self.top - self.bottom) / distance))
-        return Camera(middle, distance, 90.0, 0.0, fovy)
-
-
-def finger_view(finger: SoftFinger) -> View:
-    """Return a view with margins for the finger, straight or drooping; the same for every pose."""
-    start, end = base_start(finger), finger.tip[0]
-    length = end - start
-    left, right = start - LEFT * length, end + RIGHT * length
-    top = top_level(finger) + ABOVE * length
-    return View(left, right, top - (right - left) / ASPECT, top)
-
-
-def photo_model(finger: SoftFinger) -> mujoco.MjModel:
-    """Compile the scene: finger along +x, z up, camera along +y.
-
-    Raises:
-        BuildError: MuJoCo refuses it.
+    The camera has one view for every pose, with margins for the straight and the drooping finger.
     """
+    start, top = _base_start(finger), _top_level(finger)
+    length, first = finger.tip[0] - start, finger.joints[0].position
+    left, right, upper = start - LEFT * length, finger.tip[0] + RIGHT * length, top + ABOVE * length
+    lower = upper - (right - left) / ASPECT
+    middle = (0.5 * (left + right), 0.0, 0.5 * (lower + upper))
+    fovy = 2.0 * degrees(atan(0.5 * (upper - lower) / DISTANCE))
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
     bodies = [f"link{index}" for index in range(len(finger.links))]
@@ -210,88 +173,47 @@ def photo_model(finger: SoftFinger) -> mujoco.MjModel:
     add_soft_finger(spec.worldbody, finger, Pose(), bodies, joints, TIP)
     origins = [np.zeros(3), *(np.array(joint.position) for joint in finger.joints)]
     half_width = 0.5 * float(np.median([link.size[1] for link in finger.links]))
-    for name, origin, profile in zip(bodies, origins, link_profiles(finger), strict=True):
-        vertices, faces = profile.prism(half_width)
-        _add_mesh(spec, name, vertices - origin, faces)
-    _add_clamp(spec, finger, half_width)
-    add_plain_background(spec, PAPER_RGB)
-    return compiled(spec, finger.name)
-
-
-def _add_mesh(spec: mujoco.MjSpec, name: str, vertices: Array, faces: Faces) -> None:
-    """Draw a body as a mesh instead of its box."""
-    body = spec.body(name)
-    body.geoms[0].group = HIDDEN_GROUP
-    spec.add_mesh(name=name, uservert=vertices.ravel(), userface=faces.ravel())
-    body.add_geom(
-        name=f"{name}_mesh",
-        type=mujoco.mjtGeom.mjGEOM_MESH,
-        meshname=name,
-        rgba=FINGER_RGBA,
-        contype=0,
-        conaffinity=0,
-        mass=0,
-    )
-
-
-def _add_clamp(spec: mujoco.MjSpec, finger: SoftFinger, half_width: float) -> None:
-    """Add a grey block around the base, from beyond the left border of the image."""
-    start, first = base_start(finger), finger.joints[0].position
-    end, view = start + 0.25 * (first[0] - start), finger_view(finger)
-    reach = end - view.left + (view.right - view.left)
-    low, high = first[2] - 0.8 * (top_level(finger) - first[2]), 1.15 * top_level(finger)
+    for name, origin, profile in zip(bodies, origins, _profiles(finger), strict=True):
+        vertices, faces = _prism(*profile, half_width)
+        body = spec.body(name)
+        body.geoms[0].group = HIDDEN_GROUP
+        vertices -= origin
+        spec.add_mesh(name=name, uservert=vertices.ravel(), userface=faces.ravel())
+        body.add_geom(
+            name=f"{name}_mesh", type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name, rgba=FINGER_RGBA,
+            contype=0, conaffinity=0, mass=0,
+        )  # fmt: skip
+    # a grey block around the base, from beyond the left border of the image
+    end = start + 0.25 * (first[0] - start)
+    reach, below, above = end - left + (right - left), first[2] - 0.8 * (top - first[2]), 1.15 * top
     spec.worldbody.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_BOX,
-        pos=(end - 0.5 * reach, 0.0, 0.5 * (low + high)),
-        size=(0.5 * reach, 1.2 * half_width, 0.5 * (high - low)),
-        rgba=CLAMP_RGBA,
-        contype=0,
-        conaffinity=0,
-    )
+        type=mujoco.mjtGeom.mjGEOM_BOX, pos=(end - 0.5 * reach, 0.0, 0.5 * (below + above)),
+        size=(0.5 * reach, 1.2 * half_width, 0.5 * (above - below)), rgba=CLAMP_RGBA,
+        contype=0, conaffinity=0,
+    )  # fmt: skip
+    add_plain_background(spec, PAPER_RGB)
+    return compiled(spec, finger.name), Camera(middle, DISTANCE, 90.0, 0.0, fovy)
 
 
-def posed_points(finger: SoftFinger, model: mujoco.MjModel, data: mujoco.MjData) -> Array:
-    """Return joints and tip in the world frame, (n + 1, 3) [m]."""
-    bodies = [model.body(f"link{index + 1}").id for index in range(len(finger.joints))]
-    return np.vstack([data.xpos[bodies], data.site_xpos[model.site(TIP).id]])
+def _prism(upper: Array, lower: Array, fan: int, half_width: float) -> tuple[Array, Faces]:
+    """Extrude the outline of a link along y to both sides.
 
-
-# Profiles of the links
-
-
-@dataclass(frozen=True, eq=False)
-class Profile:
-    """Upper and lower line of a link in the straight finger, (k, 2) each: x and z [m].
-
-    Points with the same index are above each other, or in the fan around the joint.
+    Returns:
+        Vertices [m], (4k, 3), and triangles, counterclockwise from outside, (m, 3).
     """
-
-    upper: Array
-    lower: Array
-    fan: int = 0
-    """Number of points in the fan, the first ones."""
-
-    def prism(self, half_width: float) -> tuple[Array, Faces]:
-        """Extrude the outline of the link along y to both sides.
-
-        Returns:
-            Vertices [m], (4k, 3), and triangles, counterclockwise from outside, (m, 3).
-        """
-        count = len(self.upper)
-        flat = np.concatenate([self.upper, self.lower])
-        # the fan is inside the previous link: two coplanar faces would flicker
-        half = half_width * np.where(np.arange(2 * count) % count < self.fan, THINNER, 1.0)
-        vertices = np.concatenate([np.insert(flat, 1, side * half, axis=1) for side in (-1, 1)])
-        up, low = np.arange(count), np.arange(count) + count
-        front = _strip(low, up)
-        back = _strip(up + 2 * count, low + 2 * count)
-        rim = np.concatenate([low, up[::-1], low[:1]])
-        faces = np.concatenate([front, back, _strip(rim + 2 * count, rim)])
-        corners = vertices[faces]
-        areas = np.linalg.norm(
-            np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1
-        )
-        return vertices, faces[areas > 1e-14]
+    count = len(upper)
+    flat = np.concatenate([upper, lower])
+    # the fan is inside the previous link: two coplanar faces would flicker
+    half = half_width * np.where(np.arange(2 * count) % count < fan, THINNER, 1.0)
+    vertices = np.concatenate([np.insert(flat, 1, side * half, axis=1) for side in (-1, 1)])
+    up, low = np.arange(count), np.arange(count) + count
+    rim = np.concatenate([low, up[::-1], low[:1]])
+    faces = np.concatenate([
+        _strip(low, up), _strip(up + 2 * count, low + 2 * count), _strip(rim + 2 * count, rim)
+    ])  # fmt: skip
+    first, second, third = vertices[faces].swapaxes(0, 1)
+    areas = np.linalg.norm(np.cross(second - first, third - first), axis=1)
+    return vertices, faces[areas > 1e-14]
 
 
 def _strip(first: Faces, second: Faces) -> Faces:
@@ -300,66 +222,51 @@ def _strip(first: Faces, second: Faces) -> Faces:
     return np.concatenate([np.stack([a, b, d], -1), np.stack([a, d, c], -1)])
 
 
-def link_profiles(finger: SoftFinger) -> list[Profile]:
-    """Return the profiles of all links from the base outwards, ``len(finger.links)`` of them."""
-    joints = np.array([joint.position for joint in finger.joints])[:, [0, 2]]
-    tip, end_height = np.array(finger.tip)[[0, 2]], finger.links[-1].size[2]
-    pitch = _pitches(joints, tip)
-    top = top_level(finger)
-    return [
-        _base(joints[0], base_start(finger), pitch[0], top),
-        *(_bellow(joint, after, top) for joint, after in pairwise(joints)),
-        _last(joints[-1], tip, end_height, top),
-    ]
+def _profiles(finger: SoftFinger) -> list[tuple[Array, Array, int]]:
+    """Return upper and lower line of each link in the straight finger, and the points of its fan.
 
-
-def _pitches(joints: Array, tip: Array) -> Array:
-    return np.asarray(np.linalg.norm(np.diff(np.vstack([joints, tip]), axis=0), axis=1))
-
-
-def _base(joint: Array, start: float, pitch: float, top: float) -> Profile:
-    x = np.linspace(start, joint[0], STATIONS)
-    before = np.minimum((joint[0] - x) / pitch, 0.5)
-    low = joint[1] - 4.0 * DEPTH * pitch * before * (1.0 - before)
-    return Profile(np.column_stack([x, np.full(STATIONS, top)]), np.column_stack([x, low]))
-
-
-def _bellow(joint: Array, after: Array, top: float) -> Profile:
-    fractions = np.linspace(0.0, 1.0, STATIONS)[:, None]
-    chord_vector = after - joint
-    chord, down = joint + fractions * chord_vector, np.array([chord_vector[1], -chord_vector[0]])
-    low = chord + 4.0 * DEPTH * fractions * (1.0 - fractions) * down
-    return _with_fan(joint, np.column_stack([chord[:, 0], np.full(STATIONS, top)]), low)
-
-
-def _with_fan(joint: Array, upper: Array, lower: Array) -> Profile:
-    """Add a shoulder around the joint, which the upper line continues without a corner."""
-    radius = upper[0, 1] - joint[1]
-    angles = np.linspace(FAN, 0.0, FAN_STATIONS)[:-1]
-    fan = joint + radius * np.column_stack([-np.sin(angles), np.cos(angles)])
-    center = np.tile(joint, (len(fan), 1))
-    return Profile(np.concatenate([fan, upper]), np.concatenate([center, lower]), len(fan))
-
-
-def _last(joint: Array, tip: Array, height: float, top: float) -> Profile:
-    fractions = np.linspace(0.0, 1.0, STATIONS)
-    x = joint[0] + fractions * (tip[0] - joint[0])
+    The lines have the columns x and z [m], (k, 2). Points with the same index are above each
+    other; the first ones are in the fan around the joint.
+    """
+    points = np.array([*(joint.position for joint in finger.joints), finger.tip])[:, [0, 2]]
+    joints, joint, tip = points[:-1], points[-2], points[-1]
+    top, height = np.full(STATIONS, _top_level(finger)), finger.links[-1].size[2]
+    part = np.linspace(0.0, 1.0, STATIONS)
+    pitch = float(np.linalg.norm(points[1] - points[0]))
+    x = np.linspace(_base_start(finger), joints[0, 0], STATIONS)
+    before = np.minimum((joints[0, 0] - x) / pitch, 0.5)
+    low = joints[0, 1] - 4.0 * DEPTH * pitch * before * (1.0 - before)
+    profiles = [(np.column_stack([x, top]), np.column_stack([x, low]), 0)]
+    for start, after in pairwise(joints):
+        along = after - start
+        chord, down = start + part[:, None] * along, np.array([along[1], -along[0]])
+        below = chord + (4.0 * DEPTH * part * (1.0 - part))[:, None] * down
+        profiles.append(_with_fan(start, np.column_stack([chord[:, 0], top]), below))
+    x = joint[0] + part * (tip[0] - joint[0])
     # level at the joint and at the tip: no corners but the two of the end
-    high = top + (tip[1] + 0.5 * height - top) * fractions**2 * (3.0 - 2.0 * fractions)
-    low = joint[1] + (tip[1] - 0.5 * height - joint[1]) * fractions * (2.0 - fractions)
-    return _with_fan(joint, np.column_stack([x, high]), np.column_stack([x, low]))
+    high = top + (tip[1] + 0.5 * height - top) * part**2 * (3.0 - 2.0 * part)
+    low = joint[1] + (tip[1] - 0.5 * height - joint[1]) * part * (2.0 - part)
+    return [*profiles, _with_fan(joint, np.column_stack([x, high]), np.column_stack([x, low]))]
 
 
-def top_level(finger: SoftFinger) -> float:
+def _with_fan(joint: Array, upper: Array, lower: Array) -> tuple[Array, Array, int]:
+    """Add a shoulder around the joint, which the upper line continues without a corner."""
+    angles = np.linspace(FAN, 0.0, FAN_STATIONS)[:-1]
+    arc = (upper[0, 1] - joint[1]) * np.column_stack([-np.sin(angles), np.cos(angles)])
+    center = np.tile(joint, (len(arc), 1))
+    return np.concatenate([joint + arc, upper]), np.concatenate([center, lower]), len(arc)
+
+
+def _top_level(finger: SoftFinger) -> float:
     """Return the height of the upper side of the straight finger above the base frame [m]."""
     heights = [link.size[2] for link in finger.links]
     highest = max(joint.position[2] for joint in finger.joints)
     return max(highest + 0.5 * float(np.median(heights)), finger.tip[2] + 0.5 * heights[-1])
 
 
-def base_start(finger: SoftFinger) -> float:
+def _base_start(finger: SoftFinger) -> float:
     """Return the start of the clamped link [m], half a joint distance before a joint or more."""
-    first, link = finger.joints[0].position, finger.links[0]
-    joints = np.array([joint.position for joint in finger.joints])[:, [0, 2]]
-    half = 0.5 * _pitches(joints, np.array(finger.tip)[[0, 2]])[0]
+    first, link = np.array(finger.joints[0].position), finger.links[0]
+    second = [*(joint.position for joint in finger.joints[1:]), finger.tip][0]
+    half = 0.5 * np.hypot(*(second - first)[[0, 2]])
     return float(min(link.center[0] - 0.5 * link.size[0], first[0] - half))

@@ -1,13 +1,10 @@
 """Track the tip of a finger through a video (Hadi et al. 2025, section II-B).
 
-Hadi et al. (2025) track "the corner with the highest x-value" of the outline; as the finger
-rotates, this becomes another corner and the height jumps. Here one material point is tracked:
-the middle of the end face, which is located in the first frame. The end of the finger there,
-with its edges and a rim of background, is the patch that is located in every frame, rotated and
-shifted. It is always the patch of the first frame, so errors do not accumulate.
-
-Patches are registered by OpenCV's enhanced correlation coefficient
-(``findTransformECCWithMask``; Evangelidis and Psarakis 2008), which is invariant to brightness
+Hadi et al. (2025) track the corner with the highest x, which becomes another one as the finger
+rotates. Here the middle of the end face is located in the first frame, and the end of the finger
+there, with a rim of background, is the patch that is located in every frame, rotated and shifted:
+always the patch of the first frame, so errors do not accumulate. OpenCV's enhanced correlation
+coefficient (``findTransformECCWithMask``; Evangelidis and Psarakis 2008) is invariant to brightness
 and contrast, so flickering light does no harm.
 """
 
@@ -15,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -22,18 +20,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.contour import find_outline, refuse_cut
-from softgrasp.vision.image import Bools, Image, checked_image, mirrored, opencv
+from softgrasp.vision.image import Bools, Floats, Image, checked_image, open_video, opencv
 from softgrasp.vision.segmentation import FingerColour, Segmentation, segment
-from softgrasp.vision.video_reader import Video, open_video
 
-Floats = NDArray[np.float32]
-
-SIDES = ("right", "left")
 SOFTENING = 1.0
 """Standard deviation of the blur against noise before patches are compared [pixels]."""
 LIKELY = 0.9
@@ -50,10 +43,9 @@ COARSE, SECTIONS = (0.04, 0.12), (0.02, 0.07)
 lengths [–]."""
 ROUNDS = 6
 """Iterations with each of the two."""
-RIM = 0.03
-"""Width of the background around the finger that belongs to the patch, in finger lengths [–]."""
-MIN_RIM = 4
-"""Smallest width of it [pixels]."""
+RIM, MIN_RIM = 0.03, 4
+"""Width of the background around the finger that belongs to the patch, in finger lengths [–], and
+its smallest value [pixels]."""
 GRADIENT_MARGIN = 2
 """Rim around the patch that its gradients need [pixels]."""
 MAX_ITERATIONS, TOLERANCE = 50, 1e-6
@@ -82,8 +74,6 @@ class TipTrack:
     """Correlation of the end of the finger with that in the first frame, at most 1 [–], (T,)."""
     first_frame: int
     """Number of the first tracked frame."""
-    tip_side: str
-    """Side of the tip: right or left."""
     colour: FingerColour
     """Colour of the finger, specified or measured in the first frame."""
 
@@ -105,7 +95,6 @@ def track_tip(
     pixel_size: float | None = None,
     finger_length: float | None = None,
     tip_side: str = "right",
-    tip: tuple[float, float] | None = None,
     colour: FingerColour | None = None,
     first_frame: int = 0,
     last_frame: int | None = None,
@@ -124,7 +113,6 @@ def track_tip(
         finger_length: Length from the finger's first visible section to its tip [m]; it is
             measured in the last frame, where the finger is at rest.
         tip_side: Side of the tip: ``right`` or ``left``.
-        tip: Column and row of the tip in the first frame [pixels]; default: detected.
         colour: Colour of the finger; default: the dominant one of the first frame.
         first_frame: Number of the first frame, such as that of the release.
         last_frame: Number of the last frame; default: the last of the video.
@@ -134,56 +122,11 @@ def track_tip(
         DescriptionError: No video, no frames, no finger in the first frame, no tip in another
             one, no frame rate, no scale, or numbers out of range; names the video and the frame.
     """
-    _refuse(path, pixel_size, finger_length, tip_side, first_frame, last_frame)
-    video = open_video(path, frame_rate)
-    flip = tip_side == "left"
-    end = None if last_frame is None else last_frame + 1
-    played = islice(video.frames(), first_frame, end)
-    frames = (mirrored(frame) if flip else frame for frame in played)
-    first = next(frames, None)
-    if first is None:
-        raise DescriptionError(
-            f"expected a frame {first_frame}, found a video that is shorter", file=video.path
-        )
-    if tip is not None and flip:
-        tip = (first.shape[1] - tip[0], tip[1])
-    start = _started(video, first, colour, tip, first_frame)
-    poses, last = follow(video, start, first, frames, first_frame)
-    if pixel_size is None:
-        assert finger_length is not None
-        pixel_size = finger_length / _length(video, last, start.colour)
-    pixels = np.array([pose.position for pose in poses])
-    angles = np.array([pose.angle for pose in poses])
-    if flip:
-        pixels[:, 0], angles = first.shape[1] - pixels[:, 0], -angles
-    likeness = np.array([pose.likeness for pose in poses])
-    return TipTrack(
-        video.path,
-        video.frame_rate,
-        pixel_size,
-        pixels,
-        angles,
-        likeness,
-        first_frame,
-        tip_side,
-        start.colour,
-    )
-
-
-def _refuse(
-    path: str | Path,
-    pixel_size: float | None,
-    finger_length: float | None,
-    tip_side: str,
-    first_frame: int,
-    last_frame: int | None,
-) -> None:
-    if tip_side not in SIDES:
+    if tip_side not in ("right", "left"):
         raise DescriptionError(f"expected 'right' or 'left', found '{tip_side}'", field="tip_side")
     if pixel_size is None and finger_length is None:
         raise DescriptionError(
-            "expected a scale, found none; specify pixel_size or finger_length in metres",
-            file=path,
+            "expected a scale, found none; specify pixel_size or finger_length in metres", file=path
         )
     for field, value in {"pixel_size": pixel_size, "finger_length": finger_length}.items():
         if value is not None and not 0.0 < value < math.inf:
@@ -193,76 +136,66 @@ def _refuse(
             f"expected frames 0 ≤ first < last, found {first_frame} and {last_frame}",
             field="first_frame",
         )
-
-
-def _started(
-    video: Video,
-    frame: Image,
-    colour: FingerColour | None,
-    tip: tuple[float, float] | None,
-    number: int,
-) -> TipStart:
+    video, flip = open_video(path, frame_rate), tip_side == "left"
+    played = islice(video.frames(), first_frame, None if last_frame is None else last_frame + 1)
+    frames = (np.ascontiguousarray(frame[:, :: -1 if flip else 1]) for frame in played)
+    first = next(frames, None)
+    if first is None:
+        raise DescriptionError(
+            f"expected a frame {first_frame}, found a video that is shorter", file=video.path
+        )
     try:
-        return tip_start(checked_image(frame), colour, tip)
+        start = tip_start(checked_image(first), colour)
     except DescriptionError as error:
-        raise DescriptionError(f"frame {number}: {error.message}", file=video.path) from None
+        raise DescriptionError(f"frame {first_frame}: {error.message}", file=path) from None
+    poses, last = _follow(video.path, start, first, frames, first_frame)
+    if pixel_size is None:
+        assert finger_length is not None
+        try:
+            pixel_size = finger_length / _length(last, start.colour)
+        except DescriptionError as error:
+            raise DescriptionError(f"last frame: {error.message}", file=path) from None
+    pixels, angles, likeness = map(np.array, zip(*poses, strict=True))
+    if flip:
+        pixels[:, 0], angles = first.shape[1] - pixels[:, 0], -angles
+    return TipTrack(
+        video.path, video.frame_rate, pixel_size, pixels, angles, likeness, first_frame,
+        start.colour,
+    )  # fmt: skip
 
 
-def _length(video: Video, last: Image, colour: FingerColour) -> float:
-    try:
-        return length_in(last, colour)
-    except DescriptionError as error:
-        raise DescriptionError(f"last frame: {error.message}", file=video.path) from None
-
-
-# Tracking
-
-
-def follow(
-    video: Video, start: TipStart, first: Image, frames: Iterable[Image], number: int
+def _follow(
+    path: Path, start: TipStart, first: Image, frames: Iterable[Image], number: int
 ) -> tuple[list[Pose], Image]:
-    """Locate the end of the finger in the frames of a video one by one.
-
-    Args:
-        video: Video, for error messages.
-        start: Tip and patch of the first frame.
-        first: First frame.
-        frames: Following frames.
-        number: Number of the first frame.
-
-    Returns:
-        Poses of the end in all frames, and the last frame.
+    """Locate the end of the finger in the first and all following frames; return the last one too.
 
     Raises:
         DescriptionError: It is not detected in a frame; names it.
     """
-    patch = Patch(_soft(signal(first, start.weights)), start.patch, start.tip)
-    poses = [patch.locate(_soft(signal(first, start.weights)), Pose(start.tip, 0.0, 1.0))]
-    last = first
-    for last in frames:
-        number += 1
-        before = poses[max(len(poses) - 2, 0)]
+    image = _soft(first, start)
+    patch = Patch(image, start.patch, start.tip)
+    poses, last = [patch.locate(image, Pose(start.tip, 0.0, 1.0))], first
+    for later, last in enumerate(frames, start=number + 1):
+        before, now = poses[max(len(poses) - 2, 0)], poses[-1]
         # predict a constant velocity
-        guess = Pose(
-            2.0 * poses[-1].position - before.position, 2.0 * poses[-1].angle - before.angle, LIKELY
-        )
+        guess = Pose(2.0 * now.position - before.position, 2.0 * now.angle - before.angle, LIKELY)
         pose = _located(patch, last, guess, start)
         if pose.likeness < LIKELY:
-            pose = _detected_again(patch, last, start, poses[-1], pose)
+            pose = max(pose, _detected(patch, last, start, now), key=lambda one: one.likeness)
         if pose.likeness < LIKELY:
-            column, row = poses[-1].position
+            column, row = now.position
             raise DescriptionError(
-                f"frame {number}: expected the end of the finger near column {column:.0f}, row "
+                f"frame {later}: expected the end of the finger near column {column:.0f}, row "
                 f"{row:.0f}, found nothing similar: a correlation of {pose.likeness:.2f} with the "
                 f"first frame, less than {LIKELY:g}",
-                file=video.path,
+                file=path,
             )
         poses.append(pose)
     return poses, last
 
 
-def _soft(image: Floats) -> Floats:
-    return np.asarray(opencv().GaussianBlur(image, (0, 0), SOFTENING))
+def _soft(frame: Image, start: TipStart) -> Floats:
+    return np.asarray(opencv().GaussianBlur(signal(frame, start.weights), (0, 0), SOFTENING))
 
 
 def _located(patch: Patch, frame: Image, guess: Pose, start: TipStart) -> Pose:
@@ -273,22 +206,20 @@ def _located(patch: Patch, frame: Image, guess: Pose, start: TipStart) -> Pose:
     part = frame[corner[1] : max(below, 0), corner[0] : max(right, 0)]
     if min(part.shape[:2]) < 2:
         return guess._replace(likeness=0.0)
-    located = patch.locate(
-        _soft(signal(part, start.weights)), guess._replace(position=guess.position - corner)
-    )
+    moved = guess._replace(position=guess.position - corner)
+    located = patch.locate(_soft(part, start), moved)
     return located._replace(position=located.position + corner)
 
 
-def _detected_again(patch: Patch, frame: Image, start: TipStart, before: Pose, lost: Pose) -> Pose:
-    """Search the whole frame for the end of a finger; return ``lost`` if it is too far away."""
-    try:
+def _detected(patch: Patch, frame: Image, start: TipStart, before: Pose) -> Pose:
+    """Locate the end of a finger anywhere in the frame, not too far from its last pose."""
+    with suppress(DescriptionError):
         again = tip_start(frame, start.colour)
-    except DescriptionError:
-        return lost
-    if np.linalg.norm(again.tip - before.position) > FARTHEST * patch.reach:
-        return lost
-    located = _located(patch, frame, Pose(again.tip, again.heading - start.heading, 0.0), start)
-    return located if located.likeness > lost.likeness else lost
+        if np.linalg.norm(again.tip - before.position) <= FARTHEST * patch.reach:
+            return _located(
+                patch, frame, Pose(again.tip, again.heading - start.heading, 0.0), start
+            )
+    return before._replace(likeness=0.0)
 
 
 # Tip in one frame
@@ -314,46 +245,34 @@ class TipStart:
     colour: FingerColour
 
 
-def tip_start(
-    frame: Image, colour: FingerColour | None = None, tip: tuple[float, float] | None = None
-) -> TipStart:
+def tip_start(frame: Image, colour: FingerColour | None = None) -> TipStart:
     """Find the end of a finger that points to the right.
 
     Args:
         frame: RGB image, (h, w, 3).
         colour: Colour of the finger; default: the dominant one.
-        tip: Position of the tip where it is known [pixels].
 
     Raises:
         DescriptionError: No finger there, or a border of the image cuts it off.
     """
     seen = segment(frame, colour)
     refuse_cut(seen.finger)
-    length = _extent(seen.finger)
-    position, heading = _end(seen, length)
-    if tip is not None:
-        position = np.array(tip, dtype=float)
-    patch, rim = _patch(seen.finger, position, heading, length)
-    finger = np.median(frame[patch & seen.finger], axis=0)
-    difference = finger - np.median(frame[rim], axis=0)
+    tip, heading, length = _end(seen)
+    patch, rim = _patch(seen.finger, tip, heading, length)
+    difference = np.median(frame[patch & seen.finger], axis=0) - np.median(frame[rim], axis=0)
     weights = difference / float(difference @ difference)
     assert seen.colour is not None  # it was segmented by colour
-    return TipStart(position, heading, patch, weights, seen.colour)
+    return TipStart(tip, heading, patch, weights, seen.colour)
 
 
-def _extent(finger: Bools) -> float:
-    """Return the diagonal of the bounding box of the finger [pixels]."""
-    rows, columns = np.nonzero(finger)
-    return float(np.hypot(np.ptp(rows), np.ptp(columns)))
-
-
-def _end(seen: Segmentation, length: float) -> tuple[Array, float]:
-    """Find the tip (2,) [pixels] and the heading [rad] of the end by iteration.
+def _end(seen: Segmentation) -> tuple[Array, float, float]:
+    """Find the tip (2,) [pixels], heading [rad] and diagonal [pixels] of the finger.
 
     The axis runs through the middles of two sections near the end, and the tip is where it
     leaves the finger; both sections are perpendicular to the axis, hence the iteration.
     """
     rows, columns = np.nonzero(seen.finger)
+    length = float(np.hypot(np.ptp(rows), np.ptp(columns)))
     pixels = np.stack([columns, rows], axis=1) + 0.5
     away = np.linalg.norm(pixels - pixels[columns.argmax()], axis=1) / length
     tip = pixels[away < PART].mean(axis=0)
@@ -369,7 +288,7 @@ def _end(seen: Segmentation, length: float) -> tuple[Array, float]:
         slope = (outer - inner) / (far - near)
         tip = tip + end * axis + (outer + slope * near) * across
         step = axis + slope * across
-    return tip, float(np.arctan2(step[1], step[0]))
+    return tip, float(np.arctan2(step[1], step[0])), length
 
 
 def _middle(along: Array, beside: Array, position: float) -> float:
@@ -388,31 +307,31 @@ def _patch(finger: Bools, tip: Array, heading: float, length: float) -> tuple[Bo
     """Return the mask of the tracked pixels and that of its background pixels, (h, w) each."""
     rim = max(round(RIM * length), MIN_RIM)
     rows, columns = np.indices(finger.shape)
-    along = (columns + 0.5 - tip[0]) * np.cos(heading) + (rows + 0.5 - tip[1]) * np.sin(heading)
-    beside = (rows + 0.5 - tip[1]) * np.cos(heading) - (columns + 0.5 - tip[0]) * np.sin(heading)
+    x, y = columns + 0.5 - tip[0], rows + 0.5 - tip[1]
+    along = x * np.cos(heading) + y * np.sin(heading)
+    beside = y * np.cos(heading) - x * np.sin(heading)
     near = (along > -PART * length) & (np.abs(beside) < PART * length)
-    wide, narrow = _grown(finger, rim), _grown(finger, 2)
-    return near & wide, near & wide & ~narrow
-
-
-def _grown(mask: Bools, pixels: int) -> Bools:
     cv2 = opencv()
-    brush = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * pixels + 1,) * 2)
-    return np.asarray(cv2.dilate(mask.astype(np.uint8), brush) > 0)
+    wide, narrow = (
+        cv2.dilate(
+            finger.astype(np.uint8),
+            cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * pixels + 1,) * 2),
+        )
+        > 0
+        for pixels in (rim, 2)
+    )
+    return near & wide, near & wide & ~narrow
 
 
 def signal(frame: Image, weights: Array) -> Floats:
     """Compute the one channel in which finger and background differ by 1, (h, w)."""
-    cv2 = opencv()
-    return np.asarray(cv2.transform(frame.astype(np.float32), weights[None].astype(np.float32)))
+    return np.asarray(
+        opencv().transform(frame.astype(np.float32), weights[None].astype(np.float32))
+    )
 
 
-def length_in(frame: Image, colour: FingerColour) -> float:
-    """Measure the length along the middle of a finger that points to the right [pixels].
-
-    Raises:
-        DescriptionError: No finger there, or its base is beyond the left border.
-    """
+def _length(frame: Image, colour: FingerColour) -> float:
+    """Measure the length along the middle of a finger that points to the right [pixels]."""
     seen = segment(frame, colour)
     refuse_cut(seen.finger)
     if seen.finger[:, 0].any():
@@ -420,7 +339,7 @@ def length_in(frame: Image, colour: FingerColour) -> float:
             "expected the finger's base in the image, to measure its length, found it beyond the "
             "border; specify pixel_size"
         )
-    tip, _ = _end(seen, _extent(seen.finger))
+    tip = _end(seen)[0]
     rows, columns = np.nonzero(seen.finger)
     counts = np.bincount(columns)
     used = np.flatnonzero(counts)

@@ -204,9 +204,8 @@ def words_of(names: list[str]) -> dict[str, list[str]]:
 
 def readers(directory: Path) -> dict[str, Callable[[], Any]]:
     """Return functions that read files which no verb names alone."""
-    from softgrasp.vision.image import read_photo
+    from softgrasp.vision.image import open_video, read_photo
     from softgrasp.vision.point_picking import read_depth
-    from softgrasp.vision.video_reader import open_video
 
     (directory / "frames").mkdir()
     (directory / "pipes").mkdir()

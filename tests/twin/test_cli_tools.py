@@ -18,7 +18,7 @@ from softgrasp.twin.files import (
     load_pressure_fit,
     save_camera,
 )
-from softgrasp.vision import picking_window
+from softgrasp.vision import figures
 from softgrasp.vision.point_picking import Picks
 from tests.conftest import Run, files_in
 
@@ -193,7 +193,7 @@ def test_a_table_keeps_its_remarks(run: Run, case: Case, tmp_path: Path) -> None
 def test_clicks_in_a_window(run: Run, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     clicked = np.array(case.clicks)
     picks = [Picks(clicked[2:], clicked[:2]), None]
-    monkeypatch.setattr(picking_window, "pick_in_window", lambda *_: picks.pop(0))
+    monkeypatch.setattr(figures, "pick_in_window", lambda *_: picks.pop(0))
     ran = run(*case.words, "--json")
     assert ran.code == 0, ran.err
     np.testing.assert_allclose(ran.json["angles_deg"], case.truth, atol=0.6)

@@ -21,8 +21,7 @@ pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 import cv2
 
-from softgrasp.vision.camera_calibration import calibrate_camera, undistorted
-from softgrasp.vision.checkerboard import Checkerboard, find_board
+from softgrasp.vision.checkerboard import Checkerboard, calibrate_camera, find_board, undistorted
 
 BOARD = Checkerboard(rows=5, columns=7, square=0.025)
 CAMERA = PinholeCamera(

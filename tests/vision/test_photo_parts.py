@@ -19,12 +19,14 @@ from softgrasp.vision.joint_angles import design_angles, find_tip, segment_angle
 cv2 = pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 from softgrasp.vision.contour import resampled  # noqa: E402
-from softgrasp.vision.debug_figures import steps_image  # noqa: E402
-from softgrasp.vision.image import in_white_light, read_photo  # noqa: E402
-from softgrasp.vision.joint_angles import measure_photo  # noqa: E402
+from softgrasp.vision.figures import steps_image  # noqa: E402
+from softgrasp.vision.image import fitted_surface, in_white_light, read_photo  # noqa: E402
+from softgrasp.vision.joint_angles import ReadingOptions, measure_photo  # noqa: E402
 from softgrasp.vision.segmentation import (  # noqa: E402
     FingerColour,
+    colour_of,
     dominant_colour,
+    find_markers,
     hsv_of,
 )
 from softgrasp.vision.synthetic_photos import lit_and_noisy, synthetic_photo  # noqa: E402
@@ -104,6 +106,34 @@ def test_paper_becomes_white_in_any_light():
     assert (even[paper] > 0.9).mean() > 0.99
 
 
+@pytest.mark.parametrize("limits", [(-0.05, np.inf), (-0.05, 0.05)])
+def test_a_surface_is_fitted_without_the_pixels_beyond_its_limits(limits: tuple[float, float]):
+    y, x = np.meshgrid(np.linspace(-1, 1, 60), np.linspace(-1, 1, 80), indexing="ij")
+    true = np.stack([0.6 + 0.1 * x - 0.05 * y * x, 0.5 - 0.1 * y**2, 0.7 + 0.0 * x], axis=-1)
+    image = true.astype(np.float32)
+    image[20:30, 10:60] -= 0.3  # a finger
+    if np.isfinite(limits).all():
+        image[40:50, 10:30] += 0.3  # a reflection
+    surface = fitted_surface(image, lambda pixels: pixels[:, 0] > 0.0, limits, rounds=8)
+    np.testing.assert_allclose(surface, true, atol=1e-4)
+    assert fitted_surface(image, lambda pixels: pixels[:, 0] > 2.0, limits, rounds=8) is None
+
+
+def test_markers_are_located_in_order_from_the_base():
+    image = np.full((300, 480, 3), 235, dtype=np.uint8)
+    centres = np.array([[60.0, 80.0], [140.0, 90.0], [210.0, 120.0], [270.0, 165.0]])
+    for x, y in centres[[2, 0, 3, 1]]:
+        cv2.circle(image, (round(x - 0.5), round(y - 0.5)), 8, (20, 60, 200), -1)
+    seen, segmentation = find_markers(image, colour_of("225"), 3)
+    np.testing.assert_allclose(seen, centres, atol=0.6)
+    middle = centres[:2].mean(axis=0).astype(int)
+    assert segmentation.finger[middle[1], middle[0]]
+    assert not segmentation.coloured[middle[1], middle[0]]
+    cv2.circle(image, (30, 280), 8, (20, 60, 200), -1)
+    with pytest.raises(DescriptionError, match=r"markers: expected 3 markers .* found 5 round"):
+        find_markers(image, "auto", 3)
+
+
 def test_one_seed_gives_one_photograph():
     def take(**options: float) -> np.ndarray:
         return synthetic_photo(FINGER, pose(0.04), 320, noise=0.02, **options).image
@@ -129,14 +159,13 @@ def test_light_and_noise_of_a_synthetic_photo():
     np.testing.assert_array_equal(lit_and_noisy(grey), grey)
 
 
-@pytest.mark.parametrize("width", [480, 640, 1281])
-def test_a_figure_of_all_steps(width: int):
-    measured = measure_photo(photo(0.1).image, FINGER, scale="joints")
-    sheet = steps_image(measured, width)
+def test_a_figure_of_all_steps():
+    measured = measure_photo(photo(0.1).image, FINGER, ReadingOptions(scale="joints"))
+    sheet = steps_image(measured)
     assert sheet.dtype == np.uint8
-    assert sheet.shape[1:] == (width, 3)
+    assert sheet.shape[1:] == (1280, 3)
     assert (sheet < 100).all(axis=2).mean() > 0.01
-    np.testing.assert_array_equal(sheet, steps_image(measured, width))
+    np.testing.assert_array_equal(sheet, steps_image(measured))
 
 
 def test_a_photograph_in_heic_names_what_reads_it(

@@ -18,9 +18,9 @@ from softgrasp.errors import DescriptionError
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 from softgrasp.calibration.files import problem_from
-from softgrasp.vision.joint_angles import measure_photo
-from softgrasp.vision.markers import colour_of
+from softgrasp.vision.joint_angles import ReadingOptions, measure_photo
 from softgrasp.vision.photo_series import PhotoOptions, PhotoSeries, measure_series
+from softgrasp.vision.segmentation import colour_of
 from tests.support.photo_rig import PhotoRig
 from tests.vision.photo_cases import FINGER, pose, rms_deg
 
@@ -28,6 +28,7 @@ RIG = PhotoRig(FINGER, width=560, fillet=0.15)
 """A cast finger, slightly out of focus, noisy, as JPEG."""
 GREY, BLUE = (120.0, 122.0, 125.0), (20.0, 60.0, 200.0)
 LOADS = (0.0, 0.04)
+FINGER_POINTS = [*(joint.position for joint in FINGER.joints), FINGER.tip]
 
 
 @cache
@@ -117,7 +118,8 @@ FINGERS = {
 def test_fingers_of_any_colour_are_read_by_the_difference_to_an_empty_image(rig: PhotoRig):
     ground = rig.empty()
     unloaded, bent = (
-        measure_photo(image(rig, load), FINGER, empty=ground).angles for load in LOADS
+        measure_photo(image(rig, load), FINGER, ReadingOptions(empty=ground)).angles
+        for load in LOADS
     )
     assert rms_deg(bent - unloaded - (pose(0.04) - pose(0.0))) < 1.4
 
@@ -125,7 +127,7 @@ def test_fingers_of_any_colour_are_read_by_the_difference_to_an_empty_image(rig:
 def test_a_finger_like_its_ground_is_refused():
     rig = RIG.with_(colour=RIG.paper)
     with pytest.raises(DescriptionError, match=r"expected a finger that differs from the empty"):
-        measure_photo(image(rig, 0.0), FINGER, empty=rig.empty())
+        measure_photo(image(rig, 0.0), FINGER, ReadingOptions(empty=rig.empty()))
 
 
 def test_markers_show_the_joints(tmp_path: Path):
@@ -133,22 +135,39 @@ def test_markers_show_the_joints(tmp_path: Path):
     seen = series(tmp_path, grey, markers="auto")
     assert errors_deg(seen) < 0.3
     assert len(seen.warnings) == 1  # mirrored
-    bent = measure_photo(image(RIG.with_(markers=BLUE), 0.04), FINGER, markers=colour_of("blue"))
+    bent = measure_photo(
+        image(RIG.with_(markers=BLUE), 0.04), FINGER, ReadingOptions(markers=colour_of("blue"))
+    )
     assert rms_deg(bent.angles - pose(0.04)) < 0.5
+
+
+def test_a_marker_on_the_base_gives_the_tilt():
+    """Dots at the base, the joints and the tip, drawn in the straight finger rotated by 4°."""
+    import cv2
+
+    points = np.array([[-0.012, 0.0, FINGER.joints[0].position[2]], *FINGER_POINTS])[:, [0, 2]]
+    pixels = (points - points[1]) * [6000.0, -6000.0]
+    cosine, sine = np.cos(np.radians(4.0)), np.sin(np.radians(4.0))
+    pixels = pixels @ [[cosine, sine], [-sine, cosine]] + [160.0, 120.0]
+    dots = np.full((300, 700, 3), 235, dtype=np.uint8)
+    for x, y in np.rint(4.0 * (pixels - 0.5)).astype(int).tolist():
+        cv2.circle(dots, (x, y), 4 * 7, (20, 60, 200), -1, cv2.LINE_AA, 2)
+    seen = measure_photo(dots, FINGER, ReadingOptions(markers="auto", tilt="base"))
+    assert np.degrees(seen.tilt) == pytest.approx(4.0, abs=0.3)
+    np.testing.assert_allclose(seen.points_px, pixels[1:], atol=0.3)
+    np.testing.assert_allclose(np.degrees(seen.angles), 0.0, atol=0.8)
 
 
 def test_missing_markers_are_counted():
     with pytest.raises(DescriptionError, match=r"markers: expected 8 markers of hue .*found 0 ro"):
-        measure_photo(image(RIG, 0.0), FINGER, markers=colour_of("green"))
+        measure_photo(image(RIG, 0.0), FINGER, ReadingOptions(markers=colour_of("green")))
     with pytest.raises(DescriptionError, match=r"markers: expected auto, a hue in degrees or re"):
         colour_of("pink")
 
 
 def test_focus_and_exposure_are_named(tmp_path: Path):
     def faults(**change: float) -> str:
-        quality = measure_photo(RIG.with_(**change).photo(pose(0.0)), FINGER).quality
-        assert quality is not None
-        return " ".join(quality.findings())
+        return " ".join(measure_photo(RIG.with_(**change).photo(pose(0.0)), FINGER).faults)
 
     assert faults() == ""
     assert faults(defocus=9.0).startswith("out of focus: the edge of the finger is ")

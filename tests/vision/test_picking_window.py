@@ -13,8 +13,8 @@ from PIL import Image
 
 from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import BackendUnavailable, DescriptionError
-from softgrasp.vision import picking_window
-from softgrasp.vision.picking_window import PickingWindow, pick_in_window, save_overlay
+from softgrasp.vision import figures
+from softgrasp.vision.figures import PickingWindow, pick_in_window, save_overlay
 from softgrasp.vision.point_picking import Picks, angles_text, measure_picks
 
 CAMERA = PinholeCamera(fx=300.0, fy=300.0, cx=160.0, cy=120.0, width=320, height=240)
@@ -168,7 +168,7 @@ def test_the_window_is_shown_until_it_is_closed(monkeypatch: pytest.MonkeyPatch)
         hand.click(*LINE, *CUTS)
         hand.press("enter")
 
-    monkeypatch.setattr(picking_window, "open_figure", lambda: (figure, show, hand._close))
+    monkeypatch.setattr(figures, "open_figure", lambda: (figure, show, hand._close))
     picks = pick_in_window(IMAGE, 2, False, measure)
     assert picks is not None
     np.testing.assert_allclose(picks.cuts, CUTS, atol=1e-9)

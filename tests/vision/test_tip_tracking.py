@@ -16,8 +16,8 @@ from scipy.ndimage import gaussian_filter
 import softgrasp as sg
 from softgrasp.calibration.video_checks import OBLIQUE
 from softgrasp.continuum.settling import RULES, settling
-from softgrasp.vision.debug_figures import annotated_frame
-from softgrasp.vision.image import Floats, Image
+from softgrasp.vision.figures import annotated_frame
+from softgrasp.vision.image import Floats, Image, open_video
 from softgrasp.vision.tip_tracking import (
     Patch,
     Pose,
@@ -26,7 +26,6 @@ from softgrasp.vision.tip_tracking import (
     tip_start,
     track_tip,
 )
-from softgrasp.vision.video_reader import open_video
 from tests.support.photo_rig import PhotoRig
 from tests.support.synthetic_video import SyntheticVideo
 from tests.support.videos import write_video
@@ -255,15 +254,6 @@ def test_a_tip_on_the_left_is_the_mirror_image(
     mirrored = result.pixels * (-1.0, 1.0) + (video.width, 0.0)
     np.testing.assert_allclose(mirrored, track.pixels[:40], atol=1.0)
     np.testing.assert_allclose(result.angles, -track.angles[:40], atol=0.01)
-
-
-def test_the_tip_may_be_specified(video: SyntheticVideo, path: Path) -> None:
-    column, row = video.tip_pixels[0]
-    result = track_tip(
-        path, frame_rate=960.0, pixel_size=video.pixel_size, tip=(column, row), last_frame=60
-    )
-    assert result.pixels[0].tolist() == pytest.approx([column, row], abs=0.02)
-    assert rms_mm(result, video) < 0.05
 
 
 def slower(video: SyntheticVideo) -> Iterator[Image]:

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.vision.image import Image
-from softgrasp.vision.video_reader import open_video
+from softgrasp.vision.image import Image, open_video
 from tests.support.videos import write_video
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
@@ -91,5 +90,5 @@ def test_frames_of_different_sizes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(sg.DescriptionError, match=r"frame 2: expected 128 × 96 .* found 64 × 96"):
         list(open_video(path, 960.0).frames())
     (path / "000001.png").write_text("no image")
-    with pytest.raises(sg.DescriptionError, match=r"000001\.png: expected an image, found"):
+    with pytest.raises(sg.DescriptionError, match=r"000001\.png: expected a photograph, found"):
         list(open_video(path, 960.0).frames())
