@@ -400,9 +400,7 @@ def remarks_on_fit(stage: StageResult) -> list[str]:
             f"{stage.name}: {len(stage.names)} parameters from {len(stage.measured)} measurements; "
             "none is left to estimate their errors"
         )
-    ends = np.zeros(len(stage.names)) if stage.intervals is None else stage.intervals.sum(axis=1)
-    wide = [name for name, end in zip(stage.names, ends.tolist(), strict=True)
-            if not math.isfinite(end)]  # fmt: skip
+    wide = [one.name for one in stage.parameters if not np.isfinite(one.interval_95).all()]
     if wide:
         several = len(wide) > 1
         messages.append(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,12 +15,9 @@ from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.description.calibration import CalibrationProblem, TipForce
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import ResultError
-from softgrasp.io.files import atomic_path, report_progress, write_text
+from softgrasp.io.files import report_progress, write_text
+from softgrasp.rendering import write_png
 from softgrasp.sim.soft_statics import equilibrium
-
-if TYPE_CHECKING:
-    from softgrasp.vision.image import Image
-
 
 GRAMS = (0, 20, 40)
 """Masses on the photographs [g]."""
@@ -70,7 +66,7 @@ def write_sample(finger: SoftFinger, directory: str | Path, *, seed: int = 0) ->
             synthetic_photo(finger, pose.joint_angles, WIDTH, noise=NOISE, seed=seed + grams)
         )
     written = [
-        _save(photo.image, directory / "photos" / f"{grams}g.png")
+        write_png(directory / "photos" / f"{grams}g.png", photo.image)
         for grams, photo in zip(GRAMS, photos, strict=True)
     ]
     forces = synthetic_forces(finger, PRESSURES, FORCE_NOISE, seed, repeats=1)
@@ -78,14 +74,6 @@ def write_sample(finger: SoftFinger, directory: str | Path, *, seed: int = 0) ->
     lines = ["pressure_kPa,force_N", *rows, ""]
     written.append(write_text(directory / "forces.csv", "\n".join(lines)))
     return [*written, write_text(directory / "truth.csv", _truth(finger))]
-
-
-def _save(image: Image, path: Path) -> Path:
-    from PIL import Image
-
-    with atomic_path(path) as temporary:
-        Image.fromarray(image).save(temporary)
-    return path
 
 
 def _truth(finger: SoftFinger) -> str:

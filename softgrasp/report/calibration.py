@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softgrasp.calibration.credibility import Credibility
 from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.result import (
     CalibrationResult,
@@ -22,7 +21,6 @@ from softgrasp.calibration.result import (
     ExtensionResult,
     StageModel,
     StageResult,
-    interval_ends,
 )
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.calibration.uncertainty import HUGE
@@ -100,7 +98,7 @@ def write_calibration_report(
         advice=[
             [capitalized(one.measurement), f"{one.information:.2f}", one.parameter,
              f"{100 * one.now:.3g} %", f"{100 * one.then:.3g} %"]
-            for one in getattr(result, "advice", ())[:ADVICE]
+            for one in result.advice[:ADVICE]
         ],
         stages=[_stage(stage, set(result.undetermined)) for stage in result.stages],
         models=[_model(model, springs[0].residual_unit) for model in models],
@@ -192,12 +190,10 @@ def _summary(result: EstimatedParameters) -> str:
     )
 
 
-def _credibility(result: EstimatedParameters) -> dict[str, Any] | None:
-    """Return the texts of the section on credibility; None where the fit was not assessed."""
+def _credibility(result: CalibrationResult | ExtensionResult) -> dict[str, Any]:
+    """Return the texts of the section on credibility."""
     verdict = result.credibility
-    if not isinstance(verdict, Credibility):
-        return None
-    model_error = getattr(getattr(result, "problem", None), "model_error", 0.0)
+    model_error = getattr(result.problem, "model_error", 0.0)
     return {
         "credible": verdict.credible,
         "sentence": capitalized(verdict.sentence) + ".",
@@ -247,16 +243,13 @@ def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
 def _parameter_rows(stage: StageResult, unknown: set[str]) -> list[tuple[str, ...]]:
     """Name, value, standard error, bounds and remark of each parameter."""
     rows: list[tuple[str, ...]] = []
-    for name, unit, value, error, part, (lower_end, upper_end), low, high in zip(
-        stage.names, stage.units, stage.values, stage.uncertainty.errors,
-        stage.uncertainty.relative, interval_ends(stage), stage.lower, stage.upper, strict=True,
-    ):  # fmt: skip
+    for name, unit, value, error, part, (lower_end, upper_end), (low, high), on in stage.parameters:
         error_text = "unknown" if np.isinf(part) else "more than ten times the value"
         if part < HUGE:
             error_text = f"{error:.2g}" + (f" ({100 * part:.2g} %)" if unit else "")
         bounded = not (lower_end < low or upper_end > high)  # the joint estimate has no bounds
         near = bounded and min(value - low, high - value) < NEAR * (high - low)
-        bound = "on its bound" if name in stage.on_bound else "near its bound" if near else ""
+        bound = "on its bound" if on else "near its bound" if near else ""
         remark = ", ".join(filter(None, (bound, "not determined" if name in unknown else "")))
         shown = f"{value:.4g} {unit}" if stage.name == "arm" else f"{value:.4g}"
         known = bool(np.isfinite([lower_end, upper_end]).all())
@@ -288,7 +281,7 @@ def _model_choice(models: Sequence[StageModel]) -> str:
 
 def _named_wrong(result: CalibrationResult, stage: str) -> list[int]:
     """Return the numbers of the measured values of a stage that the verdict names as wrong."""
-    findings = result.credibility.findings if result.credibility else ()
+    findings = result.credibility.findings
     return [number for one in findings if one.stage == stage for number in one.values]
 
 
@@ -591,8 +584,7 @@ def _interval_bars(stage: StageResult) -> Array:
     """Return the 95 % intervals, (p, 2); from standard errors where intervals are unknown."""
     reach = 1.96 * np.nan_to_num(stage.uncertainty.errors, nan=np.inf, posinf=np.inf)
     about = np.stack([stage.values - reach, stage.values + reach], axis=1)
-    ends = interval_ends(stage)
-    return np.where(np.isfinite(ends), ends, about)
+    return np.where(np.isfinite(stage.intervals), stage.intervals, about)
 
 
 def _display_unit(stage: StageResult) -> tuple[str, float]:
