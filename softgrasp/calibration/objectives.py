@@ -112,6 +112,11 @@ class Block:
             exponent = exponent + parameters[..., power, None] * self.positions**power
         return np.asarray(parameters[..., :1] * np.exp(exponent) / self.cells)
 
+    def scale(self, parameters: Array) -> Array:
+        """Return the scale of each parameter: its value, or 1 where errors are absolute, (p,)."""
+        smallest = 1e-3 * (self.upper - self.lower)
+        return np.where(self.relative, np.maximum(np.abs(parameters), smallest), 1.0)
+
     @property
     def middle(self) -> Array:
         """Middle of the bounds, geometric for positive ones: the start of all methods, (p,)."""

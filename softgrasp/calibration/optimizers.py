@@ -133,7 +133,7 @@ def least_squares_search(search: Search, start: Array) -> Array:
         return np.nan_to_num(values(position) - stage.measured, nan=1e6)
 
     def slopes(position: Array) -> Array:
-        scale = scale_of(position, block.upper, block.lower, block.relative)
+        scale = block.scale(position)
         return np.nan_to_num(jacobian(search, position, values(position))) / scale
 
     inside = np.clip(
@@ -177,7 +177,7 @@ def jacobian(search: Search, position: Array, at: Array) -> Array:
         at: Simulated values there, (m,).
     """
     block, smooth = search.stage.block, search.stage.smooth
-    scale = scale_of(position, block.upper, block.lower, block.relative)
+    scale = block.scale(position)
     nudge = (NUDGE if smooth else WIDE) * scale
     ahead = np.minimum(position + nudge, block.upper)
     behind = position if smooth else np.maximum(position - nudge, block.lower)
@@ -194,9 +194,3 @@ def jacobian(search: Search, position: Array, at: Array) -> Array:
     values[new] = search.values(points[new])
     steps = (ahead - behind) / scale
     return np.asarray(((values[:count] - values[count:]) / steps[:, None]).T)
-
-
-def scale_of(position: Array, upper: Array, lower: Array, relative: tuple[bool, ...]) -> Array:
-    """Return the scale of each parameter: its value, or 1 where errors are absolute, (p,)."""
-    min_scale = 1e-3 * (upper - lower)
-    return np.where(relative, np.maximum(np.abs(position), min_scale), 1.0)

@@ -22,7 +22,6 @@ from softgrasp.calibration.next_measurements import Advice
 from softgrasp.calibration.objectives import block_of, with_values
 from softgrasp.calibration.posterior import Posterior
 from softgrasp.calibration.stages import KIND_OF, StageName, Step
-from softgrasp.calibration.uncertainty import KNOWN, Combination, Uncertainty
 from softgrasp.continuum.settling import from_webots
 from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem
 from softgrasp.description.soft_finger import SoftFinger
@@ -62,12 +61,57 @@ INCHES = 8.0
 """Width of such an image; figures have ten inches, so its letters are smaller."""
 
 
+KNOWN = 1.0 / 3.0
+"""Largest relative standard error of a determined parameter or combination [–]."""
+HUGE = 10.0
+"""Relative errors above this are reported as not determined, without a number [–]."""
+
+
 class CalibrationStatus(Enum):
     """How a calibration ended, as a sentence."""
 
     DONE = "parameters found"
     AT_BOUNDS = "parameters found, some of them on their bounds"
     NOT_CREDIBLE = "the fit is not credible"
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A direction in which all parameters change together, by relative amounts.
+
+    Args:
+        weights: Weight of each parameter; the sum of their squares is one, (p,).
+        error: Relative standard error along it; infinite where no measurement changes, NaN where
+            the noise cannot be estimated.
+        sentence: Description in words.
+    """
+
+    weights: tuple[float, ...]
+    error: float
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Uncertainty of the parameters of a stage.
+
+    Args:
+        errors: Standard errors, (p,); infinite where undetermined.
+        relative: Errors over the parameters' scales, (p,).
+        correlation: Correlation matrix, (p, p); zero with parameters that are not determined at
+            all.
+        determined: Determined combinations, the best first.
+        undetermined: Other combinations.
+        noise: Standard deviation of the residuals; NaN without more measurements than
+            parameters.
+    """
+
+    errors: Array
+    relative: Array
+    correlation: Array
+    determined: tuple[Combination, ...]
+    undetermined: tuple[Combination, ...]
+    noise: float
 
 
 @dataclass(frozen=True)

@@ -459,7 +459,7 @@ def _print_advice(result: AnyCalibrationResult) -> None:
 
 
 def _stage_rows(stage: Any, undetermined: set[str]) -> list[list[str]]:
-    from softgrasp.calibration.uncertainty import HUGE
+    from softgrasp.calibration.result import HUGE
 
     rows = []
     for name, unit, value, _, relative, (low, high), _, on_bound in stage.parameters:

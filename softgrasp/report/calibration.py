@@ -16,6 +16,7 @@ import numpy as np
 
 from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.result import (
+    HUGE,
     CalibrationResult,
     EstimatedParameters,
     ExtensionResult,
@@ -23,7 +24,6 @@ from softgrasp.calibration.result import (
     StageResult,
 )
 from softgrasp.calibration.stages import VirtualExperiments
-from softgrasp.calibration.uncertainty import HUGE
 from softgrasp.continuum.statics import joint_positions
 from softgrasp.description.calibration import HungAngles, Release, TipForce
 from softgrasp.extensions import CALIBRATIONS
