@@ -13,6 +13,7 @@ import logging.config
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -70,7 +71,7 @@ def swarm_search(search: Search, swarm: Swarm, seed: int) -> Array:
         fitness = search.fitness(positions, fraction=done / swarm.iterations)
         return np.where(np.isfinite(fitness), fitness, FAILED)
 
-    with _quiet(), _seeded(seed):
+    with _seeded(seed):
         from pyswarms.single.global_best import GlobalBestPSO
 
         optimiser = GlobalBestPSO(
@@ -84,28 +85,22 @@ def swarm_search(search: Search, swarm: Swarm, seed: int) -> Array:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep pyswarms from writing report.log to the working directory and to softgrasp's log."""
-    before, logger = logging.config.dictConfig, logging.getLogger("pyswarms")
-    level = logger.level
+def _seeded(seed: int) -> Iterator[None]:
+    """Seed numpy's global random state, which pyswarms uses, and restore it.
+
+    Pyswarms writes neither report.log in the working directory nor softgrasp's log meanwhile.
+    """
+    configure, logger = logging.config.dictConfig, logging.getLogger("pyswarms")
+    level, state = logger.level, np.random.get_state()  # noqa: NPY002
     logging.config.dictConfig = lambda *_: None
     logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.config.dictConfig = before
-        logger.setLevel(level)
-
-
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Seed numpy's global random state, which pyswarms uses, and restore it."""
-    before = np.random.get_state()  # noqa: NPY002
     np.random.seed(seed)  # noqa: NPY002
     try:
         yield
     finally:
-        np.random.set_state(before)  # noqa: NPY002
+        np.random.set_state(state)  # noqa: NPY002
+        logging.config.dictConfig = configure
+        logger.setLevel(level)
 
 
 def least_squares_search(search: Search, start: Array) -> Array:
@@ -119,31 +114,27 @@ def least_squares_search(search: Search, start: Array) -> Array:
     if not stage.smooth:
         return _common_factor(search, start)
     block = stage.block
-    known: dict[bytes, Array] = {}
 
-    def values(position: Array) -> Array:
-        key = position.tobytes()
-        if key not in known:
-            known.clear()
-            known[key] = search.values(position[None])[0]
-            search.record(position[None], stage.fitness(known[key][None]))
-        return known[key]
+    @lru_cache(maxsize=1)  # the Jacobian follows at the same parameters
+    def values(*parameters: float) -> Array:
+        position = np.array([parameters])
+        simulated = search.values(position)
+        search.record(position, stage.fitness(simulated))
+        return np.asarray(simulated[0])
 
     def residual(position: Array) -> Array:
-        return np.nan_to_num(values(position) - stage.measured, nan=1e6)
+        left: Array = values(*position) - stage.measured
+        return np.nan_to_num(left, nan=1e6)
 
     def slopes(position: Array) -> Array:
-        scale = block.scale(position)
-        return np.nan_to_num(jacobian(search, position, values(position))) / scale
+        relative = np.nan_to_num(jacobian(search, position, values(*position)))
+        return np.asarray(relative / block.scale(position))
 
-    inside = np.clip(
-        start,
-        block.lower + INSIDE * (block.upper - block.lower),
-        block.upper - INSIDE * (block.upper - block.lower),
-    )
+    width = block.upper - block.lower
     solution = least_squares(
-        residual, inside, jac=slopes, bounds=(block.lower, block.upper),
-        x_scale=block.upper - block.lower, max_nfev=MAX_STEPS, xtol=1e-10, ftol=1e-10, gtol=1e-14,
+        residual, np.clip(start, block.lower + INSIDE * width, block.upper - INSIDE * width),
+        jac=slopes, bounds=(block.lower, block.upper), x_scale=width, max_nfev=MAX_STEPS,
+        xtol=1e-10, ftol=1e-10, gtol=1e-14,
     )  # fmt: skip
     return np.asarray(solution.x)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from softgrasp.calibration.objectives import finger_values
+from softgrasp.calibration.objectives import LETTERS, finger_values
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.description.calibration import CalibrationProblem, TipForce
 from softgrasp.description.soft_finger import SoftFinger
@@ -79,8 +79,10 @@ def write_sample(finger: SoftFinger, directory: str | Path, *, seed: int = 0) ->
 def _truth(finger: SoftFinger) -> str:
     """Format the true constants, one per line."""
     lines = ["parameter,value,unit"]
-    lines += [f"k{i},{joint.stiffness:g},N·m/rad" for i, joint in enumerate(finger.joints, 1)]
-    lines += [f"alpha{i},{joint.pressure_gain:g},m³" for i, joint in enumerate(finger.joints, 1)]
+    for kind in ("stiffness", "gain"):
+        letter, unit = LETTERS[kind]
+        values = enumerate(finger_values(finger, kind), start=1)
+        lines += [f"{letter}{number},{value:g},{unit}" for number, value in values]
     return "\n".join([*lines, ""])
 
 
