@@ -17,7 +17,6 @@ import numpy as np
 
 from softgrasp._version import __version__
 from softgrasp.calibration.credibility import Credibility
-from softgrasp.calibration.files import LoadedProblem
 from softgrasp.calibration.next_measurements import Advice
 from softgrasp.calibration.objectives import block_of, with_values
 from softgrasp.calibration.posterior import Posterior
@@ -33,7 +32,6 @@ from softgrasp.io.hand import UNSURE, save_finger
 from softgrasp.io.input_limits import read_arrays, read_json, result_loader
 from softgrasp.io.result import from_arrays, to_arrays, write_arrays
 from softgrasp.mechanics.transforms import Array
-from softgrasp.rendering import write_png
 
 DOCUMENT, ARRAYS, FINGER = "calibration.json", "calibration.npz", "finger.yaml"
 ENSEMBLE = ensemble_path(FINGER).name
@@ -47,18 +45,7 @@ WRITTEN = (
     *(f"{name}{suffix}" for name in FIGURES for suffix in (".png", ".csv")),
 )
 """Files that a calibration writes, besides those of an extension."""
-EVIDENCE = (
-    ("photo_*_*g.png", "Photograph with {} g", "From the photograph to joint points and angles."),
-    ("film_*_*g.png", "Video of the release of {} g",
-     "The last frame, and the path of the tip until then."),
-)  # fmt: skip
-"""Pattern, heading and caption of the images of measurements; {} is the mass [g]."""
-OVERLAYS = "overlays.png"
-OUTLINES = "Outlines read from the photographs, and those of the calibrated finger."
-"""Caption of ``OVERLAYS``."""
 SCHEMA_VERSION = 3
-INCHES = 8.0
-"""Width of such an image; figures have ten inches, so its letters are smaller."""
 
 
 KNOWN = 1.0 / 3.0
@@ -541,38 +528,3 @@ def clear_earlier(directory: Path) -> None:
     """
     written = [pattern for kind in CALIBRATIONS for pattern in CALIBRATIONS.load(kind).written]
     remove_written(directory, (*WRITTEN, *written))
-
-
-# Images
-
-
-def draw_evidence(loaded: LoadedProblem, directory: Path) -> list[tuple[str, Path, str]]:
-    """Draw the steps of every photograph, and the tip path over every video's last frame.
-
-    Returns:
-        Heading, file and caption of each.
-
-    Raises:
-        ResultError: The directory cannot be written.
-    """
-    from softgrasp.vision.debug_figures import annotated_frame, steps_image
-
-    for number, (mass, photo) in enumerate(loaded.photos, start=1):
-        file = directory / f"photo_{number}_{1e3 * mass:g}g.png"
-        write_png(file, steps_image(photo), INCHES)
-    for number, (mass, track) in enumerate(loaded.tracks, start=1):
-        frame = annotated_frame(track, len(track.time) - 1)
-        write_png(directory / f"film_{number}_{1e3 * mass:g}g.png", frame, INCHES)
-    return evidence_in(directory)
-
-
-def evidence_in(directory: Path) -> list[tuple[str, Path, str]]:
-    """Return heading, file and caption of the measurement images in a directory."""
-    images = []
-    for pattern, title, caption in EVIDENCE:
-        paths = directory.glob(pattern)
-        for path in sorted(paths, key=lambda path: int(path.stem.split("_")[1])):
-            mass = path.stem.split("_", 2)[2].removesuffix("g")
-            images.append((title.format(mass), path, caption))
-    overlays = directory / OVERLAYS
-    return [("Outlines", overlays, OUTLINES)] * overlays.exists() + images

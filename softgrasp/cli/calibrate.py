@@ -224,7 +224,11 @@ def calibrate(
     clear_earlier(directory)
     files = save_calibration(result, directory)
     if not no_report:
-        files += _write_report(result, loaded, directory)
+        from softgrasp.report.calibration import write_calibration_report
+
+        with terminal.progress_bar() as update:
+            update("writing the report", None)
+            files += write_calibration_report(result, directory, loaded)
     remove_written(directory, (NAME,))  # nothing is left to resume
     _print_summary(result, files, json_)
     if advise and not json_:
@@ -377,25 +381,6 @@ def _loaded(
             f"--forces, found {'no measurements' if finger else 'nothing'}"
         )
     return problem_from({"finger": finger} | tree | changes, Path.cwd())
-
-
-def _write_report(
-    result: AnyCalibrationResult, loaded: LoadedProblem, directory: Path
-) -> list[Path]:
-    """Write the report, with the photographs' outlines and the tips in the videos."""
-    from softgrasp.calibration.result import OVERLAYS, CalibrationResult, draw_evidence
-    from softgrasp.report.calibration import draw_overlays, write_calibration_report
-    from softgrasp.report.grasp_report import Figure
-
-    with terminal.progress_bar() as update:
-        update("writing the report", None)
-        images: list[Figure] = []
-        if isinstance(result, CalibrationResult) and (loaded.photos or loaded.tracks):
-            scaled = [one for one in loaded.photos if one[1].metres_per_px is not None]
-            if scaled and "springs" in result.residual:
-                draw_overlays(result, scaled, directory / OVERLAYS)
-            images = [Figure(*one) for one in draw_evidence(loaded, directory)]
-        return write_calibration_report(result, directory, images)
 
 
 def _name(problem: CalibrationProblem | ExtensionProblem) -> str:
