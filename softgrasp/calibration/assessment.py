@@ -12,8 +12,9 @@ leave-one-load-out cross-validation. ``remarks`` collects the warnings for the u
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,9 +111,10 @@ def assessed(
     edge = (position - block.lower < near) | (block.upper - position < near)
     sure, intervals = _uncertainty(stage, position, slopes, left, finger)
     bounded = finger is None or finger.joint is None  # the joint estimate has no bounds
-    held = np.zeros(0) if checked is None else checked.simulate(position[None])[0]
-    measured = np.zeros(0) if checked is None else checked.measured
-    compared = (held - measured)[checked.timed] if checked is not None else np.full(1, np.nan)
+    held, measured = np.zeros(0), np.zeros(0)
+    if checked is not None:
+        held, measured = checked.simulate(position[None])[0], checked.measured
+    beyond = (held - measured)[checked.timed] if checked is not None else np.full(1, np.nan)
     return StageResult(
         name=stage.name,
         names=block.names,
@@ -132,7 +134,7 @@ def assessed(
         held_out_labels=() if checked is None else checked.labels,
         held_out_measured=measured,
         held_out_simulated=held,
-        held_out_residual=root_mean_square(compared),
+        held_out_residual=root_mean_square(beyond),
         history=tuple(search.history),
         evaluations=search.evaluations,
         models=(),
@@ -289,29 +291,23 @@ def _combination(weights: Array, error: float, names: tuple[str, ...]) -> Combin
     weights = weights * np.sign(weights[largest])
     shown = np.flatnonzero(np.abs(weights) >= SMALL * abs(weights[largest]))
     shown = shown[np.argsort(-np.abs(weights[shown]).round(6), kind="stable")]
-    terms = _terms([(float(weights[i]), names[i]) for i in shown])
+    terms = " ".join(
+        f"{'−' if weights[i] < 0.0 else '+'} {abs(weights[i]):.2f}·d{names[i]}/{names[i]}"
+        for i in shown
+    ).removeprefix("+ ")
+    if len(shown) == 1:
+        terms = names[largest]
     if np.isnan(error):
-        sentence = f"{terms}: fitted exactly; no measurement is left to estimate its error"
+        known = "fitted exactly; no measurement is left to estimate its error"
     elif not np.isfinite(error):
-        sentence = f"{terms}: not determined at all, no measurement changes with it"
+        known = "not determined at all, no measurement changes with it"
     elif error > HUGE:
-        sentence = f"{terms}: not determined, its standard error is more than ten times itself"
+        known = "not determined, its standard error is more than ten times itself"
     elif error > KNOWN:
-        sentence = f"{terms}: not determined, its standard error is {100 * error:.0f} %"
+        known = f"not determined, its standard error is {100 * error:.0f} %"
     else:
-        sentence = f"{terms}: determined to {100 * error:.2g} %"
-    return Combination(tuple(weights.tolist()), float(error), sentence)
-
-
-def _terms(weighted: list[tuple[float, str]]) -> str:
-    """Format ``0.94·dk1/k1 − 0.34·dk2/k2``; a single parameter by its name."""
-    if len(weighted) == 1:
-        return weighted[0][1]
-    text = " ".join(
-        f"{'−' if weight < 0.0 else '+'} {abs(weight):.2f}·d{name}/{name}"
-        for weight, name in weighted
-    )
-    return text.removeprefix("+ ")
+        known = f"determined to {100 * error:.2g} %"
+    return Combination(tuple(weights.tolist()), float(error), f"{terms}: {known}")
 
 
 # Model selection
@@ -367,83 +363,72 @@ def remarks(
     problem: CalibrationProblem, stages: Sequence[StageResult], method: str
 ) -> tuple[str, ...]:
     """Return the warnings of a calibration, as sentences."""
-    messages = [text for stage in stages for text in _of_stage(problem, stage, method)]
-    done = {stage.name for stage in stages}
-    if "torques" in done and problem.bends and any(not one.held_out for one in problem.forces):
+    messages = []
+    for stage in stages:
+        messages += [*_remarks_on_method(problem, stage, method), *remarks_on_fit(stage)]
+    used_forces = any(not one.held_out for one in problem.forces)
+    if problem.bends and used_forces and any(stage.name == "torques" for stage in stages):
         messages.append("torques: fitted to tip forces only; free bending was not used")
-    if problem.release_objective == "trace":
-        unused = sum(not one.times for one in problem.releases)
-        if unused:
-            messages.append(f"dampers: {unused} releases without a track were not used")
-    kept = {
-        "springs": [one.held_out for one in problem.hung],
-        "dampers": [one.held_out for one in problem.releases],
-        "torques": [one.held_out for one in problem.forces]
-        + [one.held_out for one in problem.bends],
-    }
+    unused = sum(not one.times for one in problem.releases)
+    if problem.release_objective == "trace" and unused:
+        messages.append(f"dampers: {unused} releases without a track were not used")
+    measured: dict[str, Sequence[Any]] = {"springs": problem.hung, "dampers": problem.releases,
+                "torques": (*problem.forces, *problem.bends)}  # fmt: skip
     messages += [
         f"{name}: all measurements are held out, so the finger keeps its values"
-        for name, marks in kept.items()
-        if marks and all(marks)
+        for name, rows in measured.items()
+        if rows and all(one.held_out for one in rows)
     ]
     return tuple(messages)
 
 
-def _of_stage(problem: CalibrationProblem, stage: StageResult, method: str) -> list[str]:
-    messages = []
-    if (
-        stage.name == "dampers"
-        and method in ("least-squares", "map")
-        and problem.release_objective == "settling"
-        and len(stage.names) > 1
-    ):
-        messages.append(
+def _remarks_on_method(
+    problem: CalibrationProblem, stage: StageResult, method: str
+) -> Iterator[str]:
+    """Yield warnings on what a method does with the measurements of a stage."""
+    counts = stage.name == "dampers" and problem.release_objective == "settling"
+    if counts and method in ("least-squares", "map") and len(stage.names) > 1:
+        yield (
             "dampers: counts have no gradients, so one common damping was fitted; method pso fits "
             "each"
         )
     other = stage.residual_unit == "N" and problem.force_objective != "squares"
     if other and method == "least-squares":
-        messages.append(
+        yield (
             "torques: least squares minimise the sum of squares, not the objective "
             f"'{problem.force_objective}'"
         )
     if method == "pso" and stage.removable > CONVERGED:
-        messages.append(
+        yield (
             f"{stage.name}: the swarm has not converged; least squares from here would lower the "
             f"sum of squares by about {100 * stage.removable:.2g} %, and standard errors are those "
             "of an optimum; method pso+least-squares refines it"
         )
-    return messages + remarks_on_fit(stage)
 
 
 def remarks_on_fit(stage: StageResult) -> list[str]:
     """Return warnings on the fit of a stage: bounds, undetermined parameters, noise."""
     messages = []
     if stage.on_bound:
-        names, several = ", ".join(stage.on_bound), len(stage.on_bound) > 1
+        are, them = ("are", "them") if len(stage.on_bound) > 1 else ("is", "it")
         messages.append(
-            f"{stage.name}: {names} {'are' if several else 'is'} on a bound; the best fit "
-            f"is beyond it, or the measurements do not determine {'them' if several else 'it'}"
+            f"{', '.join(stage.on_bound)} {are} on a bound; the best fit is beyond it, or the "
+            f"measurements do not determine {them}"
         )
+    counts = f"{len(stage.names)} parameters from {len(stage.measured)} measurements"
     if np.isnan(stage.uncertainty.noise):
-        messages.append(
-            f"{stage.name}: {len(stage.names)} parameters from {len(stage.measured)} measurements; "
-            "none is left to estimate their errors"
-        )
+        messages.append(f"{counts}; none is left to estimate their errors")
     wide = [one.name for one in stage.parameters if not np.isfinite(one.interval_95).all()]
     if wide:
-        several = len(wide) > 1
+        are, them = ("are", "them") if len(wide) > 1 else ("is", "it")
         messages.append(
-            f"{stage.name}: {', '.join(wide)} {'are' if several else 'is'} not determined by these "
-            f"measurements; {DETERMINING[stage.name]} would determine {'them' if several else 'it'}"
+            f"{', '.join(wide)} {are} not determined by these measurements; "
+            f"{DETERMINING[stage.name]} would determine {them}"
         )
     hidden = [one for one in stage.uncertainty.undetermined if np.isinf(one.error)]
     if hidden:
         terms = "; ".join(one.sentence.partition(":")[0] for one in hidden)
-        messages.append(
-            f"{stage.name}: {len(stage.names)} parameters from {len(stage.measured)} measurements; "
-            f"not determined at all: {terms}"
-        )
+        messages.append(f"{counts}; not determined at all: {terms}")
     if stage.sum_sentence:
-        messages.append(f"{stage.name}: {stage.sum_sentence}")
-    return messages
+        messages.append(stage.sum_sentence)
+    return [f"{stage.name}: {message}" for message in messages]

@@ -176,11 +176,9 @@ def jacobian(search: Search, position: Array, at: Array) -> Array:
     edge = ahead - position < 0.5 * nudge
     ahead, behind = np.where(edge, position, ahead), np.where(edge, position - nudge, behind)
     count = len(position)
-    points = np.tile(position, (2 * count, 1))
-    points[np.arange(count), np.arange(count)] = ahead
-    points[count + np.arange(count), np.arange(count)] = behind
-    # points equal to the position are not simulated again
-    new = (points != position).any(axis=1)
+    ends = (np.where(np.eye(count, dtype=bool), end, position) for end in (ahead, behind))
+    points = np.concatenate(list(ends))
+    new = (points != position).any(axis=1)  # the others are not simulated again
     values = np.tile(at, (2 * count, 1))
     values[new] = search.values(points[new])
     steps = (ahead - behind) / scale
