@@ -45,7 +45,6 @@ NAMES = {
     "cli.options": ("=options",),
     "cli.terminal": ("=terminal",),
     # Files: reading with limits and positions of errors, writing, reports
-    "calibration.files": ("as_tuples",),
     "io.files": ("atomic_path", "note_written", "remove_written", "report_progress", "write_text"),
     "io.input_limits": ("check_size", "json_from", "loader", "read_json", "result_loader"),
     "io.result": ("write_result",),

@@ -1,5 +1,4 @@
 from softgrasp._lazy import lazy_names as lazy_names
-from softgrasp.calibration.files import as_tuples as as_tuples
 from softgrasp.cli import options as options
 from softgrasp.cli import terminal as terminal
 from softgrasp.cli.names import require_shipped as require_shipped

@@ -1,34 +1,37 @@
 """Assess the fit of a calibration stage: residuals, uncertainty, model selection and warnings.
 
-``assessed`` makes the result of a stage at its optimum. ``stage_model`` assesses a stiffness
-model by Akaike's criterion (AICc) and leave-one-load-out cross-validation.
-``propagate_stiffness_uncertainty`` adds the errors of the springs to those of dampers and
-torques, to first order: a spring error dθ changes the simulation by G·dθ, and the fit responds
-by −J⁺·G·dθ. ``remarks`` collects the warnings for the user.
+``assessed`` makes the result of a stage at its optimum. The covariance there is σ²(JᵀJ)⁻¹, with σ²
+estimated from the residuals; it assumes errors that are independent and of equal variance. The
+singular value decomposition of J separates combinations of parameters that the measurements
+determine from those that they do not. To first order a spring error dθ changes the simulation of
+dampers and torques by G·dθ, and their fit responds by −J⁺·G·dθ. A joint estimate replaces all of
+these by its samples. ``stage_model`` assesses a stiffness model by Akaike's criterion (AICc) and
+leave-one-load-out cross-validation. ``remarks`` collects the warnings for the user.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from softgrasp.calibration.objectives import block_of, root_mean_square
-from softgrasp.calibration.optimizers import NUDGE, WIDE, jacobian, least_squares_search, scale_of
+from softgrasp.calibration.optimizers import NUDGE, WIDE, jacobian, least_squares_search
 from softgrasp.calibration.posterior import Posterior
-from softgrasp.calibration.result import StageModel, StageResult
-from softgrasp.calibration.stages import (
-    Search,
-    Stage,
-    VirtualExperiments,
-    springs,
-    stage_of,
+from softgrasp.calibration.result import (
+    HUGE,
+    KNOWN,
+    Combination,
+    StageModel,
+    StageResult,
+    Uncertainty,
 )
-from softgrasp.calibration.uncertainty import Uncertainty, combinations_of, uncertainty
+from softgrasp.calibration.stages import Search, Stage, VirtualExperiments, springs, stage_of
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
@@ -44,6 +47,10 @@ CONVERGED = 0.01
 """Share of squared residuals that a Gauss–Newton step may remove at an optimum [–]."""
 WIDEST = 1e3
 """Largest factor between a parameter and an end of its interval; beyond, it has none [–]."""
+SMALL = 0.25
+"""Weights below this fraction of the largest are omitted in sentences [–]."""
+ROUNDING = 1e-9
+"""Singular values below this fraction of the largest are taken as zero [–]."""
 DETERMINING: dict[str, str] = {
     "springs": "photographs that show these joints, under heavier weights,",
     "dampers": "tracked tips (release_objective: trace), or damping_model: uniform,",
@@ -55,13 +62,28 @@ WEAK = 1e-6
 """Directions whose effect is below this fraction of the largest are left out [–]."""
 
 
+@dataclass(frozen=True)
+class OfFinger:
+    """What the assessment of a stage of a finger depends on beside the stage.
+
+    Args:
+        problem: Calibration problem.
+        experiments: Virtual experiments of the finger.
+        stiffness: Stiffness with which the stage was fitted, joint by joint [N·m/rad], (n,).
+        springs: Result of the springs stage; None before it, and without it.
+        joint: Joint estimate and the part of its parameters that are those of the stage; None
+            where the stage was fitted alone.
+    """
+
+    problem: CalibrationProblem
+    experiments: VirtualExperiments
+    stiffness: Array
+    springs: StageResult | None
+    joint: tuple[Posterior, slice] | None
+
+
 def assessed(
-    search: Search,
-    position: Array,
-    checked: Stage | None,
-    problem: CalibrationProblem | None = None,
-    stiffness: Array | None = None,
-    springs: tuple[StageResult, VirtualExperiments] | None = None,
+    search: Search, position: Array, checked: Stage | None, finger: OfFinger | None = None
 ) -> StageResult:
     """Compute residuals, uncertainty and warnings of a calibration stage at its optimum.
 
@@ -69,9 +91,7 @@ def assessed(
         search: Finished search.
         position: Optimal parameters, (p,).
         checked: The same stage with the held-out measurements; None where there are none.
-        problem: Problem of a finger.
-        stiffness: Stiffness with which the stage was fitted, joint by joint [N·m/rad], (n,).
-        springs: Result of the springs stage, whose errors are added to those of this stage.
+        finger: Finger whose stage it is; None for a problem that an extension adds.
 
     Raises:
         DescriptionError: The optimum cannot be simulated.
@@ -86,84 +106,41 @@ def assessed(
             "weights and lengths"
         )
     slopes = np.nan_to_num(jacobian(search, position, simulated))[timed]
-    scale = scale_of(position, block.upper, block.lower, block.relative)
-    left = simulated - stage.measured
+    left = (simulated - stage.measured)[timed]
     near = EDGE * (block.upper - block.lower)
     edge = (position - block.lower < near) | (block.upper - position < near)
-    sure = uncertainty(slopes, scale, left[timed], block.names)
-    sentence = ""
-    if problem is not None and stiffness is not None:
-        sentence = _sum_sentence(stage, slopes / scale, position, problem, stiffness)
-    if problem is not None and springs is not None:
-        sure = propagate_stiffness_uncertainty(
-            sure, slopes, stage, position, springs[0], problem, springs[1]
-        )
-    held = np.zeros(0) if checked is None else checked.simulate(position[None])[0]
-    held_measured = np.zeros(0) if checked is None else checked.measured
+    sure, intervals = _uncertainty(stage, position, slopes, left, finger)
+    bounded = finger is None or finger.joint is None  # the joint estimate has no bounds
+    held, measured = np.zeros(0), np.zeros(0)
+    if checked is not None:
+        held, measured = checked.simulate(position[None])[0], checked.measured
+    beyond = (held - measured)[checked.timed] if checked is not None else np.full(1, np.nan)
     return StageResult(
         name=stage.name,
         names=block.names,
-        units=block.units
-        or tuple(block.unit if is_relative else "" for is_relative in block.relative),
+        units=block.units or tuple(block.unit * relative for relative in block.relative),
         values=position,
         lower=block.lower,
         upper=block.upper,
-        on_bound=tuple(name for name, on in zip(block.names, edge, strict=True) if on),
+        on_bound=tuple(np.array(block.names)[edge & bounded].tolist()),
         uncertainty=sure,
-        sum_sentence=sentence,
-        residual=root_mean_square(left[timed]),
+        sum_sentence=_sum_sentence(stage, slopes, position, finger) if finger else "",
+        residual=root_mean_square(left),
         residual_unit=stage.unit,
         fitness=float(stage.fitness(simulated[None])[0]),
         labels=stage.labels,
         measured=stage.measured,
         simulated=simulated,
         held_out_labels=() if checked is None else checked.labels,
-        held_out_measured=held_measured,
+        held_out_measured=measured,
         held_out_simulated=held,
-        held_out_residual=np.nan
-        if checked is None
-        else root_mean_square((held - held_measured)[checked.timed]),
+        held_out_residual=root_mean_square(beyond),
         history=tuple(search.history),
         evaluations=search.evaluations,
         models=(),
-        intervals=_intervals(position, sure, block.relative, len(left[timed])),
-        removable=_removable(slopes, left[timed], edge) if stage.smooth else 0.0,
+        intervals=intervals,
+        removable=_removable(slopes, left, edge) if stage.smooth else 0.0,
     )
-
-
-def _intervals(position: Array, sure: Uncertainty, relative: tuple[bool, ...], count: int) -> Array:
-    """Return 95 % intervals of Student's t, (p, 2), of logarithms where errors are relative.
-
-    Infinite, or from 0, where an error is infinite or spans more than a factor of ``WIDEST``.
-    """
-    freedom = max(count - len(position), 1)
-    wide = float(stats.t.ppf(0.975, freedom))
-    logarithmic = np.array(relative) & (position > 0.0)
-    span = np.where(logarithmic, wide * sure.relative, 0.0)
-    factor = np.exp(np.where(span > math.log(WIDEST), np.inf, span))
-    half = np.where(logarithmic, 0.0, wide * sure.errors)
-    ends = [position / factor - half, position * factor + half]
-    return np.stack(ends, axis=1)
-
-
-def with_posterior(stage: StageResult, posterior: Posterior, part: slice) -> StageResult:
-    """Replace standard errors, correlations and intervals by those of the joint estimate."""
-    scale = np.where([bool(unit) for unit in stage.units], np.abs(stage.values), 1.0)
-    errors = posterior.errors[part]
-    relative, correlation = errors / scale, posterior.correlation[part, part]
-    determined, undetermined = combinations_of(
-        correlation * np.outer(relative, relative), stage.names
-    )
-    sure = replace(
-        stage.uncertainty,
-        errors=errors,
-        relative=relative,
-        correlation=correlation,
-        determined=determined,
-        undetermined=undetermined,
-    )
-    intervals = np.stack([posterior.low[part], posterior.high[part]], axis=1)
-    return replace(stage, uncertainty=sure, intervals=intervals, on_bound=())
 
 
 def _removable(slopes: Array, left: Array, edge: NDArray[np.bool_]) -> float:
@@ -176,100 +153,161 @@ def _removable(slopes: Array, left: Array, edge: NDArray[np.bool_]) -> float:
     return float(np.square(free @ step).sum()) / total
 
 
-def _sum_sentence(
-    stage: Stage, slopes: Array, position: Array, problem: CalibrationProblem, stiffness: Array
-) -> str:
+def _sum_sentence(stage: Stage, slopes: Array, position: Array, finger: OfFinger) -> str:
     """Describe the combination of parameters that a stage determines; empty for springs."""
-    names = stage.block.names
+    problem, names = finger.problem, stage.block.names
     if stage.name == "dampers":
-        mode = first_mode(problem.finger, stiffness)
-        damping = stage.block.of_joints(position) + problem.damping_timestep * stiffness
+        mode, joints = first_mode(problem.finger, finger.stiffness), stage.block.of_joints(position)
+        damping = joints + problem.damping_timestep * finger.stiffness
         listed = " ".join(f"{weight:.3f}" for weight in mode.weights)
         return (
-            f"releases say little more than the damping of the first mode, Σ w·c = "
-            f"{mode.weights @ stage.block.of_joints(position):.4g} N·m·s/rad with w = ({listed}); "
-            f"it is at {mode.frequency:.4g} Hz, with {100 * mode.ratio(damping):.3g} % of critical "
-            "damping"
+            "releases say little more than the damping of the first mode, Σ w·c = "
+            f"{mode.weights @ joints:.4g} N·m·s/rad with w = ({listed}); it is at "
+            f"{mode.frequency:.4g} Hz, with {100 * mode.ratio(damping):.3g} % of critical damping"
         )
-    if stage.name != "torques" or stage.unit != "N" or len(names) == 1:
-        return ""
-    return _force_sentence(slopes, position, problem, names)
-
-
-def _force_sentence(
-    slopes: Array, gains: Array, problem: CalibrationProblem, names: tuple[str, ...]
-) -> str:
-    """Describe what tip forces determine: F = P·Σ w·alpha for small changes of shape."""
     pressures = np.array([one.pressure for one in problem.forces if not one.held_out])
-    if not pressures.any():
+    if stage.name != "torques" or stage.unit != "N" or len(names) == 1 or not pressures.any():
         return ""
-    weights = pressures @ slopes / np.square(pressures).sum()
+    # F = P·Σ w·alpha for small changes of shape
+    weights = pressures @ (slopes / stage.block.scale(position)) / np.square(pressures).sum()
     listed = " ".join(f"{weight:.2f}" for weight in weights)
     return (
-        f"only the sum Σ w·alpha = {weights @ gains:.4g} N/Pa is determined by tip forces, "
+        f"only the sum Σ w·alpha = {weights @ position:.4g} N/Pa is determined by tip forces, "
         f"w = ({listed})/m for {names[0]} … {names[-1]}"
     )
 
 
-# Uncertainty from the springs
+# Uncertainty
 
 
-def propagate_stiffness_uncertainty(
-    sure: Uncertainty,
-    slopes: Array,
-    stage: Stage,
-    position: Array,
-    springs: StageResult,
-    problem: CalibrationProblem,
-    experiments: VirtualExperiments,
+def _uncertainty(
+    stage: Stage, position: Array, slopes: Array, left: Array, finger: OfFinger | None
+) -> tuple[Uncertainty, Array]:
+    """Return the uncertainty of the parameters of a stage, and their 95 % intervals, (p, 2).
+
+    Intervals are those of Student's t, of logarithms where errors are relative; infinite, or from
+    0, where an error is infinite or spans more than a factor of ``WIDEST``. Those of a joint
+    estimate are quantiles of its samples.
+    """
+    block = stage.block
+    sure = uncertainty(slopes, block.scale(position), left, block.names)
+    if finger is not None and finger.joint is not None:
+        return _of_joint_estimate(sure, *finger.joint, block.relative)
+    if finger is not None and finger.springs is not None:
+        sure = _with_springs(sure, slopes, stage, position, finger, finger.springs)
+    wide = float(stats.t.ppf(0.975, max(len(left) - len(position), 1)))
+    logarithmic = np.array(block.relative) & (position > 0.0)
+    span = np.where(logarithmic, wide * sure.relative, 0.0)
+    factor = np.exp(np.where(span > math.log(WIDEST), np.inf, span))
+    half = np.where(logarithmic, 0.0, wide * sure.errors)
+    return sure, np.stack([position / factor - half, position * factor + half], axis=1)
+
+
+def uncertainty(
+    slopes: Array, scale: Array, residual: Array, names: tuple[str, ...]
 ) -> Uncertainty:
+    """Estimate the uncertainty from the Jacobian at the optimum.
+
+    Directions without effect have infinite errors, and so have all where the noise cannot be
+    estimated.
+
+    Args:
+        slopes: Change of measured values over relative changes of parameters, (m, p).
+        scale: Scale of each parameter, (p,).
+        residual: Residuals, (m,).
+        names: Names of the parameters.
+    """
+    count, parameter_count = slopes.shape
+    _, singular, directions = np.linalg.svd(slopes, full_matrices=True)
+    singular = np.concatenate([singular, np.zeros(parameter_count - len(singular))])
+    rank = int((singular > ROUNDING * max(singular.max(initial=0.0), 1e-300)).sum())
+    freedom = count - rank
+    noise = float(np.sqrt(np.square(residual).sum() / freedom)) if freedom > 0 else np.nan
+    # correlations do not depend on the noise
+    inverse_singular = 1.0 / singular[:rank]
+    covariance = (directions[:rank].T * np.square(inverse_singular)) @ directions[:rank]
+    hidden = np.square(directions[rank:]).sum(axis=0) > 1e-6
+    relative = np.where(hidden | np.isnan(noise), np.inf, noise * np.sqrt(np.diag(covariance)))
+    spread = np.concatenate([noise * inverse_singular, np.full(parameter_count - rank, np.inf)])
+    deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    correlation = covariance / np.outer(deviation, deviation)
+    combinations = _combinations(directions, spread, names)
+    return Uncertainty(relative * scale, relative, correlation, *combinations, noise)
+
+
+def _of_joint_estimate(
+    sure: Uncertainty, joint: Posterior, part: slice, is_relative: Sequence[bool]
+) -> tuple[Uncertainty, Array]:
+    """Return uncertainty, with the noise of ``sure``, and intervals of a part of an estimate."""
+    errors = joint.errors[part]
+    relative = errors / np.where(is_relative, np.abs(joint.values[part]), 1.0)
+    correlation = joint.correlation[part, part]
+    squares, directions = np.linalg.eigh(correlation * np.outer(relative, relative))
+    spread = np.sqrt(np.maximum(squares, 0.0))
+    combinations = _combinations(directions.T, spread, joint.names[part])
+    intervals = np.stack([joint.low[part], joint.high[part]], axis=1)
+    return Uncertainty(errors, relative, correlation, *combinations, sure.noise), intervals
+
+
+def _with_springs(
+    sure: Uncertainty, slopes: Array, stage: Stage, position: Array, finger: OfFinger,
+    springs: StageResult,
+) -> Uncertainty:  # fmt: skip
     """Add the effect of stiffness errors to the parameter errors of a later calibration stage.
 
     No spring error is taken larger than its bounds permit.
-
-    Args:
-        sure: Uncertainty with the springs as fitted.
-        slopes: J, change of the measured values over relative changes of the parameters, (m, p).
-        stage: Later stage.
-        position: Its parameters, (p,).
-        springs: Result of the springs stage.
-        problem: Calibration problem.
-        experiments: Virtual experiments of its finger.
     """
-    answers = -np.linalg.pinv(slopes, rcond=WEAK) @ _shifts(
-        stage, position, springs, problem, experiments
-    )
-    width = SPREAD * (springs.upper - springs.lower)
-    deviation = np.minimum(springs.uncertainty.errors, width)
+    block, count = block_of(finger.problem, "stiffness"), len(springs.values)
+    nudge = (NUDGE if stage.smooth else WIDE) * block.scale(springs.values)
+    steps = np.diag(nudge)
+    points = block.of_joints(np.concatenate([springs.values + steps, springs.values - steps]))
+    moved = stage_of(stage.name, finger.problem, finger.experiments, points)
+    assert moved is not None  # the stage itself is there
+    values = moved.simulate(np.tile(position, (2 * count, 1)))[:, stage.timed]
+    by_springs = np.nan_to_num((values[:count] - values[count:]) / (2.0 * nudge)[:, None]).T
+    answers = -np.linalg.pinv(slopes, rcond=WEAK) @ by_springs
+    deviation = np.minimum(springs.uncertainty.errors, SPREAD * (springs.upper - springs.lower))
     correlation = springs.uncertainty.correlation.copy()
     np.fill_diagonal(correlation, 1.0)  # also for springs without any effect on the measurements
     covariance = correlation * np.outer(deviation, deviation)
     added = np.einsum("ij,jk,ik->i", answers, covariance, answers)
     relative = np.sqrt(np.square(sure.relative) + np.maximum(added, 0.0))
-    block = stage.block
-    scale = scale_of(position, block.upper, block.lower, block.relative)
-    return replace(sure, errors=relative * scale, relative=relative)
+    return replace(sure, errors=relative * stage.block.scale(position), relative=relative)
 
 
-def _shifts(
-    stage: Stage,
-    position: Array,
-    springs: StageResult,
-    problem: CalibrationProblem,
-    experiments: VirtualExperiments,
-) -> Array:
-    """Return G, the derivatives of measured values by the springs' parameters, (m, s)."""
-    block, count = block_of(problem, "stiffness"), len(springs.values)
-    scale = scale_of(springs.values, springs.upper, springs.lower, block.relative)
-    nudge = (NUDGE if stage.smooth else WIDE) * scale
-    points = np.tile(springs.values, (2 * count, 1))
-    points[np.arange(count), np.arange(count)] += nudge
-    points[count + np.arange(count), np.arange(count)] -= nudge
-    moved = stage_of(stage.name, problem, experiments, block.of_joints(points))
-    assert moved is not None  # the stage itself is there
-    values = moved.simulate(np.tile(position, (2 * count, 1)))[:, stage.timed]
-    slopes = (values[:count] - values[count:]) / (2.0 * nudge)[:, None]
-    return np.asarray(np.nan_to_num(slopes).T)
+def _combinations(
+    directions: Iterable[Array], errors: Array, names: tuple[str, ...]
+) -> tuple[tuple[Combination, ...], tuple[Combination, ...]]:
+    """Return the determined and the other combinations along directions, (p,) each."""
+    rows = zip(directions, errors.tolist(), strict=True)
+    every = [_combination(row, error, names) for row, error in rows]
+    known = tuple(one for one in every if one.error <= KNOWN)
+    return known, tuple(one for one in every if not one.error <= KNOWN)
+
+
+def _combination(weights: Array, error: float, names: tuple[str, ...]) -> Combination:
+    # rounded, so that equal weights keep their order
+    largest = int(np.abs(weights).round(6).argmax())
+    weights = weights * np.sign(weights[largest])
+    shown = np.flatnonzero(np.abs(weights) >= SMALL * abs(weights[largest]))
+    shown = shown[np.argsort(-np.abs(weights[shown]).round(6), kind="stable")]
+    terms = " ".join(
+        f"{'−' if weights[i] < 0.0 else '+'} {abs(weights[i]):.2f}·d{names[i]}/{names[i]}"
+        for i in shown
+    ).removeprefix("+ ")
+    if len(shown) == 1:
+        terms = names[largest]
+    if np.isnan(error):
+        known = "fitted exactly; no measurement is left to estimate its error"
+    elif not np.isfinite(error):
+        known = "not determined at all, no measurement changes with it"
+    elif error > HUGE:
+        known = "not determined, its standard error is more than ten times itself"
+    elif error > KNOWN:
+        known = f"not determined, its standard error is {100 * error:.0f} %"
+    else:
+        known = f"determined to {100 * error:.2g} %"
+    return Combination(tuple(weights.tolist()), float(error), f"{terms}: {known}")
 
 
 # Model selection
@@ -279,26 +317,34 @@ def stage_model(
     problem: CalibrationProblem, experiments: VirtualExperiments, model: str
 ) -> StageModel:
     """Fit a stiffness model by least squares, and assess it."""
-    stage = springs(problem, experiments, model=model)
-    assert stage is not None  # the stage of springs was done
-    position = _fitted(stage)
-    left = stage.simulate(position[None])[0] - stage.measured
-    checked = springs(problem, experiments, held_out=True, model=model)
-    held = math.nan
-    if checked is not None:
-        held = root_mean_square(checked.simulate(position[None])[0] - checked.measured)
+
+    def residuals(problem: CalibrationProblem) -> tuple[Array, Array]:
+        """Fit the model; return residuals and those of held-out loads, empty without any."""
+        stage = springs(problem, experiments, model=model)
+        assert stage is not None  # the stage of springs was done
+        position = least_squares_search(Search(stage), stage.block.middle)
+        both = (stage, springs(problem, experiments, held_out=True, model=model))
+        left, held = (
+            np.zeros(0) if one is None else one.simulate(position[None])[0] - one.measured
+            for one in both
+        )
+        return left, held
+
+    left, held = residuals(problem)
+    loads = [load for load in problem.hung if not load.held_out]
+    squares: list[float] = []
+    for left_out in loads if len(loads) > 1 else ():
+        marked = tuple(load.replace(held_out=load is left_out) for load in loads)
+        squares += np.square(residuals(problem.replace(hung=marked))[1]).tolist()
+    parameters = len(block_of(problem, "stiffness", model).names)
     return StageModel(
         model=model,
-        parameters=len(position),
+        parameters=parameters,
         residual=root_mean_square(left),
-        aic=_criterion(left, len(position)),
-        cross_validation=_cross_validated(problem, experiments, model),
-        held_out=held,
+        aic=_criterion(left, parameters),
+        cross_validation=math.sqrt(sum(squares) / len(squares)) if squares else math.nan,
+        held_out=root_mean_square(held) if held.size else math.nan,
     )
-
-
-def _fitted(stage: Stage) -> Array:
-    return least_squares_search(Search(stage), stage.block.middle)
 
 
 def _criterion(left: Array, parameters: int) -> float:
@@ -310,26 +356,6 @@ def _criterion(left: Array, parameters: int) -> float:
     return likelihood + 2.0 * free * count / (count - free - 1)
 
 
-def _cross_validated(
-    problem: CalibrationProblem, experiments: VirtualExperiments, model: str
-) -> float:
-    """Compute the leave-one-load-out root mean square error; NaN for a single load."""
-    loads = [load for load in problem.hung if not load.held_out]
-    if len(loads) < 2:
-        return math.nan
-    squares: list[float] = []
-    for left_out in loads:
-        marked = tuple(load.replace(held_out=load is left_out) for load in loads)
-        part = problem.replace(hung=marked)
-        stage = springs(part, experiments, model=model)
-        checked = springs(part, experiments, held_out=True, model=model)
-        assert stage is not None
-        assert checked is not None
-        position = _fitted(stage)
-        squares += np.square(checked.simulate(position[None])[0] - checked.measured).tolist()
-    return math.sqrt(sum(squares) / len(squares))
-
-
 # Warnings
 
 
@@ -337,85 +363,72 @@ def remarks(
     problem: CalibrationProblem, stages: Sequence[StageResult], method: str
 ) -> tuple[str, ...]:
     """Return the warnings of a calibration, as sentences."""
-    messages = [text for stage in stages for text in _of_stage(problem, stage, method)]
-    done = {stage.name for stage in stages}
-    if "torques" in done and problem.bends and any(not one.held_out for one in problem.forces):
+    messages = []
+    for stage in stages:
+        messages += [*_remarks_on_method(problem, stage, method), *remarks_on_fit(stage)]
+    used_forces = any(not one.held_out for one in problem.forces)
+    if problem.bends and used_forces and any(stage.name == "torques" for stage in stages):
         messages.append("torques: fitted to tip forces only; free bending was not used")
-    if problem.release_objective == "trace":
-        unused = sum(not one.times for one in problem.releases)
-        if unused:
-            messages.append(f"dampers: {unused} releases without a track were not used")
-    kept = {
-        "springs": [one.held_out for one in problem.hung],
-        "dampers": [one.held_out for one in problem.releases],
-        "torques": [one.held_out for one in problem.forces]
-        + [one.held_out for one in problem.bends],
-    }
+    unused = sum(not one.times for one in problem.releases)
+    if problem.release_objective == "trace" and unused:
+        messages.append(f"dampers: {unused} releases without a track were not used")
+    measured: dict[str, Sequence[Any]] = {"springs": problem.hung, "dampers": problem.releases,
+                "torques": (*problem.forces, *problem.bends)}  # fmt: skip
     messages += [
         f"{name}: all measurements are held out, so the finger keeps its values"
-        for name, marks in kept.items()
-        if marks and all(marks)
+        for name, rows in measured.items()
+        if rows and all(one.held_out for one in rows)
     ]
     return tuple(messages)
 
 
-def _of_stage(problem: CalibrationProblem, stage: StageResult, method: str) -> list[str]:
-    messages = []
-    if (
-        stage.name == "dampers"
-        and method in ("least-squares", "map")
-        and problem.release_objective == "settling"
-        and len(stage.names) > 1
-    ):
-        messages.append(
+def _remarks_on_method(
+    problem: CalibrationProblem, stage: StageResult, method: str
+) -> Iterator[str]:
+    """Yield warnings on what a method does with the measurements of a stage."""
+    counts = stage.name == "dampers" and problem.release_objective == "settling"
+    if counts and method in ("least-squares", "map") and len(stage.names) > 1:
+        yield (
             "dampers: counts have no gradients, so one common damping was fitted; method pso fits "
             "each"
         )
     other = stage.residual_unit == "N" and problem.force_objective != "squares"
     if other and method == "least-squares":
-        messages.append(
+        yield (
             "torques: least squares minimise the sum of squares, not the objective "
             f"'{problem.force_objective}'"
         )
     if method == "pso" and stage.removable > CONVERGED:
-        messages.append(
+        yield (
             f"{stage.name}: the swarm has not converged; least squares from here would lower the "
             f"sum of squares by about {100 * stage.removable:.2g} %, and standard errors are those "
             "of an optimum; method pso+least-squares refines it"
         )
-    return messages + remarks_on_fit(stage)
 
 
 def remarks_on_fit(stage: StageResult) -> list[str]:
     """Return warnings on the fit of a stage: bounds, undetermined parameters, noise."""
     messages = []
     if stage.on_bound:
-        names, several = ", ".join(stage.on_bound), len(stage.on_bound) > 1
+        are, them = ("are", "them") if len(stage.on_bound) > 1 else ("is", "it")
         messages.append(
-            f"{stage.name}: {names} {'are' if several else 'is'} on a bound; the best fit "
-            f"is beyond it, or the measurements do not determine {'them' if several else 'it'}"
+            f"{', '.join(stage.on_bound)} {are} on a bound; the best fit is beyond it, or the "
+            f"measurements do not determine {them}"
         )
+    counts = f"{len(stage.names)} parameters from {len(stage.measured)} measurements"
     if np.isnan(stage.uncertainty.noise):
-        messages.append(
-            f"{stage.name}: {len(stage.names)} parameters from {len(stage.measured)} measurements; "
-            "none is left to estimate their errors"
-        )
-    ends = np.zeros(len(stage.names)) if stage.intervals is None else stage.intervals.sum(axis=1)
-    wide = [name for name, end in zip(stage.names, ends.tolist(), strict=True)
-            if not math.isfinite(end)]  # fmt: skip
+        messages.append(f"{counts}; none is left to estimate their errors")
+    wide = [one.name for one in stage.parameters if not np.isfinite(one.interval_95).all()]
     if wide:
-        several = len(wide) > 1
+        are, them = ("are", "them") if len(wide) > 1 else ("is", "it")
         messages.append(
-            f"{stage.name}: {', '.join(wide)} {'are' if several else 'is'} not determined by these "
-            f"measurements; {DETERMINING[stage.name]} would determine {'them' if several else 'it'}"
+            f"{', '.join(wide)} {are} not determined by these measurements; "
+            f"{DETERMINING[stage.name]} would determine {them}"
         )
     hidden = [one for one in stage.uncertainty.undetermined if np.isinf(one.error)]
     if hidden:
         terms = "; ".join(one.sentence.partition(":")[0] for one in hidden)
-        messages.append(
-            f"{stage.name}: {len(stage.names)} parameters from {len(stage.measured)} measurements; "
-            f"not determined at all: {terms}"
-        )
+        messages.append(f"{counts}; not determined at all: {terms}")
     if stage.sum_sentence:
-        messages.append(f"{stage.name}: {stage.sum_sentence}")
-    return messages
+        messages.append(stage.sum_sentence)
+    return [f"{stage.name}: {message}" for message in messages]

@@ -7,14 +7,14 @@ A problem that an extension adds, such as that of a hydraulic arm, has one stage
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict, Unpack, overload
 
 import numpy as np
 
-from softgrasp.calibration.assessment import MODELS, assessed, remarks, stage_model, with_posterior
+from softgrasp.calibration.assessment import MODELS, OfFinger, assessed, remarks, stage_model
 from softgrasp.calibration.credibility import Credibility, assess_credibility
 from softgrasp.calibration.measurement_checks import without_copies
 from softgrasp.calibration.next_measurements import Advice, next_measurements
@@ -33,10 +33,11 @@ from softgrasp.calibration.stages import (
     Journal,
     Progress,
     Search,
+    Stage,
     VirtualExperiments,
     stage_of,
 )
-from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem, ForceObjective
+from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import CALIBRATIONS
 from softgrasp.mechanics.transforms import Array
@@ -115,143 +116,38 @@ def calibrate(
         result: ExtensionResult = run(problem, method, seed, swarm, directory, progress)
         return result
     distinct, copies = without_copies(problem)
-    problem = _with_objective(distinct, method)
-    experiments = VirtualExperiments(problem)
-    whole = f"{problem.model_dump_json()} {method} {seed} {swarm} {requested}"
+    if distinct.force_objective == "auto":
+        squares = method in ("map", "least-squares")
+        distinct = distinct.replace(force_objective="squares" if squares else "absolute")
+    whole = f"{distinct.model_dump_json()} {method} {seed} {swarm} {requested}"
     journal = Journal(None if out is None else Path(out), whole)
-    posterior, advice = _posterior(problem, experiments, method, requested, seed)
-    known = {} if posterior is None else _by_stage(posterior)
-    settings = (method, swarm, seed)
-    done = _stages(problem, experiments, journal, requested, settings, progress, known)
+    fit = _Fit(
+        distinct, VirtualExperiments(distinct), method, seed, swarm, requested, journal, progress
+    )
+    joint, advice = fit.joint_estimate()
+    done = fit.stages(joint)
     if models and done[0].name == "springs":
-        compared = tuple(stage_model(problem, experiments, one) for one in MODELS)
-        done[0] = replace(done[0], models=compared)
+        compared = (stage_model(distinct, fit.experiments, one) for one in MODELS)
+        done[0] = replace(done[0], models=tuple(compared))
     if progress is not None:
         progress("assessing the fit", 1.0)
-    credibility = _credibility_of(problem, experiments, done, copies)
+    credibility = fit.credibility(done, copies)
+    status = CalibrationStatus.NOT_CREDIBLE
+    if credibility.credible:
+        on_bound = any(stage.on_bound for stage in done)
+        status = CalibrationStatus.AT_BOUNDS if on_bound else CalibrationStatus.DONE
     return CalibrationResult(
-        problem=problem,
+        problem=distinct,
         method=method,
         seed=seed,
-        finger=fitted_finger(problem, done),
+        finger=fitted_finger(distinct, done),
         stages=tuple(done),
-        warnings=remarks(problem, done, method) + (posterior.warnings if posterior else ()),
-        status=_status(done, credibility),
+        warnings=remarks(distinct, done, method) + (joint.warnings if joint else ()),
+        status=status,
         credibility=credibility,
-        posterior=posterior,
+        posterior=joint,
         advice=advice,
     )
-
-
-def _posterior(
-    problem: CalibrationProblem,
-    experiments: VirtualExperiments,
-    method: str,
-    requested: tuple[str, ...] | None,
-    seed: int,
-) -> tuple[Posterior | None, tuple[Advice, ...]]:
-    """Return the joint estimate and what to measure next, where there are angles to fit."""
-    fitted = any(not one.held_out for one in problem.hung)
-    if method != "map" or not fitted or (requested is not None and "springs" not in requested):
-        return None, ()
-    if problem.static_objective == "heights":
-        raise DescriptionError(
-            "expected angles with method map, found heights; choose least-squares",
-            field="static_objective",
-        )
-    if requested is not None and "torques" not in requested:
-        problem = problem.replace(forces=())
-    posterior = joint_posterior(problem, experiments, seed=seed)
-    return posterior, next_measurements(problem, experiments, posterior)
-
-
-def _by_stage(posterior: Posterior) -> dict[str, tuple[Posterior, slice]]:
-    """Return the parts of springs and, where forces were fitted, torques."""
-    count = len(posterior.names)
-    gains = [i for i, name in enumerate(posterior.names) if name.startswith("alpha")]
-    first = gains[0] if gains else count
-    parts = {"springs": slice(0, first)}
-    if gains:
-        parts["torques"] = slice(first, count)
-    return {name: (posterior, part) for name, part in parts.items()}
-
-
-def _stages(
-    problem: CalibrationProblem,
-    experiments: VirtualExperiments,
-    journal: Journal,
-    requested: tuple[str, ...] | None,
-    settings: tuple[str, Swarm, int],
-    progress: Progress | None,
-    known: Mapping[str, tuple[Posterior, slice]],
-) -> list[StageResult]:
-    """Fit one stage after the other; ``settings`` are method, swarm and seed.
-
-    Stages in ``known`` take their parameters from the joint estimate.
-    """
-    done: list[StageResult] = []
-    for name in STAGES:
-        stiffness = finger_values(fitted_finger(problem, done), "stiffness")
-        stage = stage_of(name, problem, experiments, stiffness)
-        if requested is not None and name not in requested:
-            continue
-        if stage is None and requested is not None:
-            raise DescriptionError(f"{name}: expected measurements, found none to fit")
-        if stage is None:
-            continue
-        search = Search(stage, journal, progress)
-        position = _estimate(search, known.get(name), settings)
-        checked = stage_of(name, problem, experiments, stiffness, held_out=True)
-        behind = next(((one, experiments) for one in done if one.name == "springs"), None)
-        try:
-            one = assessed(search, position, checked, problem, stiffness, behind)
-            done.append(with_posterior(one, *known[name]) if name in known else one)
-        except DescriptionError as error:
-            verdict = _credibility_of(problem, experiments, done, ())
-            if verdict.credible:
-                raise
-            raise DescriptionError(f"{verdict.sentence}; {error}") from error
-    if not done:
-        raise DescriptionError("expected measurements for at least one stage, found none")
-    return done
-
-
-def _estimate(
-    search: Search, known: tuple[Posterior, slice] | None, settings: tuple[str, Swarm, int]
-) -> Array:
-    """Return the parameters of a stage, from the joint estimate or by its own search."""
-    if known is None:
-        return optimum_of(search, *settings)
-    posterior, part = known
-    position = posterior.values[part]
-    search.fitness(position[None], fraction=1.0)
-    return position
-
-
-def _credibility_of(
-    problem: CalibrationProblem,
-    experiments: VirtualExperiments,
-    done: Sequence[StageResult],
-    copies: tuple[tuple[str, str], ...],
-) -> Credibility:
-    """Assess the least-squares fit of each stage, as systematic errors must show in residuals."""
-    stiffness = finger_values(fitted_finger(problem, done), "stiffness")
-    fitted = {}
-    for one in done:
-        stage = stage_of(one.name, problem, experiments, stiffness)
-        assert stage is not None  # it was fitted
-        start = np.clip(one.values, one.lower, one.upper)
-        smooth = stage.smooth
-        search = Search(stage)
-        fitted[one.name] = least_squares_search(search, start) if smooth else one.values
-    return assess_credibility(problem, experiments, fitted, stiffness, copies)
-
-
-def _status(done: Sequence[StageResult], credibility: Credibility) -> CalibrationStatus:
-    if not credibility.credible:
-        return CalibrationStatus.NOT_CREDIBLE
-    edge = any(stage.on_bound for stage in done)
-    return CalibrationStatus.AT_BOUNDS if edge else CalibrationStatus.DONE
 
 
 def _check(method: str, stages: Sequence[str] | None, seed: int) -> None:
@@ -263,13 +159,91 @@ def _check(method: str, stages: Sequence[str] | None, seed: int) -> None:
         raise DescriptionError(f"expected a number from 0 to 2³² − 1, found {seed}", field="seed")
 
 
-def _with_objective(problem: CalibrationProblem, method: str) -> CalibrationProblem:
-    """Replace the force objective ``auto`` by the objective that it selects."""
-    if problem.force_objective != "auto":
-        return problem
-    smooth = method in ("map", "least-squares")
-    smallest: ForceObjective = "squares" if smooth else "absolute"
-    return problem.replace(force_objective=smallest)
+@dataclass(frozen=True)
+class _Fit:
+    """What a finger is fitted to, and how; for the fields see ``calibrate``."""
+
+    problem: CalibrationProblem
+    experiments: VirtualExperiments
+    method: str
+    seed: int
+    swarm: Swarm
+    requested: tuple[str, ...] | None
+    journal: Journal
+    progress: Progress | None
+
+    def joint_estimate(self) -> tuple[Posterior | None, tuple[Advice, ...]]:
+        """Return the joint estimate and what to measure next, where there are angles to fit."""
+        problem = self.problem
+        requested = STAGES if self.requested is None else self.requested
+        fitted = any(not one.held_out for one in problem.hung)
+        if self.method != "map" or not fitted or "springs" not in requested:
+            return None, ()
+        if problem.static_objective == "heights":
+            raise DescriptionError(
+                "expected angles with method map, found heights; choose least-squares",
+                field="static_objective",
+            )
+        if "torques" not in requested:
+            problem = problem.replace(forces=())
+        joint = joint_posterior(problem, self.experiments, seed=self.seed)
+        return joint, next_measurements(problem, self.experiments, joint)
+
+    def stages(self, joint: Posterior | None) -> list[StageResult]:
+        """Fit one stage after the other; parameters of a joint estimate are taken from it."""
+        done: list[StageResult] = []
+        for name in STAGES:
+            if self.requested is not None and name not in self.requested:
+                continue
+            stiffness = finger_values(fitted_finger(self.problem, done), "stiffness")
+            stage = stage_of(name, self.problem, self.experiments, stiffness)
+            if stage is not None:
+                done.append(self._fitted(stage, stiffness, done, joint))
+            elif self.requested is not None:
+                raise DescriptionError(f"{name}: expected measurements, found none to fit")
+        if not done:
+            raise DescriptionError("expected measurements for at least one stage, found none")
+        return done
+
+    def _fitted(
+        self, stage: Stage, stiffness: Array, done: Sequence[StageResult], joint: Posterior | None
+    ) -> StageResult:
+        """Fit a stage, with the joint stiffness (n,) of those that are done."""
+        names, search = stage.block.names, Search(stage, self.journal, self.progress)
+        known = None
+        if joint is not None and names[0] in joint.names:
+            first = joint.names.index(names[0])
+            known = joint, slice(first, first + len(names))
+            position = joint.values[known[1]]
+            search.fitness(position[None], fraction=1.0)
+        else:
+            position = optimum_of(search, self.method, self.swarm, self.seed)
+        checked = stage_of(stage.name, self.problem, self.experiments, stiffness, held_out=True)
+        springs = next((one for one in done if one.name == "springs"), None)
+        finger = OfFinger(self.problem, self.experiments, stiffness, springs, known)
+        try:
+            return assessed(search, position, checked, finger)
+        except DescriptionError as error:
+            verdict = self.credibility(done, ())
+            if verdict.credible:
+                raise
+            raise DescriptionError(f"{verdict.sentence}; {error}") from error
+
+    def credibility(
+        self, done: Sequence[StageResult], copies: tuple[tuple[str, str], ...]
+    ) -> Credibility:
+        """Assess the least-squares fit of each stage: systematic errors must show in residuals."""
+        problem, experiments = self.problem, self.experiments
+        stiffness = finger_values(fitted_finger(problem, done), "stiffness")
+        fitted = {}
+        for one in done:
+            stage = stage_of(one.name, problem, experiments, stiffness)
+            assert stage is not None  # it was fitted
+            start = np.clip(one.values, one.lower, one.upper)
+            fitted[one.name] = (
+                least_squares_search(Search(stage), start) if stage.smooth else one.values
+            )
+        return assess_credibility(problem, experiments, fitted, stiffness, copies)
 
 
 def optimum_of(search: Search, method: str, swarm: Swarm, seed: int) -> Array:

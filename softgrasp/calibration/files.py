@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from softgrasp.continuum.settling import settling
 from softgrasp.description.base import Description, error_at
@@ -31,7 +29,7 @@ from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import CALIBRATIONS
 from softgrasp.io.hand import load_finger
 from softgrasp.io.input_limits import loader
-from softgrasp.io.tables import Column, CsvTable, read_table
+from softgrasp.io.tables import Column, read_table
 from softgrasp.io.yaml_files import Tree, YamlFile, yaml_path
 from softgrasp.mechanics.transforms import Array
 from softgrasp.units import TABLE_PRESSURES
@@ -42,8 +40,6 @@ if TYPE_CHECKING:
     from softgrasp.vision.tip_tracking import TipTrack
 
 
-Measured = TypeVar("Measured", HungAngles, Release, TipForce, FreeBend)
-
 TIMES = {"s": 1.0, "ms": 1e-3}
 LENGTHS = {"mm": 1e-3, "m": 1.0}
 ANGLE_UNITS = {"deg": math.pi / 180.0, "rad": 1.0}
@@ -52,10 +48,22 @@ TIME = Column("time", TIMES)
 MASS = Column("mass", {"g": 1e-3, "kg": 1.0})
 PRESSURE = Column("pressure", TABLE_PRESSURES)
 ANGLES = Column("q", ANGLE_UNITS, numbered=True)
+TABLES: dict[str, tuple[type[Description], dict[str, Column]]] = {
+    "hung": (HungAngles, {"mass": MASS, "angles": ANGLES}),
+    "releases": (Release, {"mass": MASS, "overshoots": Column("overshoots"),
+                           "settling_time": Column("settling", TIMES)}),
+    "forces": (TipForce, {"pressure": PRESSURE, "force": Column("force", {"N": 1.0, "mN": 1e-3})}),
+    "bends": (FreeBend, {"pressure": PRESSURE, "angles": ANGLES}),
+}  # fmt: skip
+"""Type of the rows of a table, and the column of each of their fields; one without a unit counts.
+Repeated readings are separate rows."""
 BOUNDS = ("stiffness", "damping", "gain")
 PHOTO_OPTIONS = ("tip", "colour", "scale", "tilt", "notches", "flip", "joints", "empty", "rest",
                  "markers", "lens")  # fmt: skip
 """Options of photographs, see ``vision.photo_series.PhotoOptions``."""
+VIDEO_OPTIONS = ("frame_rate", "pixel_size", "finger_length", "tip_side", "first_frame",
+                 "last_frame")  # fmt: skip
+"""Options of videos, see ``vision.tip_tracking.track_tip``."""
 SPECIAL_PHOTOS = ("empty", "rest")
 """Names of photographs without a weight in their name: of the scene without the finger, and of the
 finger in its rest shape."""
@@ -129,47 +137,57 @@ def problem_from(data: dict[str, Tree], directory: Path) -> LoadedProblem:
         )
     beside = directory / finger
     described = load_finger(beside if beside.is_file() else finger)
-    for name in TABLES:
-        tree[name] = _measured(name, tree.get(name, ()), directory)
-    zero = str(tree.get("zero", "design"))
+    tree |= {name: _measured(name, tree.get(name, ()), directory) for name in TABLES}
+    zero, rule = str(tree.get("zero", "design")), str(tree.get("release_rule", "paper000"))
     series = _photos(tree.pop("photos", None), described, directory, zero)
     photos = series.photos if series else ()
     if zero == "unloaded":
-        tree["hung"] = _beyond_unloaded(tuple(tree.get("hung", ())))
-    _take_bounds(tree)
+        tree["hung"] = _beyond_unloaded(tree["hung"])
+    bounds = _entries(tree, "bounds", BOUNDS, "bounds of", "[low, high]")
+    tree |= {f"{name}_bounds": ends for name, ends in bounds.items()}
     tracks = _videos(tree.pop("videos", None), directory)
     doubts = [text for _, track in tracks for text in _video_findings(track, described, tree)]
-    rule = str(tree.get("release_rule", "paper000"))
-    read = [
+    tree["hung"] += tuple(
         HungAngles(mass=mass, angles=tuple(p.angles.tolist()))
         for mass, p in photos
         if mass > 0.0 or zero != "unloaded"
-    ]
-    tree["hung"] = (*tree.get("hung", ()), *read)
-    videos = [_release(mass, t.path, t.time, t.height, rule) for mass, t in tracks]
-    traces = _traces(tree.pop("traces", None), directory, rule)
-    tree["releases"] = (*tree.get("releases", ()), *videos, *traces)
+    )
+    tree["releases"] += (
+        *(_release(mass, t.path, t.time, t.height, rule) for mass, t in tracks),
+        *_traces(tree.pop("traces", None), directory, rule),
+    )
     _mark_held_out(tree)
     warnings = (*(series.warnings if series else ()), *doubts)
     return LoadedProblem(CalibrationProblem(finger=described, **tree), photos, tracks, warnings)
 
 
-def _measured(name: str, entry: Any, directory: Path) -> tuple[Description, ...]:
-    """Read measurements from a table, or those listed in the file itself."""
-    reader, kind = TABLES[name]
-    if isinstance(entry, str):
-        return tuple(reader(directory / entry))
-    if not isinstance(entry, list | tuple) or not all(
-        isinstance(one, dict | kind) for one in entry
-    ):
-        raise error_at(
-            f"expected the name of a table, or a list of measurements, found {entry!r}", name
-        )
-    return tuple(kind(**_tuples(one)) if isinstance(one, dict) else one for one in entry)
+def _measured(name: str, entry: Any, directory: Path) -> tuple[Any, ...]:
+    """Read measurements from a table, or those listed in the file itself.
 
-
-def _tuples(tree: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in tree.items()}
+    Raises:
+        DescriptionError: It is neither, the table cannot be read, or a column or a number is wrong;
+            names file, line and column.
+    """
+    kind, columns = TABLES[name]
+    if not isinstance(entry, str):
+        is_list = isinstance(entry, list | tuple)
+        if not is_list or not all(isinstance(one, dict | kind) for one in entry):
+            raise error_at(
+                f"expected the name of a table, or a list of measurements, found {entry!r}", name
+            )
+        return tuple(kind(**one) if isinstance(one, dict) else one for one in entry)
+    table = read_table(directory / entry, list(columns.values()))
+    measured = []
+    for index, line in enumerate(table.lines):
+        row = {field: table[column.name][index].tolist() for field, column in columns.items()}
+        for field, column in columns.items():
+            if not column.units and row[field].is_integer():
+                row[field] = int(row[field])
+        try:
+            measured.append(kind(**row))
+        except DescriptionError as error:
+            raise error.located(file=directory / entry, line=line) from None
+    return tuple(measured)
 
 
 def _beyond_unloaded(hung: tuple[HungAngles, ...]) -> tuple[HungAngles, ...]:
@@ -201,18 +219,21 @@ def _photos(entry: Any, finger: SoftFinger, directory: Path, zero: str) -> Photo
     from softgrasp.vision.photo_series import PhotoOptions, measure_series
     from softgrasp.vision.segmentation import FingerColour, colour_of
 
-    path, options = _directory_and_options(entry, "photos", directory)
-    _refuse_unknown(options, PHOTO_OPTIONS, "photos")
-    _refuse_wrong_kinds(options)
-    if isinstance(options.get("colour"), dict):
-        options["colour"] = FingerColour(**_tuples(options["colour"]))
-    if isinstance(options.get("scale"), dict):
-        options["scale"] = Checkerboard(**options["scale"])
-    markers = options.get("markers")
-    if isinstance(markers, dict):
-        options["markers"] = FingerColour(**_tuples(markers))
-    elif markers is not None and markers != "auto":
-        options["markers"] = colour_of(str(markers))
+    path, options = _directory_and_options(entry, "photos", directory, PHOTO_OPTIONS)
+    tilt = options.get("tilt", 0.0)
+    is_number = isinstance(tilt, int | float) and not isinstance(tilt, bool)
+    if tilt != "base" and not (is_number and math.isfinite(tilt)):
+        raise error_at(f"expected base or an angle in rad, found {tilt!r}", "photos", "tilt")
+    for name in ("flip", "tip"):
+        if not isinstance(options.get(name), bool | None):
+            message = f"expected true or false, found {options[name]!r}"
+            raise error_at(message, "photos", name)
+    kinds = {"colour": FingerColour, "scale": Checkerboard, "markers": FingerColour}
+    for name, kind in kinds.items():
+        if isinstance(options.get(name), dict):
+            options[name] = kind(**options[name])
+        elif name == "markers" and options.get(name) not in (None, "auto"):
+            options[name] = colour_of(str(options[name]))
     if options.get("lens") is not None:
         options["lens"] = load_camera(directory / str(options["lens"]))
     files = [file for file in sorted(path.iterdir()) if file.suffix.lower() in IMAGE_SUFFIXES]
@@ -224,40 +245,40 @@ def _photos(entry: Any, finger: SoftFinger, directory: Path, zero: str) -> Photo
             files = [file for file in files if file.resolve() != options[name].resolve()]
         elif special:
             options[name] = special[0]
-    options["zero"] = zero
-    return measure_series(_by_mass(path, files), finger, PhotoOptions(**options))
+    return measure_series(_by_mass(path, files), finger, PhotoOptions(**options | {"zero": zero}))
 
 
-def _refuse_wrong_kinds(options: Mapping[str, Any]) -> None:
-    """Raise an error where ``flip``, ``tip`` or ``tilt`` has a value of another kind."""
-    tilt = options.get("tilt", 0.0)
-    is_number = isinstance(tilt, int | float) and not isinstance(tilt, bool)
-    if tilt != "base" and not (is_number and math.isfinite(tilt)):
-        raise error_at(f"expected base or an angle in rad, found {tilt!r}", "photos", "tilt")
-    for name in ("flip", "tip"):
-        if not isinstance(options.get(name), bool | None):
-            message = f"expected true or false, found {options[name]!r}"
-            raise error_at(message, "photos", name)
-
-
-def _directory_and_options(entry: Any, field: str, directory: Path) -> tuple[Path, dict[str, Any]]:
+def _directory_and_options(
+    entry: Any, field: str, directory: Path, known: Iterable[str]
+) -> tuple[Path, dict[str, Any]]:
     options = dict(entry) if isinstance(entry, dict) else {"folder": entry}
     name = options.pop("folder", None)
     if not isinstance(name, str):
-        raise DescriptionError(f"expected a directory, found {name!r}", field=field)
+        raise error_at(f"expected a directory, found {name!r}", field)
     path = directory / name
     if not path.is_dir():
-        raise DescriptionError(f"expected a directory, found none at '{path}'", field=field)
+        raise error_at(f"expected a directory, found none at '{path}'", field)
+    _refuse_unknown(options, known, "option", field)
     return path, options
 
 
-def _refuse_unknown(options: Iterable[str], known: tuple[str, ...], field: str) -> None:
-    for option in options:
-        if option not in known:
-            raise DescriptionError(
-                f"no option '{option}'; {did_you_mean(option, known)}", field=field,
-                location=(field, option),
-            )  # fmt: skip
+def _entries(
+    tree: dict[str, Any], field: str, known: Iterable[str], noun: str, value: str
+) -> dict[str, Any]:
+    """Take the mapping of a field out of a tree, and refuse unknown keys."""
+    entries = tree.pop(field, None) or {}
+    if not isinstance(entries, dict):
+        *names, last = known
+        expected = f"expected {', '.join(names)} or {last} with {value}"
+        raise error_at(f"{expected}, found {entries!r}", field)
+    _refuse_unknown(entries, known, noun, field)
+    return entries
+
+
+def _refuse_unknown(names: Iterable[str], known: Iterable[str], noun: str, field: str) -> None:
+    for name in names:
+        if name not in known:
+            raise error_at(f"no {noun} '{name}'; {did_you_mean(name, known)}", field, name)
 
 
 def _by_mass(path: Path, files: list[Path]) -> list[tuple[float, Path]]:
@@ -280,9 +301,7 @@ def _videos(entry: Any, directory: Path) -> tuple[tuple[float, TipTrack], ...]:
         return ()
     from softgrasp.vision.tip_tracking import track_tip
 
-    path, options = _directory_and_options(entry, "videos", directory)
-    known = ("frame_rate", "pixel_size", "finger_length", "tip_side", "first_frame", "last_frame")
-    _refuse_unknown(options, known, "videos")
+    path, options = _directory_and_options(entry, "videos", directory, VIDEO_OPTIONS)
     files = [file for file in sorted(path.iterdir()) if not file.name.startswith(".")]
     videos = [file for file in files if file.is_dir() or file.suffix.lower() != ".csv"]
     return tuple((mass, track_tip(file, **options)) for mass, file in _by_mass(path, videos))
@@ -295,7 +314,9 @@ def _video_findings(track: TipTrack, finger: SoftFinger, tree: Mapping[str, Any]
     bounds = tree.get(
         "stiffness_bounds", CalibrationProblem.model_fields["stiffness_bounds"].default
     )
-    numbers = isinstance(bounds, tuple) and all(isinstance(one, int | float) for one in bounds)
+    numbers = isinstance(bounds, list | tuple) and all(
+        isinstance(one, int | float) for one in bounds
+    )
     if not numbers or len(bounds) != 2 or not 0.0 < bounds[0] < bounds[1]:
         return []  # the problem reports them
     findings = check_video(
@@ -332,140 +353,29 @@ def _traces(entry: Any, directory: Path, rule: str) -> list[Release]:
     releases = []
     for grams, name in entry.items():
         path, mass = directory / str(name), 1e-3 * float(grams)
-        times, heights = read_trace(path)
-        releases.append(_release(mass, path, times, heights, rule))
+        table = read_table(path, [TIME, Column("height", LENGTHS)])
+        releases.append(_release(mass, path, table["time"], table["height"], rule))
     return releases
 
 
-def _take_bounds(tree: dict[str, Any]) -> None:
-    bounds = tree.pop("bounds", None) or {}
-    if not isinstance(bounds, dict):
-        raise DescriptionError(
-            "expected stiffness, damping or gain with [low, high]", field="bounds"
-        )
-    for name, ends in bounds.items():
-        if name not in BOUNDS:
-            raise DescriptionError(
-                f"no bounds of '{name}'; {did_you_mean(name, BOUNDS)}", location=("bounds", name)
-            )
-        tree[f"{name}_bounds"] = tuple(ends) if isinstance(ends, list) else ends
-
-
 def _mark_held_out(tree: dict[str, Any]) -> None:
-    marks = tree.pop("held_out", None) or {}
-    if not isinstance(marks, dict):
-        raise error_at(
-            f"expected hung, releases, forces or bends with [values], found {marks!r}", "held_out"
-        )
-    for kind, values in marks.items():
-        if kind not in HELD_OUT:
-            raise DescriptionError(
-                f"no measurements '{kind}'; {did_you_mean(kind, HELD_OUT)}",
-                location=("held_out", kind),
-            )
+    """Take the values of held-out measurements out of a tree, and mark them there."""
+    entries = _entries(tree, "held_out", HELD_OUT, "measurements", "[values]")
+    for kind, values in entries.items():
         is_list = isinstance(values, list | tuple)
         if not is_list or not all(isinstance(value, int | float) for value in values):
             raise error_at(f"expected a list of numbers, found {values!r}", "held_out", kind)
         field, unit = HELD_OUT[kind]
-        there = [getattr(one, field) for one in tree.get(kind, ())]
+        there = [getattr(one, field) for one in tree[kind]]
+        marked: set[int] = set()
         for value in values:
-            if not any(abs(value * unit - one) <= 1e-6 * unit for one in there):
+            same = {i for i, x in enumerate(there) if abs(value * unit - x) <= 1e-6 * unit}
+            if not same:
                 shown = ", ".join(f"{one / unit:g}" for one in sorted(set(there)))
                 raise error_at(
                     f"expected a {field} that was measured ({shown}), found {value:g}",
                     "held_out",
                     kind,
                 )
-        tree[kind] = tuple(
-            one.replace(
-                held_out=any(abs(getattr(one, field) - v * unit) <= 1e-6 * unit for v in values)
-            )
-            for one in tree[kind]
-        )
-
-
-# Tables
-
-
-def read_hung(path: Path) -> tuple[HungAngles, ...]:
-    """Read columns ``mass_g`` and ``q1_deg``, ``q2_deg``, ….
-
-    Raises:
-        DescriptionError: The file cannot be read, or a column or a number is wrong; so in all of
-            these functions. Names file, line and column.
-    """
-    table = read_table(path, [MASS, ANGLES])
-    return _rows(path, table, HungAngles, mass=table["mass"], angles=table["q"])
-
-
-def read_releases(path: Path) -> tuple[Release, ...]:
-    """Read columns ``mass_g``, ``overshoots`` and ``settling_s``."""
-    table = read_table(path, [MASS, Column("overshoots"), Column("settling", TIMES)])
-    counts = table["overshoots"]
-    for line, count in zip(table.lines, counts.tolist(), strict=True):
-        if count != int(count):
-            raise DescriptionError(
-                f"expected a whole number, found {count:g}",
-                file=path, line=line, field="overshoots",
-            )  # fmt: skip
-    return _rows(
-        path, table, Release,
-        mass=table["mass"], overshoots=counts.astype(int), settling_time=table["settling"],
-    )  # fmt: skip
-
-
-def read_trace(path: Path) -> tuple[Array, Array]:
-    """Read columns ``time_s`` and ``height_mm``: times [s] and heights [m], (m,) each."""
-    table = read_table(path, [TIME, Column("height", LENGTHS)])
-    return table["time"], table["height"]
-
-
-def read_forces(path: Path) -> tuple[TipForce, ...]:
-    """Read columns ``pressure_kPa`` and ``force_N``; repeated readings are separate rows."""
-    table = read_table(path, [PRESSURE, Column("force", {"N": 1.0, "mN": 1e-3})])
-    return _rows(path, table, TipForce, pressure=table["pressure"], force=table["force"])
-
-
-def read_bends(path: Path) -> tuple[FreeBend, ...]:
-    """Read columns ``pressure_kPa`` and ``q1_deg``, ``q2_deg``, …."""
-    table = read_table(path, [PRESSURE, ANGLES])
-    return _rows(path, table, FreeBend, pressure=table["pressure"], angles=table["q"])
-
-
-def as_tuples(tree: dict[str, Any]) -> dict[str, Any]:
-    """Convert lists within lists to tuples of tuples, as descriptions expect."""
-    return {key: _as_tuple(value) for key, value in tree.items()}
-
-
-TABLES: dict[str, tuple[Callable[[Path], Any], type[Description]]] = {
-    "hung": (read_hung, HungAngles),
-    "releases": (read_releases, Release),
-    "forces": (read_forces, TipForce),
-    "bends": (read_bends, FreeBend),
-}
-"""Reader of a table, and type of its rows."""
-
-
-def _as_tuple(value: Any) -> Any:
-    return tuple(_as_tuple(part) for part in value) if isinstance(value, list) else value
-
-
-def _rows(
-    path: Path, table: CsvTable, kind: type[Measured], **columns: NDArray[Any]
-) -> tuple[Measured, ...]:
-    """Make one measurement of each row of a table.
-
-    Args:
-        path: File of the table.
-        table: Table with the lines of its rows.
-        kind: Type of the measurements.
-        columns: Values by field, (m,) or (m, n).
-    """
-    measured = []
-    for index, line in enumerate(table.lines):
-        fields = {name: values[index].tolist() for name, values in columns.items()}
-        try:
-            measured.append(kind(**_tuples(fields)))
-        except DescriptionError as error:
-            raise error.located(file=path, line=line) from None
-    return tuple(measured)
+            marked |= same
+        tree[kind] = tuple(one.replace(held_out=i in marked) for i, one in enumerate(tree[kind]))

@@ -51,14 +51,6 @@ class Advice:
     now: float
     then: float
 
-    @property
-    def sentence(self) -> str:
-        """Advice in a sentence."""
-        return (
-            f"{self.measurement} would lower the standard error of {self.parameter} from "
-            f"{100 * self.now:.2g} to {100 * self.then:.2g} %"
-        )
-
 
 def next_measurements(
     problem: CalibrationProblem,
@@ -76,19 +68,16 @@ def next_measurements(
     """
     used = priors or Priors()
     model = JointModel(problem, experiments, used)
-    now = _covariance(problem, experiments, posterior, model, used)
+    now = _covariance(model, posterior)
     candidates = []
     for measurement, more in _candidates(problem, model):
-        level = LEVELS.get(measurement, "")
-        then = _covariance(more, experiments, posterior, model, used, level)
+        extended = JointModel(more, experiments, used)
+        then = _covariance(extended, posterior, LEVELS.get(measurement, ""))
         before, after = np.sqrt(np.diag(now)), np.sqrt(np.diag(then))
         best = int((after / before).argmin())
         gain = 0.5 * float(np.linalg.slogdet(now)[1] - np.linalg.slogdet(then)[1])
-        candidates.append(
-            Advice(
-                measurement, gain, posterior.names[best], float(before[best]), float(after[best])
-            )
-        )
+        errors = float(before[best]), float(after[best])
+        candidates.append(Advice(measurement, gain, posterior.names[best], *errors))
     return tuple(sorted(candidates, key=lambda one: -one.information))
 
 
@@ -118,33 +107,23 @@ def _candidates(
             yield name, problem.replace(forces=(*problem.forces, reading))
 
 
-def _covariance(
-    problem: CalibrationProblem,
-    experiments: VirtualExperiments,
-    posterior: Posterior,
-    base: JointModel,
-    priors: Priors,
-    level: str = "",
-) -> Array:
+def _covariance(model: JointModel, posterior: Posterior, level: str = "") -> Array:
     """Compute the covariance of the logarithms of the finger's parameters, (p, p).
 
     ``level`` names a nuisance that is known within ``LEVEL_ERROR``.
     """
-    model = JointModel(problem, experiments, priors)
     model.offset, model.tilt = posterior.offset, posterior.tilt
     fit = JointFit(model)
     fit.noise = [posterior.angle_noise, posterior.force_noise]
     if math.isnan(posterior.force_noise):
         fit.noise[1] = 1.0
     count = sum(model.sizes)
-    known = dict(zip(base.nuisances, posterior.position[count:], strict=True))
-    rest = [known.get(name, 0.0) for name in model.nuisances]
+    rest = [posterior.nuisances.get(name, (0.0, 0.0))[0] for name in model.nuisances]
     z = np.concatenate([posterior.position[:count], rest])
     slopes = fit.parameter_slopes(z) / posterior.values[:, None]
     covariance = fit.covariance(z)
     if level:
-        column = covariance[count + model.nuisances.index(level)]
-        variance = column[count + model.nuisances.index(level)]
-        known_variance = (LEVEL_ERROR / model.tilt) ** 2
-        covariance = covariance - np.outer(column, column) / (variance + known_variance)
+        index = count + model.nuisances.index(level)
+        column, known = covariance[index], (LEVEL_ERROR / model.tilt) ** 2
+        covariance = covariance - np.outer(column, column) / (column[index] + known)
     return np.asarray(slopes @ covariance @ slopes.T)

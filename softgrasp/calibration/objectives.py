@@ -18,10 +18,13 @@ import numpy as np
 
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.description.soft_finger import SoftFinger
+from softgrasp.io.finger_ensemble import FIELDS
 from softgrasp.mechanics.transforms import Array
 
 STEEPEST = 4.0
 """Largest coefficient of a smooth stiffness; EI then varies by a factor of about fifty at most."""
+LETTERS = {"stiffness": ("k", "N·m/rad"), "damping": ("c", "N·m·s/rad"), "gain": ("alpha", "m³")}
+"""Symbol and unit of each kind of parameter of a joint."""
 
 # Objectives
 
@@ -104,13 +107,18 @@ class Block:
 
     def of_joints(self, parameters: Array) -> Array:
         """Expand parameters (..., p) to values joint by joint, (..., n)."""
+        shape = (*parameters.shape[:-1], len(self.positions))
         if self.cells is None:
-            shape = (*parameters.shape[:-1], len(self.positions))
             return np.broadcast_to(parameters, shape)
-        exponent = np.zeros((*parameters.shape[:-1], len(self.positions)))
+        exponent = np.zeros(shape)
         for power in range(1, parameters.shape[-1]):
             exponent = exponent + parameters[..., power, None] * self.positions**power
         return np.asarray(parameters[..., :1] * np.exp(exponent) / self.cells)
+
+    def scale(self, parameters: Array) -> Array:
+        """Return the scale of each parameter: its value, or 1 where errors are absolute, (p,)."""
+        smallest = 1e-3 * (self.upper - self.lower)
+        return np.where(self.relative, np.maximum(np.abs(parameters), smallest), 1.0)
 
     @property
     def middle(self) -> Array:
@@ -134,13 +142,9 @@ def block_of(problem: CalibrationProblem, kind: Kind, model: str | None = None) 
     low, high = getattr(problem, f"{kind}_bounds")
     if kind != "stiffness" or model == "per-joint":
         count = joints if model == "per-joint" else 1
-        letter, unit = {
-            "stiffness": ("k", "N·m/rad"),
-            "damping": ("c", "N·m·s/rad"),
-            "gain": ("alpha", "m³"),
-        }[kind]
-        names = tuple(f"{letter}{number}" for number in range(1, joints + 1))
-        names = names if model == "per-joint" else (letter,)
+        letter, unit = LETTERS[kind]
+        numbers = range(1, joints + 1) if model == "per-joint" else [""]
+        names = tuple(f"{letter}{number}" for number in numbers)
         ends = np.full(count, low), np.full(count, high)
         return Block(kind, names, unit, *ends, (True,) * count, None, positions)
     names = ("EI", "slope", "bow")[: 1 if model == "uniform" else 3]
@@ -164,12 +168,11 @@ def _cells(finger: SoftFinger) -> tuple[Array, Array]:
 
 def finger_values(finger: SoftFinger, kind: Kind) -> Array:
     """Return the values of one parameter of a finger, joint by joint, (n,)."""
-    field = {"stiffness": "stiffness", "damping": "damping", "gain": "pressure_gain"}[kind]
-    return np.array([getattr(joint, field) for joint in finger.joints])
+    return np.array([getattr(joint, FIELDS[kind]) for joint in finger.joints])
 
 
 def with_values(finger: SoftFinger, kind: Kind, values: Array) -> SoftFinger:
     """Return the finger with other values of one parameter, joint by joint."""
-    field = {"stiffness": "stiffness", "damping": "damping", "gain": "pressure_gain"}[kind]
     pairs = zip(finger.joints, values.tolist(), strict=True)
-    return finger.replace(joints=tuple(joint.replace(**{field: value}) for joint, value in pairs))
+    joints = (joint.replace(**{FIELDS[kind]: value}) for joint, value in pairs)
+    return finger.replace(joints=tuple(joints))

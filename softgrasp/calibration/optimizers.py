@@ -13,6 +13,7 @@ import logging.config
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -70,7 +71,7 @@ def swarm_search(search: Search, swarm: Swarm, seed: int) -> Array:
         fitness = search.fitness(positions, fraction=done / swarm.iterations)
         return np.where(np.isfinite(fitness), fitness, FAILED)
 
-    with _quiet(), _seeded(seed):
+    with _seeded(seed):
         from pyswarms.single.global_best import GlobalBestPSO
 
         optimiser = GlobalBestPSO(
@@ -84,28 +85,22 @@ def swarm_search(search: Search, swarm: Swarm, seed: int) -> Array:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep pyswarms from writing report.log to the working directory and to softgrasp's log."""
-    before, logger = logging.config.dictConfig, logging.getLogger("pyswarms")
-    level = logger.level
+def _seeded(seed: int) -> Iterator[None]:
+    """Seed numpy's global random state, which pyswarms uses, and restore it.
+
+    Pyswarms writes neither report.log in the working directory nor softgrasp's log meanwhile.
+    """
+    configure, logger = logging.config.dictConfig, logging.getLogger("pyswarms")
+    level, state = logger.level, np.random.get_state()  # noqa: NPY002
     logging.config.dictConfig = lambda *_: None
     logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.config.dictConfig = before
-        logger.setLevel(level)
-
-
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Seed numpy's global random state, which pyswarms uses, and restore it."""
-    before = np.random.get_state()  # noqa: NPY002
     np.random.seed(seed)  # noqa: NPY002
     try:
         yield
     finally:
-        np.random.set_state(before)  # noqa: NPY002
+        np.random.set_state(state)  # noqa: NPY002
+        logging.config.dictConfig = configure
+        logger.setLevel(level)
 
 
 def least_squares_search(search: Search, start: Array) -> Array:
@@ -119,31 +114,27 @@ def least_squares_search(search: Search, start: Array) -> Array:
     if not stage.smooth:
         return _common_factor(search, start)
     block = stage.block
-    known: dict[bytes, Array] = {}
 
-    def values(position: Array) -> Array:
-        key = position.tobytes()
-        if key not in known:
-            known.clear()
-            known[key] = search.values(position[None])[0]
-            search.record(position[None], stage.fitness(known[key][None]))
-        return known[key]
+    @lru_cache(maxsize=1)  # the Jacobian follows at the same parameters
+    def values(*parameters: float) -> Array:
+        position = np.array([parameters])
+        simulated = search.values(position)
+        search.record(position, stage.fitness(simulated))
+        return np.asarray(simulated[0])
 
     def residual(position: Array) -> Array:
-        return np.nan_to_num(values(position) - stage.measured, nan=1e6)
+        left: Array = values(*position) - stage.measured
+        return np.nan_to_num(left, nan=1e6)
 
     def slopes(position: Array) -> Array:
-        scale = scale_of(position, block.upper, block.lower, block.relative)
-        return np.nan_to_num(jacobian(search, position, values(position))) / scale
+        relative = np.nan_to_num(jacobian(search, position, values(*position)))
+        return np.asarray(relative / block.scale(position))
 
-    inside = np.clip(
-        start,
-        block.lower + INSIDE * (block.upper - block.lower),
-        block.upper - INSIDE * (block.upper - block.lower),
-    )
+    width = block.upper - block.lower
     solution = least_squares(
-        residual, inside, jac=slopes, bounds=(block.lower, block.upper),
-        x_scale=block.upper - block.lower, max_nfev=MAX_STEPS, xtol=1e-10, ftol=1e-10, gtol=1e-14,
+        residual, np.clip(start, block.lower + INSIDE * width, block.upper - INSIDE * width),
+        jac=slopes, bounds=(block.lower, block.upper), x_scale=width, max_nfev=MAX_STEPS,
+        xtol=1e-10, ftol=1e-10, gtol=1e-14,
     )  # fmt: skip
     return np.asarray(solution.x)
 
@@ -177,7 +168,7 @@ def jacobian(search: Search, position: Array, at: Array) -> Array:
         at: Simulated values there, (m,).
     """
     block, smooth = search.stage.block, search.stage.smooth
-    scale = scale_of(position, block.upper, block.lower, block.relative)
+    scale = block.scale(position)
     nudge = (NUDGE if smooth else WIDE) * scale
     ahead = np.minimum(position + nudge, block.upper)
     behind = position if smooth else np.maximum(position - nudge, block.lower)
@@ -185,18 +176,10 @@ def jacobian(search: Search, position: Array, at: Array) -> Array:
     edge = ahead - position < 0.5 * nudge
     ahead, behind = np.where(edge, position, ahead), np.where(edge, position - nudge, behind)
     count = len(position)
-    points = np.tile(position, (2 * count, 1))
-    points[np.arange(count), np.arange(count)] = ahead
-    points[count + np.arange(count), np.arange(count)] = behind
-    # points equal to the position are not simulated again
-    new = (points != position).any(axis=1)
+    ends = (np.where(np.eye(count, dtype=bool), end, position) for end in (ahead, behind))
+    points = np.concatenate(list(ends))
+    new = (points != position).any(axis=1)  # the others are not simulated again
     values = np.tile(at, (2 * count, 1))
     values[new] = search.values(points[new])
     steps = (ahead - behind) / scale
     return np.asarray(((values[:count] - values[count:]) / steps[:, None]).T)
-
-
-def scale_of(position: Array, upper: Array, lower: Array, relative: tuple[bool, ...]) -> Array:
-    """Return the scale of each parameter: its value, or 1 where errors are absolute, (p,)."""
-    min_scale = 1e-3 * (upper - lower)
-    return np.where(relative, np.maximum(np.abs(position), min_scale), 1.0)

@@ -10,7 +10,6 @@ of the next finger of the mould (Gelman et al., *Bayesian Data Analysis*, 3rd ed
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from scipy.optimize import minimize
 
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
-from softgrasp.io.files import write_text
+from softgrasp.io.files import json_text, plain_data, write_text
 from softgrasp.io.finger_ensemble import (
     FIELDS,
     FingerEnsemble,
@@ -76,27 +75,26 @@ class Pool:
         target = Path(directory)
         columns = dict(zip(self.names, self.samples.T, strict=True))
         finger_file = save_finger(self.finger, target / "finger.yaml")
-        text = json.dumps(self.document(), indent=2) + "\n"
         return [
-            write_text(target / "pool.json", text), finger_file,
+            write_text(target / "pool.json", json_text(self.document())), finger_file,
             save_finger_ensemble(self.finger, columns, finger_file),
         ]  # fmt: skip
 
     def document(self) -> dict[str, Any]:
         """Return mean, scatter and intervals as plain data."""
         rows = zip(self.names, self.mean, self.mean_interval, self.next_interval, strict=True)
-        return {
+        whole: dict[str, Any] = plain_data({
             "fingers": self.fingers,
             "scatter": {
                 kind: {"finger": common, "joint": joint}
                 for kind, (common, joint) in self.scatter.items()
             },
             "parameters": {
-                name: {"mean": float(mean), "mean_interval": low_high.tolist(),
-                       "next_finger_interval": ends.tolist()}
-                for name, mean, low_high, ends in rows
+                name: {"mean": mean, "mean_interval": ends, "next_finger_interval": following}
+                for name, mean, ends, following in rows
             },
-        }  # fmt: skip
+        })  # fmt: skip
+        return whole
 
 
 def pool_fingers(finger_files: Sequence[str | Path], *, seed: int = 0) -> Pool:
@@ -123,26 +121,25 @@ def pool_fingers(finger_files: Sequence[str | Path], *, seed: int = 0) -> Pool:
         if all((one.columns[name] > 0.0).all() for one in ensembles)
     ]  # fmt: skip
     logarithms = [np.log([one.columns[name] for name in names]).T for one in ensembles]
-    kept, spread = _distinct(np.concatenate(logarithms))
-    kinds = [names[index].partition("_")[0] for index in kept]
+    # parameters without copies, as of a gain that joints share, and which of them each is
+    together = np.concatenate(logarithms)
+    _, first, copies = np.unique(together, axis=1, return_index=True, return_inverse=True)
+    kept, spread = np.sort(first), np.argsort(np.argsort(first))[copies.ravel()]
     means = np.array([one[:, kept].mean(axis=0) for one in logarithms])
     errors = np.array([np.cov(one[:, kept].T).reshape(len(kept), -1) for one in logarithms])
-    pooled = _Mould(means, errors + RIDGE**2 * np.eye(len(kept)), tuple(kinds))
+    kinds = tuple(names[index].partition("_")[0] for index in kept)
+    pooled = _Mould(means, errors + RIDGE**2 * np.eye(len(kept)), kinds)
     scatters, centers, drawn = pooled.draw(SAMPLES, np.random.default_rng(seed))
-    quantiles = [0.025, 0.975]
+    ends = [np.exp(np.quantile(x, [0.025, 0.975], axis=0).T)[spread] for x in (centers, drawn)]
     mean = np.exp(np.median(centers, axis=0))[spread]
+    middle = map(tuple, np.median(scatters, axis=0).tolist())
     return Pool(
         names=tuple(names),
         fingers=len(files),
         mean=mean,
-        mean_interval=np.exp(np.quantile(centers, quantiles, axis=0).T)[spread],
-        next_interval=np.exp(np.quantile(drawn, quantiles, axis=0).T)[spread],
-        scatter={
-            kind: (float(common), float(joint))
-            for kind, (common, joint) in zip(
-                pooled.present, np.median(scatters, axis=0), strict=True
-            )
-        },
+        mean_interval=ends[0],
+        next_interval=ends[1],
+        scatter=dict(zip(pooled.present, middle, strict=True)),
         samples=np.exp(drawn)[:, spread],
         finger=_with_parameters(ensembles[0].finger, dict(zip(names, mean.tolist(), strict=True))),
     )
@@ -165,28 +162,13 @@ def _check_alike(files: list[Path], ensembles: list[FingerEnsemble]) -> None:
             )
 
 
-def _distinct(logarithms: Array) -> tuple[list[int], list[int]]:
-    """Return columns without copies, as of a gain that joints share, and which of them each is."""
-    kept: list[int] = []
-    numbers: list[int] = []
-    for index, column in enumerate(logarithms.T):
-        same = (
-            number for number, one in enumerate(kept) if np.allclose(column, logarithms[:, one])
-        )
-        number = next(same, len(kept))
-        if number == len(kept):
-            kept.append(index)
-        numbers.append(number)
-    return kept, numbers
-
-
 def _with_parameters(finger: SoftFinger, values: dict[str, float]) -> SoftFinger:
     """Return the finger with parameters by their columns."""
-    changes: list[dict[str, float]] = [{} for _ in finger.joints]
+    joints = list(finger.joints)
     for name, value in values.items():
         kind, _, joint = name.partition("_")
-        changes[int(joint) - 1][FIELDS[kind]] = float(f"{value:.6g}")
-    joints = (one.replace(**change) for one, change in zip(finger.joints, changes, strict=True))
+        changed = joints[int(joint) - 1].replace(**{FIELDS[kind]: float(f"{value:.6g}")})
+        joints[int(joint) - 1] = changed
     return finger.replace(joints=tuple(joints))
 
 

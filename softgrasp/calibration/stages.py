@@ -10,7 +10,6 @@ that an interrupted calibration resumes.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +26,7 @@ from softgrasp.continuum.statics import (
     Loads,
     PlanarChain,
     Pressed,
+    PressedSlopes,
     Rest,
     height_slopes,
     joint_positions,
@@ -183,35 +183,30 @@ def dampers(
         return None
     block = block_of(problem, "damping")
     names = [f"{1e3 * one.mass:g} g" for one in releases]
-    if by_trace:
-        traces = [np.array(one.heights) - np.mean(one.heights) for one in releases]
-        measured = np.concatenate(traces)
-        labels = [f"height {name}" for name, x in zip(names, traces, strict=True) for _ in x]
-    else:
-        times, counts = (
-            np.array([float(getattr(one, field) or 0) for one in releases])
-            for field in ("settling_time", "overshoots")
-        )
-        measured = np.concatenate([times, counts])
-        labels = [f"settling time {name}" for name in names] + [f"overshoots {n}" for n in names]
 
     def simulate(parameters: Array) -> Array:
-        k = np.broadcast_to(stiffness, (len(parameters), stiffness.shape[-1]))
         joined = experiments.traces if by_trace else experiments.settled
-        return np.concatenate(joined(k, block.of_joints(parameters), releases), axis=-1)
+        return np.concatenate(joined(*_joints(stiffness, block, parameters), releases), axis=-1)
+
+    if by_trace:
+        traces = [np.array(one.heights) - np.mean(one.heights) for one in releases]
+        labels = [f"height {name}" for name, x in zip(names, traces, strict=True) for _ in x]
+        measured = np.concatenate(traces)
+        return Stage.of_squares("dampers", block, simulate, measured, labels, "m")
+    pairs = [(one.settling_time or 0.0, one.overshoots or 0) for one in releases]
+    times, counts = np.array(pairs, dtype=float).T
 
     def fitness(values: Array) -> Array:
-        if by_trace:
-            return objectives.mean_squared_error(values, measured)
         simulated_times, simulated_counts = np.split(values, 2, axis=-1)
         return objectives.settling_error(simulated_times, simulated_counts, times, counts)
 
-    timed = np.ones(len(measured), dtype=bool)
-    timed[len(releases) :] = by_trace
-    unit = "m" if by_trace else "s"
+    labels = [f"settling time {name}" for name in names] + [f"overshoots {n}" for n in names]
+    timed = np.ones(len(labels), dtype=bool)
+    timed[len(times) :] = False
     return Stage(
-        "dampers", block, simulate, measured, fitness, tuple(labels), unit, by_trace, timed
-    )
+        "dampers", block, simulate, np.concatenate([times, counts]), fitness, tuple(labels), "s",
+        smooth=False, timed=timed,
+    )  # fmt: skip
 
 
 def torques(
@@ -229,20 +224,17 @@ def torques(
     if not forces and not bends:
         return None
 
-    def joints(parameters: Array) -> tuple[Array, Array]:
-        k = np.broadcast_to(stiffness, (len(parameters), stiffness.shape[-1]))
-        return k, block.of_joints(parameters)
-
     if not forces:
-        angles = np.concatenate([np.array(one.angles) for one in bends])
         labels = [
             f"q{i + 1} at {x.pressure / 1e3:g} kPa" for x in bends for i in range(len(x.angles))
         ]
-        return Stage.of_squares(
-            "torques", block,
-            lambda p: np.concatenate(experiments.bends(*joints(p), bends), axis=-1), angles,
-            labels, "rad",
-        )  # fmt: skip
+
+        def bent(parameters: Array) -> Array:
+            shown = experiments.bends(*_joints(stiffness, block, parameters), bends)
+            return np.concatenate(shown, axis=-1)
+
+        measured = np.concatenate([np.array(one.angles) for one in bends])
+        return Stage.of_squares("torques", block, bent, measured, labels, "rad")
     measured = np.array([one.force for one in forces])
     fitness = {
         "auto": objectives.absolute_forces,
@@ -251,10 +243,16 @@ def torques(
         "squares": objectives.mean_squared_error,
     }[problem.force_objective]
     stage = Stage.of_squares(
-        "torques", block, lambda p: experiments.forces(*joints(p), forces), measured,
-        [f"force at {one.pressure / 1e3:g} kPa" for one in forces], "N",
+        "torques", block, lambda p: experiments.forces(*_joints(stiffness, block, p), forces),
+        measured, [f"force at {one.pressure / 1e3:g} kPa" for one in forces], "N",
     )  # fmt: skip
     return replace(stage, fitness=lambda values: fitness(values, measured))
+
+
+def _joints(stiffness: Array, block: Block, parameters: Array) -> tuple[Array, Array]:
+    """Return stiffness, (n,) or (B, n), and parameters (B, p) joint by joint, (B, n) each."""
+    k = np.broadcast_to(stiffness, (len(parameters), stiffness.shape[-1]))
+    return k, block.of_joints(parameters)
 
 
 # Virtual experiments
@@ -356,11 +354,7 @@ class VirtualExperiments:
             distance of the plate [N/m], (P,).
         """
         pressures, inverse = np.unique([one.pressure for one in forces], return_inverse=True)
-        free = rest(stiffness[None], self.chain.weight, np.zeros(1))
-        moments = pressures[:, None] * gains
-        batch = self._pressed(stiffness[None], free, moments[None], wider)
-        pressing = Pressed(batch.angles[0], batch.force[0])
-        by = pressed_slopes(self.chain, pressing, stiffness, self.chain.weight)
+        free, pressing, by = self._linearized(stiffness, pressures[:, None] * gains, wider)
         plate = height_slopes(self.chain, free)[0]
         by_stiffness = by.stiffness + by.plate[:, None] * plate
         by_gains = by.moments * pressures[:, None]
@@ -380,16 +374,23 @@ class VirtualExperiments:
             forces: Measured forces, with their pressures.
         """
         moments = np.array([one.pressure for one in forces])[:, None] * gains
-        free = rest(stiffness[None], self.chain.weight, np.zeros(1))
-        batch = self._pressed(stiffness[None], free, moments[None])
-        pressing = Pressed(batch.angles[0], batch.force[0])
+        _, pressing, by = self._linearized(stiffness, moments)
         steps = ANGLE_STEP * np.eye(len(stiffness))
         ahead, behind = (
             self.chain.tip(pressing.angles[:, None] + sign * steps)[..., 0] for sign in (1.0, -1.0)
         )
-        by = pressed_slopes(self.chain, pressing, stiffness, self.chain.weight)
         effect = (by.moments * (ahead - behind)).sum(axis=1) / (2.0 * ANGLE_STEP)
         return np.asarray(np.nan_to_num(effect))
+
+    def _linearized(
+        self, stiffness: Array, moments: Array, wider: float = 0.0
+    ) -> tuple[Rest, Pressed, PressedSlopes]:
+        """Return the shape at rest and the pressed shapes, with slopes, for moments (P, n)."""
+        free = rest(stiffness[None], self.chain.weight, np.zeros(1))
+        batch = self._pressed(stiffness[None], free, moments[None], wider)
+        pressing = Pressed(batch.angles[0], batch.force[0])
+        by = pressed_slopes(self.chain, pressing, stiffness, self.chain.weight)
+        return free, pressing, by
 
     def _pressed(
         self, stiffness: Array, free: Rest, moments: Array, wider: ArrayLike = 0.0
@@ -443,7 +444,7 @@ class Step:
 
 
 class Journal:
-    """Record of all evaluations, in order.
+    """Record of all evaluations, by stage and parameters.
 
     Optimisers are seeded and repeat the same requests after a restart; the journal then returns
     the recorded values. Its JSON Lines file starts with a hash of the problem.
@@ -460,70 +461,50 @@ class Journal:
             ResultError: The directory belongs to another problem, or cannot be written.
         """
         self._head = {"problem": hashlib.sha256(problem.encode()).hexdigest()}
-        self._entries: list[dict[str, Any]] = []
-        self._next = 0
+        self._rows: dict[str, Any] = {}
         self._file = None if directory is None else JsonLines(directory / NAME)
         if self._file is None or not self._file.path.exists():
             return
         try:
             self._file.drop_cut_line()
-            entries = list(self._file.read())
+            lines: list[Any] = list(self._file.read())
         except OSError as error:
             raise ResultError(f"{self._file.path}: cannot be read: {error.strerror}") from error
         except ValueError:
-            entries = []
-        if entries[:1] != [self._head]:
+            lines = []
+        if lines[:1] != [self._head]:
             raise ResultError(
                 f"{self._file.path}: expected evaluations of this problem, found those of another "
                 "one; choose another directory"
             )
-        self._entries = entries[1:]
+        entries = [one for one in lines[1:] if isinstance(one, dict)]
+        self._rows = {str(one.get("parameters")): one.get("values") for one in entries}
 
-    def known(self, requested: Array) -> Array | None:
-        """Return the recorded values of the next evaluation; None where it was not recorded."""
-        if self._next >= len(self._entries):
+    def known(self, stage: str, requested: Array) -> Array | None:
+        """Return the recorded values of a request; None where there are none, or damaged ones."""
+        rows: Any = self._rows.get(_digest(stage, requested))
+        try:
+            values = np.array([[np.nan if x is None else float(x) for x in row] for row in rows])
+        except (TypeError, ValueError):
             return None
-        values = _recorded(self._entries[self._next], requested)
-        if values is None:  # another numpy, another machine, or a damaged line
-            self._entries = self._entries[: self._next]
-            self._rewrite()
-            return None
-        self._next += 1
-        return values
+        return values if values.ndim == 2 and len(values) == len(requested) else None
 
-    def record(self, requested: Array, values: Array) -> None:
+    def record(self, stage: str, requested: Array, values: Array) -> None:
         """Append the values (B, m) of a request."""
-        rows = [[None if np.isnan(x) else x for x in row] for row in values.tolist()]
-        self._entries.append({"parameters": _digest(requested), "values": rows})
-        self._next += 1
+        key = _digest(stage, requested)
+        self._rows[key] = [[None if np.isnan(x) else x for x in row] for row in values.tolist()]
         if self._file is not None:
             first = [] if self._file.path.exists() else [self._head]
+            entry = {"parameters": key, "values": self._rows[key]}
             try:
-                self._file.append([*first, self._entries[-1]], sync=False)
+                self._file.append([*first, entry], sync=False)
             except OSError as error:
                 message = f"{self._file.path}: cannot be written: {error.strerror}"
                 raise ResultError(message) from error
 
-    def _rewrite(self) -> None:
-        if self._file is not None:
-            lines = (json.dumps(line) + "\n" for line in (self._head, *self._entries))
-            self._file.replace(lines)
 
-
-def _recorded(entry: Any, requested: Array) -> Array | None:
-    """Return the values in a line of the journal; None where they are not those of a request."""
-    try:
-        if entry["parameters"] != _digest(requested):
-            return None
-        values = [[np.nan if x is None else float(x) for x in row] for row in entry["values"]]
-        table = np.array(values)
-    except (KeyError, TypeError, ValueError):
-        return None
-    return table if table.ndim == 2 and len(table) == len(requested) else None
-
-
-def _digest(requested: Array) -> str:
-    return hashlib.sha256(np.ascontiguousarray(requested).tobytes()).hexdigest()[:16]
+def _digest(stage: str, requested: Array) -> str:
+    return hashlib.sha256(stage.encode() + requested.tobytes()).hexdigest()[:16]
 
 
 @dataclass
@@ -540,10 +521,10 @@ class Search:
 
     def values(self, positions: Array) -> Array:
         """Simulate the measurements of parameter sets (B, p), (B, m)."""
-        values = self.journal.known(positions)
+        values = self.journal.known(self.stage.name, positions)
         if values is None:
             values = self.stage.simulate(positions)
-            self.journal.record(positions, values)
+            self.journal.record(self.stage.name, positions, values)
         self.evaluations += len(positions)
         return values
 

@@ -7,21 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from softgrasp.calibration.objectives import finger_values
+from softgrasp.calibration.objectives import LETTERS, finger_values
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.description.calibration import CalibrationProblem, TipForce
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import ResultError
-from softgrasp.io.files import atomic_path, report_progress, write_text
+from softgrasp.io.files import report_progress, write_text
+from softgrasp.rendering import write_png
 from softgrasp.sim.soft_statics import equilibrium
-
-if TYPE_CHECKING:
-    from softgrasp.vision.image import Image
-
 
 GRAMS = (0, 20, 40)
 """Masses on the photographs [g]."""
@@ -70,7 +66,7 @@ def write_sample(finger: SoftFinger, directory: str | Path, *, seed: int = 0) ->
             synthetic_photo(finger, pose.joint_angles, WIDTH, noise=NOISE, seed=seed + grams)
         )
     written = [
-        _save(photo.image, directory / "photos" / f"{grams}g.png")
+        write_png(directory / "photos" / f"{grams}g.png", photo.image)
         for grams, photo in zip(GRAMS, photos, strict=True)
     ]
     forces = synthetic_forces(finger, PRESSURES, FORCE_NOISE, seed, repeats=1)
@@ -80,19 +76,13 @@ def write_sample(finger: SoftFinger, directory: str | Path, *, seed: int = 0) ->
     return [*written, write_text(directory / "truth.csv", _truth(finger))]
 
 
-def _save(image: Image, path: Path) -> Path:
-    from PIL import Image
-
-    with atomic_path(path) as temporary:
-        Image.fromarray(image).save(temporary)
-    return path
-
-
 def _truth(finger: SoftFinger) -> str:
     """Format the true constants, one per line."""
     lines = ["parameter,value,unit"]
-    lines += [f"k{i},{joint.stiffness:g},N·m/rad" for i, joint in enumerate(finger.joints, 1)]
-    lines += [f"alpha{i},{joint.pressure_gain:g},m³" for i, joint in enumerate(finger.joints, 1)]
+    for kind in ("stiffness", "gain"):
+        letter, unit = LETTERS[kind]
+        values = enumerate(finger_values(finger, kind), start=1)
+        lines += [f"{letter}{number},{value:g},{unit}" for number, value in values]
     return "\n".join([*lines, ""])
 
 

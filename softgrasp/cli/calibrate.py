@@ -224,7 +224,11 @@ def calibrate(
     clear_earlier(directory)
     files = save_calibration(result, directory)
     if not no_report:
-        files += _write_report(result, loaded, directory)
+        from softgrasp.report.calibration import write_calibration_report
+
+        with terminal.progress_bar() as update:
+            update("writing the report", None)
+            files += write_calibration_report(result, directory, loaded)
     remove_written(directory, (NAME,))  # nothing is left to resume
     _print_summary(result, files, json_)
     if advise and not json_:
@@ -378,25 +382,6 @@ def _loaded(
     return problem_from({"finger": finger} | tree | changes, Path.cwd())
 
 
-def _write_report(
-    result: AnyCalibrationResult, loaded: LoadedProblem, directory: Path
-) -> list[Path]:
-    """Write the report, with the photographs' outlines and the tips in the videos."""
-    from softgrasp.calibration.result import OVERLAYS, CalibrationResult, draw_evidence
-    from softgrasp.report.calibration import draw_overlays, write_calibration_report
-    from softgrasp.report.grasp_report import Figure
-
-    with terminal.progress_bar() as update:
-        update("writing the report", None)
-        images: list[Figure] = []
-        if isinstance(result, CalibrationResult) and (loaded.photos or loaded.tracks):
-            scaled = [one for one in loaded.photos if one[1].metres_per_px is not None]
-            if scaled and "springs" in result.residual:
-                draw_overlays(result, scaled, directory / OVERLAYS)
-            images = [Figure(*one) for one in draw_evidence(loaded, directory)]
-        return write_calibration_report(result, directory, images)
-
-
 def _name(problem: CalibrationProblem | ExtensionProblem) -> str:
     """Return the name of the calibrated finger or arm."""
     from softgrasp.description.calibration import CalibrationProblem
@@ -427,8 +412,7 @@ def _print_summary(result: AnyCalibrationResult, files: list[Path], as_json: boo
 
     for text in result.warnings:
         terminal.show_message("warning", text)
-    credibility = result.credibility
-    for finding in credibility.findings if credibility else ():
+    for finding in result.credibility.findings:
         terminal.show_message("error" if finding.refutes else "warning", finding.sentence)
     if as_json:
         whole = document(result)
@@ -443,36 +427,30 @@ def _print_summary(result: AnyCalibrationResult, files: list[Path], as_json: boo
         terminal.put(
             f"{stage.name:<10}residual {stage.residual:.3g} {stage.residual_unit} rms{held_out}"
         )
-    if credibility is not None:
-        terminal.put(credibility.sentence)
+    terminal.put(result.credibility.sentence)
     terminal.put_files(files)
 
 
 def _print_advice(result: AnyCalibrationResult) -> None:
-    advice = getattr(result, "advice", ())
-    if not advice:
+    if not result.advice:
         terminal.note("no advice: it needs method map and angles under weights")
         return
     rows = [
         [one.measurement, one.parameter, f"{100 * one.now:.3g} %", f"{100 * one.then:.3g} %"]
-        for one in advice
+        for one in result.advice
     ]
     terminal.put_table(["next measurement", "parameter", "error now", "then"], rows)
 
 
 def _stage_rows(stage: Any, undetermined: set[str]) -> list[list[str]]:
-    from softgrasp.calibration.result import interval_ends
-    from softgrasp.calibration.uncertainty import HUGE
+    from softgrasp.calibration.result import HUGE
 
     rows = []
-    for name, unit, value, relative, (low, high) in zip(
-        stage.names, stage.units, stage.values, stage.uncertainty.relative, interval_ends(stage),
-        strict=True,
-    ):  # fmt: skip
+    for name, unit, value, _, relative, (low, high), _, on_bound in stage.parameters:
         digits = f"{100 * relative:.2g} %" if unit else f"{relative:.2g}"
         error = digits if relative < HUGE else "–"
         remark = "not determined" if name in undetermined else ""
-        if name in stage.on_bound:
+        if on_bound:
             remark = "on its bound"
         known = math.isfinite(low) and math.isfinite(high)
         interval = f"{low:.4g} … {high:.4g}" if known else "not determined"

@@ -62,7 +62,6 @@ from softgrasp.plugin_api import (
     Number,
     Positive,
     Tree,
-    as_tuples,
 )
 
 Row = tuple[Number, ...]
@@ -134,8 +133,8 @@ def arm_problem_from(data: dict[str, Tree], directory: Path) -> ArmCalibrationPr
     tree["motions"] = tuple(_motion(dict(one), index, arm, directory) for index, one in
                             enumerate(entries))  # fmt: skip
     if isinstance(tree.get("bounds"), dict):
-        tree["bounds"] = ArmBounds(**as_tuples(tree["bounds"]))
-    return ArmCalibrationProblem(arm=arm, **as_tuples(tree))
+        tree["bounds"] = ArmBounds(**tree["bounds"])
+    return ArmCalibrationProblem(arm=arm, **tree)
 
 
 def _motion(tree: dict[str, Any], index: int, arm: HydraulicArm, directory: Path) -> ArmMotion:
@@ -151,7 +150,7 @@ def _motion(tree: dict[str, Any], index: int, arm: HydraulicArm, directory: Path
         tree["torques"] = torque_rows(load_torques(beside(torques, directory)))
     recorded = read_motion(directory / table, len(arm.sections))
     try:
-        return ArmMotion(**as_tuples(tree), **recorded)
+        return ArmMotion(**tree, **recorded)
     except DescriptionError as error:
         if error.file is not None:
             raise

@@ -1,8 +1,10 @@
-"""Result directories (``result.json`` and ``trajectory.npz``) and joint states in CSV.
+"""Result directories (``result.json``, ``trajectory.npz``), dataclasses as arrays, joint states.
 
-Files are written whole and never pickled. Joint states have one header line: ``time``, then
-``position.J`` for all joints J, then ``velocity.J`` and ``effort.J``, the fields of ROS's
-``sensor_msgs/JointState``; unknown values are empty cells, numbers have all digits.
+Files are written whole and never pickled. ``to_arrays`` and ``from_arrays`` convert results to what
+an ``.npz`` file holds and back, with all digits, NaN and infinity. Joint states in CSV have one
+header line: ``time``, then ``position.J`` for all joints J, then ``velocity.J`` and ``effort.J``,
+the fields of ROS's ``sensor_msgs/JointState``; unknown values are empty cells, numbers have all
+digits.
 """
 
 from __future__ import annotations
@@ -12,10 +14,11 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +28,7 @@ from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, atomic_path, write_
 from softgrasp.io.input_limits import read_arrays, read_json
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 MAX_NAMED = 8
 """Number of other results named in a message."""
 FIELDS = ("position", "velocity", "effort")
@@ -58,10 +62,19 @@ def write_result(
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     except ValueError as error:
         raise ResultError(f"{directory}: expected finite numbers only, found: {error}") from error
-    trajectory = directory / TRAJECTORY_FILE
-    with atomic_path(trajectory) as temporary, temporary.open("wb") as stream:
-        np.savez_compressed(stream, allow_pickle=False, **arrays)
+    trajectory = write_arrays(directory / TRAJECTORY_FILE, arrays)
     return [write_text(directory / RESULT_FILE, text + "\n"), trajectory]
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> Path:
+    """Write named arrays as ``.npz`` and return the path; equal arrays give equal bytes.
+
+    Raises:
+        ResultError: The file cannot be written.
+    """
+    with atomic_path(path) as temporary, temporary.open("wb") as stream:
+        np.savez_compressed(stream, allow_pickle=False, **arrays)
+    return path
 
 
 def read_result(directory: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -116,7 +129,75 @@ def _results_beside(directory: Path) -> str:
     return "; softgrasp grasp writes one"
 
 
+# Dataclasses
+
+
+def to_arrays(value: Any, name: str = "") -> dict[str, NDArray[Any]]:
+    """Convert a dataclass to arrays by the names of its fields, such as ``stages/0/values``.
+
+    Args:
+        value: Dataclass with fields of numbers, text, enumerations, arrays and further dataclasses,
+            tuples of these, or None, which has no array.
+        name: Name that precedes those of its parts.
+    """
+    start = f"{name}/" if name else ""
+    if is_dataclass(value):
+        parts = {one.name: getattr(value, one.name) for one in fields(value)}
+    elif isinstance(value, tuple) and value and is_dataclass(value[0]):
+        parts = {str(number): part for number, part in enumerate(value)}
+    else:
+        content = value.name if isinstance(value, Enum) else value
+        return {} if value is None else {name: np.asarray(content)}
+    arrays = (to_arrays(part, start + key) for key, part in parts.items())
+    return {key: array for some in arrays for key, array in some.items()}
+
+
+def from_arrays(kind: type[T], arrays: Mapping[str, NDArray[Any]]) -> T:
+    """Restore a dataclass of a type from ``to_arrays``, by the type hints of its fields.
+
+    Raises:
+        ValueError: An array is missing.
+    """
+    tree: dict[str, Any] = {}
+    for name, array in arrays.items():
+        *path, last = name.split("/")
+        branch = tree
+        for part in path:
+            branch = branch.setdefault(part, {})
+        branch[last] = array
+    restored: T = _restored(kind, tree, "")
+    return restored
+
+
+def _restored(kind: Any, part: Any, name: str) -> Any:
+    """Restore a value of a type from its array, or the arrays of its parts by name."""
+    inner = get_args(kind)
+    if type(None) in inner:
+        return None if part is None else _restored(inner[0], part, name)
+    if part is None:
+        raise ValueError(f"expected an array '{name[1:]}', found none")
+    if is_dataclass(kind):
+        make: Any = kind
+        hints, keys = get_type_hints(kind), [one.name for one in fields(kind)]
+        return make(**{key: _restored(hints[key], part.get(key), f"{name}/{key}") for key in keys})
+    if isinstance(part, dict):
+        numbers = map(str, range(len(part)))
+        return tuple(_restored(inner[0], part.get(n), f"{name}/{n}") for n in numbers)
+    if get_origin(kind) is np.ndarray:
+        return part
+    content = part.tolist()
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind[content]
+    return _as_tuple(content)
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value
+
+
 # Joint states
+
+
 def header(names: Sequence[str]) -> list[str]:
     """Return the column names of a joint-state file."""
     return ["time", *(f"{field}.{name}" for field in FIELDS for name in names)]

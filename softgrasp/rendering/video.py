@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import mujoco
 import numpy as np
@@ -537,16 +537,22 @@ def ffmpeg_program() -> str:
         ) from error
 
 
-def write_png(path: str | Path, image: Image) -> Path:
+def write_png(path: str | Path, image: Image, inches: float | None = None) -> Path:
     """Write an image, shape (height, width, 3), as a PNG, atomically.
+
+    Args:
+        path: File.
+        image: Image.
+        inches: Width on paper, which the file states; default: none.
 
     Raises:
         ResultError: The file cannot be written.
     """
     import imageio.v3
 
+    dots: dict[str, Any] = {} if inches is None else {"dpi": (image.shape[1] / inches,) * 2}
     with atomic_path(path) as temporary:
-        imageio.v3.imwrite(temporary, image, extension=".png")
+        imageio.v3.imwrite(temporary, image, extension=".png", **dots)
     return Path(path)
 
 

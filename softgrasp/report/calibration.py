@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softgrasp.calibration.credibility import Credibility
+from softgrasp.calibration.files import LoadedProblem
 from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.result import (
+    HUGE,
     CalibrationResult,
     EstimatedParameters,
     ExtensionResult,
     StageModel,
     StageResult,
-    interval_ends,
 )
 from softgrasp.calibration.stages import VirtualExperiments
-from softgrasp.calibration.uncertainty import HUGE
 from softgrasp.continuum.statics import joint_positions
 from softgrasp.description.calibration import HungAngles, Release, TipForce
 from softgrasp.extensions import CALIBRATIONS
@@ -33,13 +32,12 @@ from softgrasp.io.files import write_text
 from softgrasp.io.tables import with_numbers
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
+from softgrasp.report.calibration_images import draw_images, images_in
 from softgrasp.report.formatting import capitalized
 from softgrasp.report.grasp_report import Figure, render_html
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from softgrasp.vision.joint_angles import PhotoMeasurement
 
 
 MM = 1e3
@@ -61,23 +59,22 @@ BEYOND = 0.5
 """Error bars are clipped this fraction of the range beyond the bounds."""
 SHOWN_AS = {"k": ("N·m/rad", 1.0), "c": ("10⁻³ N·m·s/rad", 1e3), "alpha": ("10⁻⁶ m³", 1e6)}
 SYMBOLS = {"springs": "k", "dampers": "c", "torques": "alpha"}
-
 EDGE_MM = 4.0
 """Margin around the shapes of a finger [mm]."""
-
-COLUMNS = 2
-MARGIN = 0.05
-"""Margin around the finger, over its length."""
 
 
 def write_calibration_report(
     result: CalibrationResult | ExtensionResult,
     directory: str | Path,
-    images: Sequence[Figure] = (),
+    loaded: LoadedProblem | None = None,
 ) -> list[Path]:
     """Draw the figures of a calibration and write ``report.html``; return all paths.
 
-    ``images`` exist already, such as processing steps of photographs.
+    Args:
+        result: The calibration.
+        directory: Output directory.
+        loaded: Problem with its photographs and videos; default: their images are those that are
+            in the directory.
 
     Raises:
         ResultError: The directory cannot be written.
@@ -87,7 +84,9 @@ def write_calibration_report(
         drawn = _draw_extension(result, directory)
     else:
         drawn = _draw_all(result, directory)
-    figures = [*drawn, *images]
+    if loaded is not None and not isinstance(result, ExtensionResult):
+        draw_images(result, loaded, directory)
+    figures = [*drawn, *images_in(directory)]
     springs = [stage for stage in result.stages if stage.models]
     models = springs[0].models if springs else ()
     html = render_html(
@@ -100,7 +99,7 @@ def write_calibration_report(
         advice=[
             [capitalized(one.measurement), f"{one.information:.2f}", one.parameter,
              f"{100 * one.now:.3g} %", f"{100 * one.then:.3g} %"]
-            for one in getattr(result, "advice", ())[:ADVICE]
+            for one in result.advice[:ADVICE]
         ],
         stages=[_stage(stage, set(result.undetermined)) for stage in result.stages],
         models=[_model(model, springs[0].residual_unit) for model in models],
@@ -192,12 +191,10 @@ def _summary(result: EstimatedParameters) -> str:
     )
 
 
-def _credibility(result: EstimatedParameters) -> dict[str, Any] | None:
-    """Return the texts of the section on credibility; None where the fit was not assessed."""
+def _credibility(result: CalibrationResult | ExtensionResult) -> dict[str, Any]:
+    """Return the texts of the section on credibility."""
     verdict = result.credibility
-    if not isinstance(verdict, Credibility):
-        return None
-    model_error = getattr(getattr(result, "problem", None), "model_error", 0.0)
+    model_error = getattr(result.problem, "model_error", 0.0)
     return {
         "credible": verdict.credible,
         "sentence": capitalized(verdict.sentence) + ".",
@@ -247,16 +244,13 @@ def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
 def _parameter_rows(stage: StageResult, unknown: set[str]) -> list[tuple[str, ...]]:
     """Name, value, standard error, bounds and remark of each parameter."""
     rows: list[tuple[str, ...]] = []
-    for name, unit, value, error, part, (lower_end, upper_end), low, high in zip(
-        stage.names, stage.units, stage.values, stage.uncertainty.errors,
-        stage.uncertainty.relative, interval_ends(stage), stage.lower, stage.upper, strict=True,
-    ):  # fmt: skip
+    for name, unit, value, error, part, (lower_end, upper_end), (low, high), on in stage.parameters:
         error_text = "unknown" if np.isinf(part) else "more than ten times the value"
         if part < HUGE:
             error_text = f"{error:.2g}" + (f" ({100 * part:.2g} %)" if unit else "")
         bounded = not (lower_end < low or upper_end > high)  # the joint estimate has no bounds
         near = bounded and min(value - low, high - value) < NEAR * (high - low)
-        bound = "on its bound" if name in stage.on_bound else "near its bound" if near else ""
+        bound = "on its bound" if on else "near its bound" if near else ""
         remark = ", ".join(filter(None, (bound, "not determined" if name in unknown else "")))
         shown = f"{value:.4g} {unit}" if stage.name == "arm" else f"{value:.4g}"
         known = bool(np.isfinite([lower_end, upper_end]).all())
@@ -288,7 +282,7 @@ def _model_choice(models: Sequence[StageModel]) -> str:
 
 def _named_wrong(result: CalibrationResult, stage: str) -> list[int]:
     """Return the numbers of the measured values of a stage that the verdict names as wrong."""
-    findings = result.credibility.findings if result.credibility else ()
+    findings = result.credibility.findings
     return [number for one in findings if one.stage == stage for number in one.values]
 
 
@@ -591,8 +585,7 @@ def _interval_bars(stage: StageResult) -> Array:
     """Return the 95 % intervals, (p, 2); from standard errors where intervals are unknown."""
     reach = 1.96 * np.nan_to_num(stage.uncertainty.errors, nan=np.inf, posinf=np.inf)
     about = np.stack([stage.values - reach, stage.values + reach], axis=1)
-    ends = interval_ends(stage)
-    return np.where(np.isfinite(ends), ends, about)
+    return np.where(np.isfinite(stage.intervals), stage.intervals, about)
 
 
 def _display_unit(stage: StageResult) -> tuple[str, float]:
@@ -762,89 +755,3 @@ def _boxes(axes: Axes, stage: StageResult, bests: Array, name: str) -> dict[str,
     ends = (min((k + 1) * GROUP, len(bests)) for k in range(len(groups)))
     return {f"{name} [{unit}] until iteration {end}": group
             for end, group in zip(ends, groups, strict=True)}  # fmt: skip
-
-
-def draw_overlays(
-    result: CalibrationResult,
-    photos: Sequence[tuple[float, PhotoMeasurement]],
-    path: str | Path,
-) -> Path:
-    """Draw the detected and the simulated outline over photographs of a known scale, by mass [kg].
-
-    The simulated outline is the detected one, moved link by link from the measured shape to the
-    shape of the calibrated finger under the same weight.
-    """
-    rows = -(-len(photos) // COLUMNS)
-    outlines = [np.vstack([p.outline.points, p.outline.points[:1]]) for _, p in photos]
-    moved = [
-        _move_outline(result, mass, photo, detected)
-        for (mass, photo), detected in zip(photos, outlines, strict=True)
-    ]
-    low, high = _crop([*outlines, *moved])
-    wide = (style.WIDTH - 0.2 - 0.15 * (COLUMNS - 1)) / COLUMNS
-    tall = wide * float((high - low)[1] / (high - low)[0])
-    with style.figure(path, 0.65 + tall * rows + 0.35 * (rows - 1)) as (figure, table):
-        grid = style.panels(figure, rows, COLUMNS, margins=(0.1, 0.1, 0.1, 0.55), gaps=(0.15, 0.35))
-        for index, (mass, photo) in enumerate(photos):
-            detected, simulated = outlines[index], moved[index]
-            axes = figure.add_subplot(grid[index // COLUMNS, index % COLUMNS])
-            axes.imshow(photo.image, alpha=0.55)
-            axes.plot(*detected.T, color=style.LOST, lw=1.2, label="detected in the photograph")
-            axes.plot(*simulated.T, color=style.POSITION, lw=1.0, ls="--", label="simulated")
-            for kind, outline in (("detected", detected), ("simulated", simulated)):
-                table.add_points(f"{1e3 * mass:g} g {kind}", "xy", "px", outline)
-            axes.set_title(f"{1e3 * mass:g} g")
-            axes.set_xlim(low[0], high[0])
-            axes.set_ylim(high[1], low[1])
-            axes.axis("off")
-        style.legend(figure)
-    return Path(path)
-
-
-def _move_outline(
-    result: CalibrationResult, mass: float, photo: PhotoMeasurement, outline: Array
-) -> Array:
-    """Move the pixels of an outline (m, 2) with their links to the simulated shape."""
-    finger = result.finger
-    load = HungAngles(mass=mass, angles=(0.0,) * len(finger.joints))
-    (angles,) = VirtualExperiments(result.problem).hung(
-        finger_values(finger, "stiffness")[None], [load]
-    )
-    measured = np.zeros(len(finger.joints))
-    measured[: len(photo.angles)] = photo.angles
-    assert photo.metres_per_px is not None
-    # the pixel y axis points down; the first joint is fixed
-    here, there = (
-        joint_positions(finger, shape)[:, ::2] / photo.metres_per_px
-        for shape in (measured, angles[0])
-    )
-    here, there = here * [1.0, -1.0], there * [1.0, -1.0]
-    points = outline - photo.joints_px[0] + here[0]
-    angle_changes = np.cumsum(angles[0] - measured)
-    link = _links(points, here)
-    moved = points.copy()
-    for index, angle_change in enumerate(angle_changes):
-        on_link = link == index
-        cosine, sine = np.cos(angle_change), np.sin(angle_change)
-        rotation = np.array([[cosine, sine], [-sine, cosine]])
-        moved[on_link] = (points[on_link] - here[index]) @ rotation + there[index]
-    return np.asarray(moved - here[0] + photo.joints_px[0])
-
-
-def _links(points: Array, joints: Array) -> Array:
-    """Index of the link of each point, −1 for the clamped part, (m,)."""
-    steps = np.diff(joints, axis=0)
-    directions = steps / np.linalg.norm(steps, axis=1, keepdims=True)
-    # links are separated at the bisector of their directions
-    before = np.vstack([[[1.0, 0.0]], directions[:-1]])
-    cuts = directions + before
-    outside = ((points[:, None] - joints[:-1]) * cuts).sum(axis=2) > 0.0
-    return np.asarray(np.minimum.accumulate(outside, axis=1).sum(axis=1) - 1)
-
-
-def _crop(outlines: Sequence[Array]) -> tuple[Array, Array]:
-    """Bounding box of all outlines with a margin [px]."""
-    points = np.vstack(outlines)
-    low, high = points.min(axis=0), points.max(axis=0)
-    margin = MARGIN * (high - low).max()
-    return low - margin, high + margin

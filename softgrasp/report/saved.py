@@ -119,12 +119,10 @@ def _write_grasp(directory: Path, options: Options) -> list[Path]:
 
 
 def _write_calibration(directory: Path, _options: Options) -> list[Path]:
-    from softgrasp.calibration.result import evidence_in, load_any_calibration
+    from softgrasp.calibration.result import load_any_calibration
     from softgrasp.report.calibration import write_calibration_report
-    from softgrasp.report.grasp_report import Figure
 
-    images = [Figure(*one) for one in evidence_in(directory)]
-    return write_calibration_report(load_any_calibration(directory), directory, images)
+    return write_calibration_report(load_any_calibration(directory), directory)
 
 
 def _write_sweep(directory: Path, _options: Options) -> list[Path]:

@@ -142,8 +142,8 @@ def test_a_calibration_resumes_after_two_kills_with_the_same_result(
     simulated = []
     record = Journal.record
 
-    def dying(self: Journal, requested: np.ndarray, values: np.ndarray) -> None:
-        record(self, requested, values)
+    def dying(self: Journal, stage: str, requested: np.ndarray, values: np.ndarray) -> None:
+        record(self, stage, requested, values)
         simulated.append(len(requested))
         if len(simulated) in (2, 5):
             raise Killed
@@ -302,11 +302,12 @@ def test_damaged_evaluations_are_computed_again(
     requests = [np.array([[1.0]]), np.array([[2.0]]), np.array([[3.0]])]
     journal = Journal(tmp_path, "problem")
     for request in requests:
-        journal.record(request, 10.0 * request)
+        journal.record("springs", request, 10.0 * request)
     lines = (tmp_path / NAME).read_text().splitlines()
     lines[2] = json.dumps(damage(json.loads(lines[2])))
     (tmp_path / NAME).write_text("\n".join(lines) + "\n")
     journal = Journal(tmp_path, "problem")
-    assert journal.known(requests[0]) == 10.0
-    assert journal.known(requests[1]) is None
-    assert len((tmp_path / NAME).read_text().splitlines()) == 2
+    assert [journal.known("springs", one) for one in requests] == [10.0, None, 30.0]
+    assert journal.known("dampers", requests[0]) is None
+    journal.record("springs", requests[1], 20.0 * np.ones((1, 1)))
+    assert Journal(tmp_path, "problem").known("springs", requests[1]) == 20.0

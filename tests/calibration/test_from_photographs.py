@@ -13,9 +13,13 @@ from scipy.spatial import cKDTree
 import softgrasp as sg
 from softgrasp.calibration.calibrate import calibrate
 from softgrasp.calibration.files import LoadedProblem, load_problem
-from softgrasp.calibration.result import draw_evidence
 from softgrasp.report import style
-from softgrasp.report.calibration import _move_outline, draw_overlays
+from softgrasp.report.calibration_images import (
+    _move_outline,
+    draw_evidence,
+    draw_overlays,
+    images_in,
+)
 from softgrasp.vision.synthetic_photos import synthetic_photo
 from tests.calibration.problems import FINGER
 from tests.support.synthetic_video import SyntheticVideo
@@ -65,13 +69,15 @@ def test_a_video_is_read_as_overshoots_and_as_a_track(loaded: LoadedProblem) -> 
 
 @pytest.mark.slow
 def test_measurements_are_drawn(loaded: LoadedProblem, tmp_path: Path) -> None:
-    message = draw_evidence(loaded, tmp_path)
-    assert [path.name for _, path, _ in message] == [
+    draw_evidence(loaded, tmp_path)
+    images = images_in(tmp_path)
+    assert [image.path.name for image in images] == [
         "photo_1_0g.png", "photo_2_20g.png", "photo_3_40g.png", "film_1_40g.png",
     ]  # fmt: skip
-    for _, path, _ in message:
-        with Image.open(path) as image:
+    for drawn in images:
+        with Image.open(drawn.path) as image:
             assert np.asarray(image).std() > 10.0
+            assert image.info["dpi"][0] == pytest.approx(image.width / 8.0, rel=1e-3)
 
 
 def test_a_video_that_is_too_short_is_reported(tmp_path: Path) -> None:

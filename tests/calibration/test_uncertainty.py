@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.calibration.uncertainty import uncertainty
+from softgrasp.calibration.assessment import uncertainty
 
 NAMES = ("a", "b", "c")
 

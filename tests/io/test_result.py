@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +13,9 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.io.files import atomic_path
+from softgrasp.io.input_limits import read_arrays
+from softgrasp.io.result import from_arrays, to_arrays, write_arrays
+from softgrasp.mechanics.transforms import Array
 from tests.support.scenes import pinch
 
 
@@ -154,3 +160,55 @@ def test_a_path_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     with pytest.raises(sg.ResultError) as refused, atomic_path(tmp_path / "file" / "x.txt"):
         pass
     assert "expected a writable path, found: " in str(refused.value)
+
+
+class End(Enum):
+    GOOD = "it went well"
+    BAD = "it did not"
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    values: Array
+    ends: tuple[float, float] = (0.0, math.inf)
+
+
+@dataclass(frozen=True)
+class Table:
+    rows: tuple[Row, ...]
+    end: End
+    best: Row | None
+    names: tuple[str, ...]
+    several: tuple[tuple[int, ...], ...]
+    good: bool
+    error: float | None
+
+
+TABLE = Table(
+    rows=(Row("a", np.array([1.0 / 3.0, np.nan])), Row("", np.zeros((0, 2)), (-math.inf, 1e-300))),
+    end=End.BAD, best=None, names=(), several=((1, 2), (3, 4)), good=True, error=math.inf,
+)  # fmt: skip
+
+
+def test_dataclasses_come_back_from_arrays_with_all_digits(tmp_path: Path) -> None:
+    files = [write_arrays(tmp_path / name, to_arrays(TABLE)) for name in ("a.npz", "b.npz")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    again = from_arrays(Table, read_arrays(files[0]))
+    for name in ("end", "best", "names", "several", "good", "error"):
+        assert getattr(again, name) == getattr(TABLE, name), name
+        assert type(getattr(again, name)) is type(getattr(TABLE, name)), name
+    for row, known in zip(again.rows, TABLE.rows, strict=True):
+        assert (row.name, row.ends) == (known.name, known.ends)
+        np.testing.assert_array_equal(row.values, known.values)
+        assert row.values.shape == known.values.shape
+    best = from_arrays(Table, to_arrays(Table(**vars(TABLE) | {"best": TABLE.rows[1]}))).best
+    assert best is not None
+    assert best.ends == (-math.inf, 1e-300)
+
+
+def test_a_missing_array_is_named() -> None:
+    arrays = to_arrays(TABLE)
+    del arrays["rows/1/values"]
+    with pytest.raises(ValueError, match="expected an array 'rows/1/values', found none"):
+        from_arrays(Table, arrays)

@@ -256,7 +256,7 @@ def _read_sweep(path: Path) -> object:
 def _evaluations(target: Path) -> Path:
     from softgrasp.calibration.stages import NAME
 
-    _journal(target).record(REQUESTED, 2.0 * REQUESTED)
+    _journal(target).record("springs", REQUESTED, 2.0 * REQUESTED)
     return target / NAME
 
 
@@ -267,7 +267,7 @@ def _journal(directory: Path) -> Any:
 
 
 def _read_evaluations(path: Path) -> object:
-    return _journal(path.parent).known(REQUESTED)
+    return _journal(path.parent).known("springs", REQUESTED)
 
 
 def _read_world(path: Path) -> object:
