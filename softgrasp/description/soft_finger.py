@@ -29,6 +29,8 @@ from softgrasp.units import LengthUnit
 
 SmallMass = Annotated[float, Field(strict=True, gt=0)]
 """A mass: any positive number."""
+LEFT = 7.0
+"""Time constants after which a thousandth of a change is left [–]."""
 Freedom = Literal["stretch", "twist", "y", "z"]
 """A degree of freedom of a joint: stretch along x, twist about x, bending about y (in the plane) or
 z."""
@@ -98,6 +100,31 @@ class FingerMesh(Description):
     """What had to be assumed or repaired, with the options that state it."""
 
 
+class PressureLag(Description):
+    """Lag of a finger's pressure behind the commanded one: valve, hose and chamber, of first order.
+
+    After ``dead_time`` the pressure approaches the command with the time constant of filling while
+    it rises, and with that of venting while it falls.
+    """
+
+    fill_time: Positive
+    """Time constant while the pressure rises [s]."""
+    vent_time: Positive | None = None
+    """Time constant while it falls [s]; that of filling by default."""
+    dead_time: NonNegative = 0.0
+    """Time after which the pressure begins to follow [s]; in runs whole control samples."""
+
+    @property
+    def vent(self) -> float:
+        """Time constant while the pressure falls [s]."""
+        return self.vent_time or self.fill_time
+
+    @property
+    def settling(self) -> float:
+        """Time after which a thousandth of a change is left [s]."""
+        return self.dead_time + LEFT * max(self.fill_time, self.vent)
+
+
 class SoftFinger(Description):
     """A chain of ``n`` joints and ``n + 1`` links from the base outwards."""
 
@@ -110,6 +137,8 @@ class SoftFinger(Description):
     """End of the straight finger [m]."""
     planar: bool = True
     """Whether it bends in the x–z plane only; otherwise about y and z at every joint."""
+    pressure_lag: PressureLag | None = None
+    """Lag of the pressure in runs of grasps and in environments; none by default."""
     source: str = ""
     """Source of the numbers."""
     mesh: FingerMesh | None = None

@@ -78,6 +78,10 @@ def _refuse_what_is_left_out(built: CompiledScene) -> None:
     unsupported = {
         "actuation": (scene.actuation != "servo", plain, "prescribed joints"),
         "contact": (built.contact.switches_friction, plain, "two coefficients of friction"),
+        "pressure_lag": (
+            any(one.finger.pressure_lag is not None for one in scene.hand.soft_fingers),
+            *("none", "one"),
+        ),
         "object_mount": (scene.object_mount == "planar", "'free'", "'planar'"),
     }
     for field in ("objects", "surroundings", "arm", "lift", "sequence"):

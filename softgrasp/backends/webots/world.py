@@ -152,6 +152,8 @@ def _refuse_mujoco_features(scene: GraspScene) -> None:
             f"sensors: expected none for Webots and ODE, found {len(scene.sensors)}: only MuJoCo "
             "has them here"
         )
+    if any(one.finger.pressure_lag is not None for one in scene.hand.soft_fingers):
+        raise BuildError("pressure_lag: expected none for Webots and ODE, found one")
 
 
 def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:
