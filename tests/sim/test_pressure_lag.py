@@ -60,7 +60,8 @@ def test_a_step_is_exact_whatever_the_period(period: float) -> None:
     highest = float(np.ptp(sg.load_hand("soft_gripper").soft_fingers[0].limits))
     near = np.abs(pressure - exact) <= 1e-9 * HIGH
     settled = np.abs(exact - np.where(time <= 0.8 + DEAD, HIGH, 0.0)) <= 1e-3 * highest
-    assert (near | settled).all() and near.sum() > 0.6 * len(time)
+    assert (near | settled).all()
+    assert near.sum() > 0.6 * len(time)
     assert pressure[-1] == pytest.approx(exact[-1], abs=1e-3 * highest)
 
 
@@ -89,7 +90,8 @@ def test_chunks_of_a_plan_do_not_matter() -> None:
 def test_a_grasp_closes_later_by_the_lag() -> None:
     """The recorded pressure is that of the finger; the run ends when it has arrived."""
     plain, slow = sg.simulate(lagged(None)), sg.simulate(lagged(LAG))
-    assert plain.pressure is not None and slow.pressure is not None
+    assert plain.pressure is not None
+    assert slow.pressure is not None
     assert slow.outcome is plain.outcome
     half = [
         float(one.time[np.argmax(one.pressure[:, 0] > 0.5 * HIGH)])  # type: ignore[index]
@@ -126,7 +128,8 @@ def test_an_environment_lags_as_a_run() -> None:
     for _ in range(3):
         environment.step(np.ones(2))
     last = round(environment.data.time / 1e-3) - 1
-    assert run.pressure is not None and 0.0 < run.pressure[last, 0] < run.joint_target[-1, 0]
+    assert run.pressure is not None
+    assert 0.0 < run.pressure[last, 0] < run.joint_target[-1, 0]
     np.testing.assert_allclose(environment.data.ctrl, run.pressure[last], rtol=1e-12)
     environment.close()
 
