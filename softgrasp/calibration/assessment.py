@@ -191,7 +191,7 @@ def _sum_sentence(
             f"it is at {mode.frequency:.4g} Hz, with {100 * mode.ratio(damping):.3g} % of critical "
             "damping"
         )
-    if stage.name != "torques" or stage.unit != "N" or len(names) == 1:
+    if stage.name != "torques" or stage.unit != "N" or len(names) == 1 or stage.block.stiffens:
         return ""
     return _force_sentence(slopes, position, problem, names)
 

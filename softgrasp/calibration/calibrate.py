@@ -123,6 +123,7 @@ def calibrate(
     known = {} if posterior is None else _by_stage(posterior)
     settings = (method, swarm, seed)
     done = _stages(problem, experiments, journal, requested, settings, progress, known)
+    experiments.stiffening = fitted_finger(problem, done).stiffness_pressure
     if models and done[0].name == "springs":
         compared = tuple(stage_model(problem, experiments, one) for one in MODELS)
         done[0] = replace(done[0], models=compared)
@@ -160,7 +161,7 @@ def _posterior(
             field="static_objective",
         )
     if requested is not None and "torques" not in requested:
-        problem = problem.replace(forces=())
+        problem = problem.replace(forces=(), bends=())
     posterior = joint_posterior(problem, experiments, seed=seed)
     return posterior, next_measurements(problem, experiments, posterior)
 

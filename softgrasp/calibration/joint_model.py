@@ -9,7 +9,7 @@ angle and of the forces.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -91,12 +91,16 @@ class JointModel:
         self.forces = [one for one in problem.forces if not one.held_out]
         if not self.loads:
             raise DescriptionError("joint estimate: expected angles under weights, found none")
+        stiffens = problem.stiffness_pressure
+        self.bends = [one for one in problem.bends if not one.held_out] if stiffens else []
+        """Free bending, where it shows how the stiffness depends on the pressure."""
         self.blocks: list[Block] = [block_of(problem, "stiffness")]
-        if self.forces:
+        if self.forces or self.bends:
             self.blocks.append(block_of(problem, "gain"))
         self.masses = np.array([one.mass for one in self.loads])
         self.observed = max(len(one.angles) for one in self.loads)
-        self.angles = np.concatenate([np.array(one.angles) for one in self.loads])
+        shown = [x.angles for x in self.loads] + [x.angles for x in self.bends]
+        self.angles = np.concatenate([np.array(row) for row in shown])
         self.force = np.array([one.force for one in self.forces])
 
     @cached_property
@@ -123,8 +127,9 @@ class JointModel:
     @cached_property
     def sizes(self) -> list[int]:
         """Numbers of z of each block: one for the mean of several joints, and one each."""
-        return [len(block.names) + (len(block.names) > 1 and all(block.relative))
-                for block in self.blocks]  # fmt: skip
+        counts = [(len(one.names), len(one.names) - one.stiffens) for one in self.blocks]
+        return [size + (count > 1 and all(block.relative[:count]))
+                for block, (size, count) in zip(self.blocks, counts, strict=True)]  # fmt: skip
 
     def parameters(self, z: Array) -> list[Array]:
         """Return the parameters of each block, (B, p), for z (B, size)."""
@@ -136,6 +141,17 @@ class JointModel:
 
     def _block(self, block: Block, z: Array) -> Array:
         """Log-normal parameters about a common mean; linear ones about zero."""
+        if block.stiffens:
+            gains = replace(
+                block,
+                names=block.names[:-1],
+                lower=block.lower[:-1],
+                upper=block.upper[:-1],
+                relative=block.relative[:-1],
+                stiffens=False,
+            )
+            rise = np.clip(0.5 * block.upper[-1] * z[:, -1:], block.lower[-1], block.upper[-1])
+            return np.concatenate([self._block(gains, z[:, :-1]), rise], axis=1)  # fmt: skip
         relative = np.array(block.relative)
         upper = block.upper
         lower = np.where(block.lower > 0.0, block.lower, 1e-2 * upper)
@@ -149,15 +165,30 @@ class JointModel:
 
     def simulate(self, z: Array) -> Array:
         """Compute all angles, then all forces, for z (B, size), (B, m)."""
-        k, alpha = self._joints(z)
-        noise = self._noise(z)
+        k, noise = self._joints(z)[0], self._noise(z)
         angles = self._rig(noise).angles(self.experiments.chain, k)[..., : self.observed]
-        parts = [self._shown(angles, noise)]
+        return np.concatenate([self._shown(angles, noise), self._pressurized(z)], axis=1)
+
+    def _pressurized(self, z: Array) -> Array:
+        """Compute the angles of free bending, then the forces, (B, m)."""
+        (k, alpha), noise, rise = self._joints(z), self._noise(z), self._stiffening(z)
+        parts = [np.zeros((len(z), 0))]
+        bent = self.experiments.bends(k, alpha, self.bends, rise) if self.bends else []
+        parts += [self._shown_bend(angles, noise) for angles in bent]
         if self.forces:
             wider = self.gap * noise["gap of the plate"]
-            force = self.experiments.forces(k, alpha, self.forces, wider)
+            force = self.experiments.forces(k, alpha, self.forces, wider, rise)
             parts.append(self._read(force, noise))
         return np.concatenate(parts, axis=1)
+
+    def _shown_bend(self, angles: Array, noise: dict[str, Array]) -> Array:
+        """Return the angles that are read of a free finger, (B, observed), as ``_shown``."""
+        gain, offset = (self._per_joint(noise, name) for name in ("model error", "offset"))
+        known = min(self.observed, angles.shape[1])
+        shown = angles.copy()
+        shown[:, :known] *= 1.0 + self.priors.angles * gain[:, :known]
+        shown[:, :known] += self.offset * offset[:, :known]
+        return shown
 
     def linearized(self, z: Array) -> tuple[Array, Array]:
         """Compute all angles, then all forces, and their derivatives.
@@ -171,7 +202,11 @@ class JointModel:
             Values (m,) and derivatives (m, size); NaN where an equilibrium does not converge.
         """
         values = [self._linearized_angles(z)]
-        if self.forces:
+        if self.problem.stiffness_pressure:
+            ends = self._pressurized(np.concatenate([z[None], self._moved(z)]))
+            ahead, behind = np.split(ends[1:], 2)
+            values.append((ends[0], (ahead - behind).T / (2.0 * STEP)))
+        elif self.forces:
             values.append(self._linearized_forces(z))
         return np.concatenate([one for one, _ in values]), np.concatenate([by for _, by in values])
 
@@ -227,7 +262,11 @@ class JointModel:
         """Return stiffness and gains joint by joint, (B, n) each; no gains without forces."""
         values = self.parameters(z)
         k = self.blocks[0].of_joints(values[0])
-        return k, self.blocks[1].of_joints(values[1]) if self.forces else np.zeros_like(k)
+        return k, self.blocks[1].of_joints(values[1]) if self.blocks[1:] else np.zeros_like(k)
+
+    def _stiffening(self, z: Array) -> Array | None:
+        """Return the stiffening by pressure [1/Pa], (B,); None where it is not estimated."""
+        return self.blocks[1].stiffening(self.parameters(z)[1]) if self.blocks[1:] else None
 
     def _noise(self, z: Array) -> dict[str, Array]:
         return dict(zip(self.nuisances, z[:, sum(self.sizes) :].T, strict=True))

@@ -140,7 +140,8 @@ def _covariance(
     known = dict(zip(base.nuisances, posterior.position[count:], strict=True))
     rest = [known.get(name, 0.0) for name in model.nuisances]
     z = np.concatenate([posterior.position[:count], rest])
-    slopes = fit.parameter_slopes(z) / posterior.values[:, None]
+    scale = np.where([bool(unit) for unit in posterior.units], posterior.values, 1.0)
+    slopes = fit.parameter_slopes(z) / scale[:, None]
     covariance = fit.covariance(z)
     if level:
         column = covariance[count + model.nuisances.index(level)]

@@ -150,9 +150,9 @@ def read_pressure_record(path: str | Path) -> PressureRecord:
     span = float(np.ptp(record.commands))
     largest = float(np.abs(np.diff(record.commands)).max())
     if largest <= JUMP * span or not span:
-        found = f"changes of {largest:.3g} of {span:.3g} Pa" if span else "a constant command"
+        shown = f"changes of {largest:.3g} of {span:.3g} Pa" if span else "a constant command"
         raise DescriptionError(
-            f"expected a command that jumps between two rows, found {found}; record a step, not a "
+            f"expected a command that jumps between two rows, found {shown}; record a step, not a "
             "ramp",
             file=path, field="command",
         )  # fmt: skip
@@ -237,17 +237,21 @@ class _Model:
     def __init__(self, record: PressureRecord, lags: int) -> None:
         self.record, self.lags = record, lags
         steps = np.diff(record.commands)
-        ways = {"fill_time": bool((steps > 0.0).any()), "vent_time": bool((steps < 0.0).any())}
+        present = {"fill_time": bool((steps > 0.0).any()), "vent_time": bool((steps < 0.0).any())}
         second = ("second_time",) * (lags - 1)
-        self.names = ("dead_time", *(name for name, is_there in ways.items() if is_there), *second)
+        self.names = (
+            "dead_time",
+            *(name for name, is_there in present.items() if is_there),
+            *second,
+        )
 
     def response(self, parameters: Array) -> Array:
         """Compute the response with dead time and logarithms of time constants, (m,)."""
         known = dict(zip(self.names[1:], np.exp(parameters[1:]), strict=True))
         second = [known["second_time"]] if self.lags == 2 else []
         either = next(known[name] for name in ("fill_time", "vent_time") if name in known)
-        fill, vent = (np.array([known.get(f"{way}_time", either), *second])
-                      for way in ("fill", "vent"))  # fmt: skip
+        fill, vent = (np.array([known.get(f"{name}_time", either), *second])
+                      for name in ("fill", "vent"))  # fmt: skip
         return step_response(self.record, float(parameters[0]), fill, vent)
 
     def _linear(self, response: Array) -> Array:
@@ -266,8 +270,9 @@ class _Model:
         longest = float(np.diff(record.times[[*record.jumps, -1]]).max())
         scale = max(float(np.ptp(record.pressures)), 1e-9)
         starts = [
-            np.append(dead * longest,
-                      np.log([time * longest] * count + [SECOND * time * longest] * (self.lags - 1)))
+            np.append(dead * longest, np.log(
+                [time * longest] * count + [SECOND * time * longest] * (self.lags - 1)
+            ))
             for dead, time in product(DEAD_STARTS, LAG_STARTS)
         ]  # fmt: skip
         ends = np.full((2, len(self.names)), np.log([[1e-4 * longest], [10.0 * longest]]))

@@ -137,6 +137,9 @@ class SoftFinger(Description):
     """End of the straight finger [m]."""
     planar: bool = True
     """Whether it bends in the x–z plane only; otherwise about y and z at every joint."""
+    stiffness_pressure: Number = 0.0
+    """Increase of the bending stiffness of every joint over pressure, relative [1/Pa]:
+    k(P) = k·(1 + s·P)."""
     pressure_lag: PressureLag | None = None
     """Lag of the pressure in runs of grasps and in environments; none by default."""
     source: str = ""
@@ -181,6 +184,18 @@ class SoftFinger(Description):
             freedoms += [(index, axis) for axis in axes[:: -1 if index % 2 else 1]]
         return tuple(freedoms)
 
+    def at_pressure(self, pressure: float) -> SoftFinger:
+        """Return the finger with its bending stiffness at a pressure [Pa], which is then constant.
+
+        Raises:
+            DescriptionError: A stiffness is not above 0.
+        """
+        if not self.stiffness_pressure:
+            return self
+        factor = 1.0 + self.stiffness_pressure * pressure
+        joints = tuple(one.replace(stiffness=factor * one.stiffness) for one in self.joints)
+        return self.replace(joints=joints, stiffness_pressure=0.0)
+
     @property
     def compliance(self) -> float:
         """Sum of 1/k over all joints [rad/(N·m)], equal to L/EI of the represented beam."""
@@ -188,7 +203,7 @@ class SoftFinger(Description):
 
     @property
     def bending(self) -> float:
-        """Bending angle over pressure of the free finger without weight [rad/Pa]."""
+        """Bending angle over small pressures of the free finger without weight [rad/Pa]."""
         return sum(joint.pressure_gain / joint.stiffness for joint in self.joints)
 
 
@@ -214,6 +229,12 @@ class MountedSoftFinger(Description):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         check_range(self.limits, self.start, self.format_values)
+        if min(1.0 + self.finger.stiffness_pressure * end for end in self.limits) <= 0.0:
+            raise FieldError(
+                "expected a stiffness above 0 within the limits of the pressure, found "
+                f"{self.finger.stiffness_pressure:g} 1/Pa and {self.format_values(*self.limits)}",
+                *("finger", "stiffness_pressure"),
+            )
         if not any(joint.pressure_gain for joint in self.finger.joints):
             raise FieldError(
                 "expected a pressure_gain other than zero in at least one joint, found none",

@@ -24,7 +24,7 @@ from softgrasp.model import names
 from softgrasp.model.contact_sensors import contact_layout
 from softgrasp.model.scene import CompiledScene
 from softgrasp.sim.laws import DebouncedFlags
-from softgrasp.sim.pressure_lag import LaggedPressure, PressureLags
+from softgrasp.sim.pressures import LaggedPressure, PressureLags, Stiffening
 
 Integers = NDArray[np.int64]
 SEPARATION_FACTOR = 10
@@ -107,6 +107,8 @@ class ClosureLayout:
     """Whether contact is detected by tactile sensors instead of true forces."""
     lags: PressureLags | None = None
     """Lags of pressures; None where none lags."""
+    stiffening: Stiffening | None = None
+    """Stiffness that depends on pressures; None where none does."""
 
     def body_forces(self, sensors: Array) -> Array:
         """Sum the normal forces of the contacts of each body, always in the same order.
@@ -165,6 +167,7 @@ def closure_layout(built: CompiledScene) -> ClosureLayout:
         prescribed=prescribed,
         feels=scene.closure.sense == "sensor",
         lags=PressureLags.of(scene, limits),
+        stiffening=Stiffening.of(built),
     )
 
 

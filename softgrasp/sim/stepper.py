@@ -540,6 +540,8 @@ class MujocoStepper(Stepper):
             moves: Targets at its begin and end, (2, nd), where single steps need them.
         """
         refinement = self.refinement
+        if self._layout.stiffening is not None:
+            self._layout.stiffening.apply(self._model, self._data.ctrl)
         if not refinement.active:
             self.peaks.update(self._step(moves)[None], float(self._model.opt.timestep), row)
             return

@@ -1,18 +1,22 @@
-"""Lags of the pressures of soft fingers behind their targets, sample by sample.
+"""Pressures of soft fingers between two control samples: their lag, and stiffness by pressure.
 
 A target is constant between two control samples, so the pressure at a sample is exact (first order,
-``description.soft_finger.PressureLag``); the physics then takes it as constant until the next one.
+``description.soft_finger.PressureLag``); the physics then takes it as constant until the next one,
+and with it the stiffness k·(1 + s·P), which equals a moment −k·s·P·q of the pressure.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.description.scene import GraspScene
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
+from softgrasp.model.scene import CompiledScene
 
 LEFT = 1e-3
 """Difference from a target over its range from which the pressure is at the target, so that a run
@@ -97,13 +101,52 @@ class PressureLags:
         Returns:
             Targets, and pressures behind theirs, (n, nd).
         """
-        sent, row, own = plan.copy(), state.values[self.lagging], np.arange(len(self.lagging))
+        sent, row, columns = plan.copy(), state.values[self.lagging], np.arange(len(self.lagging))
         commands = np.vstack([state.earlier, before, plan])[:, self.lagging]
         at = len(state.earlier) - self.dead
         for sample in range(len(plan)):
-            target, earlier = commands[at + sample, own], commands[at + sample - 1, own]
+            target, earlier = commands[at + sample, columns], commands[at + sample - 1, columns]
             row = target + (row - target) * np.where(target > row, self.fill, self.vent)
             settled = (target == earlier) & (np.abs(row - target) < self.left)
             row = np.where(settled, target, row)
             sent[sample, self.lagging] = row
         return sent
+
+
+@dataclass(frozen=True)
+class Stiffening:
+    """Bending stiffness of n joints of soft fingers that depends on their pressures."""
+
+    joints: NDArray[np.int64]
+    """Joints in the model, (n,)."""
+    pressures: NDArray[np.int64]
+    """Actuator of the pressure of each joint, (n,)."""
+    stiffness: Array
+    """Without pressure [N·m/rad], (n,)."""
+    increase: Array
+    """Of the stiffness over pressure [N·m/(rad·Pa)], (n,)."""
+
+    @classmethod
+    def of(cls, built: CompiledScene) -> Stiffening | None:
+        """Return the stiffening of a scene; None where no stiffness depends on the pressure."""
+        rows = [
+            (built.model.joint(name).id, built.model.actuator(digit.as_actuator.name).id,
+             digit.finger.joints[index].stiffness, digit.finger.stiffness_pressure)
+            for digit in built.scene.hand.soft_fingers
+            if digit.finger.stiffness_pressure
+            for (index, freedom), name in zip(
+                digit.finger.freedoms, names.soft_joint_names(digit), strict=True
+            )
+            if freedom in ("y", "z")
+        ]  # fmt: skip
+        if not rows:
+            return None
+        joints, pressures, stiffness, increase = (
+            np.array(part) for part in zip(*rows, strict=True)
+        )
+        return cls(joints, pressures, stiffness, stiffness * increase)
+
+    def apply(self, model: mujoco.MjModel, controls: Array) -> None:
+        """Set the stiffness at the pressures of ``controls``, (nu,) [Pa]."""
+        changed = self.stiffness + self.increase * controls[self.pressures]
+        model.jnt_stiffness[self.joints] = changed

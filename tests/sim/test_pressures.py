@@ -1,7 +1,8 @@
-"""Pressures that lag behind their targets: step and ramp responses, and runs of grasps."""
+"""Pressures that lag, and stiffness that depends on them, alone and in runs of grasps."""
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -10,9 +11,11 @@ from softgrasp.backends.webots.world import require_supported
 from softgrasp.description.soft_finger import PressureLag
 from softgrasp.envs.gym_env import GraspEnv
 from softgrasp.errors import BuildError, DescriptionError
+from softgrasp.model import names
 from softgrasp.pipeline import compile_scene
 from softgrasp.sim.control_state import closure_layout
-from softgrasp.sim.pressure_lag import PressureLags
+from softgrasp.sim.pressures import PressureLags
+from softgrasp.sim.soft_statics import blocked_force
 
 FILL, VENT, DEAD = 0.08, 0.2, 0.03
 LAG = PressureLag(fill_time=FILL, vent_time=VENT, dead_time=DEAD)
@@ -142,3 +145,86 @@ def test_files_keep_a_lag(tmp_path: object) -> None:
     with pytest.raises(DescriptionError) as caught:
         PressureLag(fill_time=-1.0)
     assert caught.value.field == "fill_time"
+
+
+# Stiffness by pressure.
+
+STIFFENING = 4e-6
+
+
+def stiffening(value: float, pressure: float | None = None) -> sg.GraspScene:
+    """The soft gripper, whose fingers stiffen, or have the stiffness at a pressure."""
+    hand = sg.load_hand("soft_gripper")
+    fingers = []
+    for one in hand.soft_fingers:
+        joints = tuple(j.replace(damping=2.0 * j.damping) for j in one.finger.joints)
+        finger = one.finger.replace(stiffness_pressure=value, joints=joints)
+        fingers.append(
+            one.replace(finger=finger if pressure is None else finger.at_pressure(pressure))
+        )
+    hand = hand.replace(soft_fingers=tuple(fingers))
+    return sg.GraspScene(hand=hand, object=sg.load_object("sphere"), grasp="precision")
+
+
+def rest_at(scene: sg.GraspScene, pressure: float) -> np.ndarray:
+    """Joint angles of the fingers at rest under a pressure; the ball is far away."""
+    built = compile_scene(scene)
+    layout, data = closure_layout(built), mujoco.MjData(built.model)
+    mujoco.mj_resetDataKeyframe(built.model, data, 0)
+    data.joint(names.OBJECT).qpos[2] += 1e3
+    data.ctrl[:] = pressure
+    for _ in range(round(2.0 / built.model.opt.timestep)):
+        if layout.stiffening is not None:
+            layout.stiffening.apply(built.model, data.ctrl)
+        mujoco.mj_step(built.model, data)
+    return data.qpos[layout.qpos_of_joint].copy()
+
+
+def test_a_finger_at_rest_has_the_stiffness_at_its_pressure() -> None:
+    pressure = 6e4
+    stiff, same, soft = (
+        rest_at(scene, pressure)
+        for scene in (stiffening(STIFFENING), stiffening(STIFFENING, pressure), stiffening(0.0))
+    )
+    np.testing.assert_allclose(stiff, same, atol=1e-9)
+    assert np.abs(soft).max() > 1.15 * np.abs(stiff).max()
+
+
+def test_stiffening_is_a_moment_of_the_pressure() -> None:
+    """−k·s·P·q beside −k·q, and the force of the blocked tip and equilibria know it."""
+    built = compile_scene(stiffening(STIFFENING))
+    layout, data, pressure = closure_layout(built), mujoco.MjData(built.model), 5e4
+    assert layout.stiffening is not None
+    data.ctrl[:], data.qpos[layout.qpos_of_joint] = pressure, 0.1
+    mujoco.mj_forward(built.model, data)
+    before = data.qfrc_spring.copy()
+    layout.stiffening.apply(built.model, data.ctrl)
+    mujoco.mj_forward(built.model, data)
+    np.testing.assert_allclose(data.qfrc_spring, before * (1.0 + STIFFENING * pressure))
+    finger = stiffening(STIFFENING).hand.soft_fingers[0].finger
+    fixed = finger.at_pressure(pressure)
+    shapes = [sg.equilibrium(one, pressure=pressure, error_estimate=False).joint_angles
+              for one in (finger, fixed, finger.replace(stiffness_pressure=0.0))]  # fmt: skip
+    np.testing.assert_allclose(shapes[0], shapes[1], rtol=1e-9)
+    assert shapes[2].sum() > 1.1 * shapes[0].sum()
+    forces = [blocked_force(one, [pressure])[0] for one in (finger, fixed)]
+    assert forces[0] == pytest.approx(forces[1])
+
+
+def test_a_run_stiffens_and_leaves_the_model_as_built() -> None:
+    built = compile_scene(stiffening(STIFFENING))
+    before = built.model.jnt_stiffness.copy()
+    first = sg.simulate(stiffening(STIFFENING))
+    again, plain = sg.simulate(stiffening(STIFFENING)), sg.simulate(stiffening(0.0))
+    np.testing.assert_array_equal(first.joint_position, again.joint_position)
+    assert first.outcome is plain.outcome
+    assert first.normal_force[-1].sum() < plain.normal_force[-1].sum()
+    built.model.jnt_stiffness[:] = 0.0
+    built.start.write(built.model)
+    np.testing.assert_array_equal(built.model.jnt_stiffness, before)
+
+
+def test_a_stiffness_below_zero_is_refused() -> None:
+    with pytest.raises(DescriptionError) as caught:
+        stiffening(-2e-5)
+    assert caught.value.field == "finger.stiffness_pressure"
