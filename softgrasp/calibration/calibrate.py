@@ -20,7 +20,7 @@ from softgrasp.calibration.measurement_checks import without_copies
 from softgrasp.calibration.next_measurements import Advice, next_measurements
 from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.optimizers import Swarm, least_squares_search, swarm_search
-from softgrasp.calibration.posterior import Posterior, joint_posterior
+from softgrasp.calibration.posterior import Posterior, joint_posterior, without_creep
 from softgrasp.calibration.result import (
     CalibrationResult,
     CalibrationStatus,
@@ -121,6 +121,8 @@ def calibrate(
     journal = Journal(None if out is None else Path(out), whole)
     posterior, advice = _posterior(problem, experiments, method, requested, seed)
     known = {} if posterior is None else _by_stage(posterior)
+    if posterior is not None:
+        problem = without_creep(problem, posterior.creep[0])
     settings = (method, swarm, seed)
     done = _stages(problem, experiments, journal, requested, settings, progress, known)
     experiments.stiffening = fitted_finger(problem, done).stiffness_pressure

@@ -31,7 +31,7 @@ from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import CALIBRATIONS
 from softgrasp.io.hand import load_finger
 from softgrasp.io.input_limits import loader
-from softgrasp.io.tables import Column, CsvTable, read_table
+from softgrasp.io.tables import Column, CsvTable, column_names, read_table
 from softgrasp.io.yaml_files import Tree, YamlFile, yaml_path
 from softgrasp.mechanics.transforms import Array
 from softgrasp.units import TABLE_PRESSURES
@@ -389,14 +389,16 @@ def _mark_held_out(tree: dict[str, Any]) -> None:
 
 
 def read_hung(path: Path) -> tuple[HungAngles, ...]:
-    """Read columns ``mass_g`` and ``q1_deg``, ``q2_deg``, ….
+    """Read columns ``mass_g`` and ``q1_deg``, ``q2_deg``, …, and perhaps ``time_s`` under load.
 
     Raises:
         DescriptionError: The file cannot be read, or a column or a number is wrong; so in all of
             these functions. Names file, line and column.
     """
-    table = read_table(path, [MASS, ANGLES])
-    return _rows(path, table, HungAngles, mass=table["mass"], angles=table["q"])
+    timed = [TIME] if any(map(TIME.parse, column_names(path))) else []
+    table = read_table(path, [MASS, ANGLES, *timed])
+    times = {"time": table["time"]} if timed else {}
+    return _rows(path, table, HungAngles, mass=table["mass"], angles=table["q"], **times)
 
 
 def read_releases(path: Path) -> tuple[Release, ...]:

@@ -45,6 +45,7 @@ class Priors:
         forces: Of the model's force at each pressure, relative [–].
         gap: Of the distance of the plate, where it is stated [m].
         unstated_gap: The same where it is not [m].
+        creep: Of the growth of angles in a decade of time under load, relative [–].
         friction: Of the coefficient of friction between tip and plate [–].
     """
 
@@ -61,6 +62,7 @@ class Priors:
     gap: float = 1e-4
     unstated_gap: float = 2e-3
     friction: float = 0.1
+    creep: float = 0.05
 
 
 class JointModel:
@@ -98,6 +100,9 @@ class JointModel:
         if self.forces or self.bends:
             self.blocks.append(block_of(problem, "gain"))
         self.masses = np.array([one.mass for one in self.loads])
+        times = np.array([one.time or problem.creep_time for one in self.loads])
+        self.decades = np.log10(times / problem.creep_time)
+        """Decades of time under load of each row beyond that of the stiffness, (l,)."""
         self.observed = max(len(one.angles) for one in self.loads)
         shown = [x.angles for x in self.loads] + [x.angles for x in self.bends]
         self.angles = np.concatenate([np.array(row) for row in shown])
@@ -113,7 +118,7 @@ class JointModel:
         if self.forces:
             names += ["tare", "gap of the plate", "friction of the plate"]
             names += [f"model error at {p / 1e3:g} kPa" for p in self._pressures]
-        return tuple(names)
+        return (*names, "creep") if np.ptp(self.decades) > 0.0 else tuple(names)
 
     @cached_property
     def _pressures(self) -> list[float]:
@@ -232,7 +237,7 @@ class JointModel:
         factor = 1.0 + self.priors.angles * self._per_joint(noise, "model error")
         still = np.broadcast_to(angles, (2 * len(z), *angles.shape))
         ahead, behind = np.split(self._shown(still, self._noise(ends)), 2)
-        by_z *= factor[0][:, None]
+        by_z *= (factor[0] * self._crept(noise)[0])[..., None]
         rows = [by_z[i, : len(one.angles)] for i, one in enumerate(self.loads)]
         direct = (half * (ahead - behind)).T
         return self._shown(angles[None], noise)[0], np.concatenate(rows) + direct
@@ -291,11 +296,17 @@ class JointModel:
     def _shown(self, angles: Array, noise: dict[str, Array]) -> Array:
         """Return the angles that are read, (B, m), of those of equilibria (B, l, observed)."""
         gain, offset = (self._per_joint(noise, name) for name in ("model error", "offset"))
-        shown = angles * (1.0 + self.priors.angles * gain[:, None]) + self.offset * offset[:, None]
+        shown = angles * self._crept(noise) * (1.0 + self.priors.angles * gain[:, None])
+        shown = shown + self.offset * offset[:, None]
         if not self.relative:
             shown[..., 0] += self.tilt * (noise["tilt"] + noise["roll of the camera"])[:, None]
         rows = [shown[:, i, : len(one.angles)] for i, one in enumerate(self.loads)]
         return np.concatenate(rows, axis=1)
+
+    def _crept(self, noise: dict[str, Array]) -> Array:
+        """Return the factor of the angles of each row by creep, (B, l, 1)."""
+        growth = noise.get("creep", np.zeros(1))[:, None, None]
+        return np.asarray(1.0 + self.priors.creep * growth * self.decades[:, None])
 
     def _read(self, force: Array, noise: dict[str, Array]) -> Array:
         """Return the forces that the scale shows, (B, p), of those of equilibria."""

@@ -46,6 +46,8 @@ class HungAngles(Description):
     """[kg]"""
     angles: Angles
     """Angles of the first joints, as many as were observed, positive towards −z [rad]."""
+    time: Positive | None = None
+    """Time under load, from which creep is estimated [s]; ``creep_time`` by default."""
     held_out: bool = False
     """Whether it is reserved for validation."""
 
@@ -161,6 +163,8 @@ class CalibrationProblem(Description):
     stiffness_pressure: bool = False
     """Whether the stiffness may depend on the pressure, k·(1 + s·P), and s is estimated from free
     bending, or forces where there is none."""
+    creep_time: Positive = 60.0
+    """Time under load to which the stiffness refers, where angles have times [s]."""
     zero: AngleZero = "design"
     """Zero of the angles under weights: the straight finger of the description, or ``unloaded``,
     the finger at rest without a weight, whose measured angles were subtracted."""
