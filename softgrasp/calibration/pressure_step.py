@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,8 @@ PREFERRED = 10.0
 """Difference of Akaike's criterion from which two lags are taken."""
 USUAL = (1e-3, 30.0)
 """Time constants of valves and hoses, outside of which the unit of the time is doubted [s]."""
+MAX_CORRELATION = 0.99
+"""Largest correlation of neighbouring residuals that is allowed for [–]."""
 ROUNDING = 1e-6
 """Residual over the range of the command that no model improves on [–]."""
 APART = 1.0 + 1e-6
@@ -170,17 +172,16 @@ def step_response(record: PressureRecord, dead: float, fill: Array, vent: Array)
         vent: The same while it falls.
     """
     times, rows = record.times, [*record.jumps, len(record.times)]
-    level = float(record.commands[0])
-    state, response = np.full(len(fill), level), np.full(len(times), level)
+    begin_level = float(record.commands[0])
+    state, response = np.full(len(fill), begin_level), np.full(len(times), begin_level)
     for row, following in pairwise(rows):
         target, begin = float(record.commands[row]), times[row] + dead
         last = following == len(times)
         after = (times >= begin) & (last | (times < times[min(following, len(times) - 1)] + dead))
-        constants = fill if target > level else vent
+        constants = fill if target > state[-1] else vent
         response[after] = _approach(times[after] - begin, state, target, constants)[-1]
         if not last:
             state = _approach(times[[following]] - times[row], state, target, constants)[:, 0]
-        level = target
     return response
 
 
@@ -203,32 +204,18 @@ def fit_pressure_lag(record: PressureRecord) -> PressureFit:
         record: The record; see ``read_pressure_record``.
     """
     one, two = (_Model(record, lags).fit() for lags in (1, 2))
-    rounding = len(record.times) * (ROUNDING * float(np.ptp(record.commands))) ** 2
-    improvement = two.worth * math.log((one.squares + rounding) / (two.squares + rounding)) - 2.0
+    rounding = ROUNDING * float(np.ptp(record.commands))
+    ratio = (one.residual**2 + rounding**2) / (two.residual**2 + rounding**2)
+    improvement = len(record.times) / _inflation(record, two) * math.log(ratio) - 2.0
     chosen = two if improvement > PREFERRED else one
-    values, errors = dict(zip(chosen.names, chosen.parameters, strict=True)), chosen.errors
-    return PressureFit(
-        values={name: float(value) for name, value in values.items()},
-        errors={name: float(error) for name, error in zip(values, errors, strict=True)},
-        residual=math.sqrt(chosen.squares / len(record.times)),
-        factor=float(chosen.linear[0]),
-        level=float(chosen.linear[1]),
-        improvement=float(improvement),
-        doubts=tuple(_doubts(record, chosen, values)),
-        fitted=chosen.fitted,
-    )
+    return replace(chosen, improvement=improvement, doubts=tuple(_doubts(record, chosen)))
 
 
-@dataclass(frozen=True)
-class _Fit:
-    names: tuple[str, ...]
-    parameters: Array
-    errors: Array
-    linear: Array
-    fitted: Array
-    squares: float
-    worth: float
-    """Number of independent values."""
+def _inflation(record: PressureRecord, fit: PressureFit) -> float:
+    """Return the rows that are worth one independent value, by their correlation [–]."""
+    left = fit.fitted - record.pressures
+    rho = left[1:] @ left[:-1] / max(float(left @ left), 1e-300)
+    return float((1.0 + rho) / (1.0 - rho)) if 0.0 < rho < MAX_CORRELATION else 1.0
 
 
 class _Model:
@@ -238,12 +225,8 @@ class _Model:
         self.record, self.lags = record, lags
         steps = np.diff(record.commands)
         present = {"fill_time": bool((steps > 0.0).any()), "vent_time": bool((steps < 0.0).any())}
-        second = ("second_time",) * (lags - 1)
-        self.names = (
-            "dead_time",
-            *(name for name, is_there in present.items() if is_there),
-            *second,
-        )
+        times = [name for name, is_there in present.items() if is_there]
+        self.names = ("dead_time", *times, *["second_time"] * (lags - 1))
 
     def response(self, parameters: Array) -> Array:
         """Compute the response with dead time and logarithms of time constants, (m,)."""
@@ -264,7 +247,7 @@ class _Model:
         factor, level = self._linear(response)
         return np.asarray(factor * response + level - self.record.pressures)
 
-    def fit(self) -> _Fit:
+    def fit(self) -> PressureFit:
         """Fit from the best two of a grid of starts, as the dead time has local minima."""
         record, count = self.record, len(self.names) - self.lags
         longest = float(np.diff(record.times[[*record.jumps, -1]]).max())
@@ -289,36 +272,36 @@ class _Model:
         z = min(solutions, key=lambda one: float(one.cost)).x
         return self._assessed(np.asarray(z))
 
-    def _assessed(self, z: Array) -> _Fit:
+    def _assessed(self, z: Array) -> PressureFit:
         """Return the fit with errors that allow for correlated residuals."""
-        record, response, left = self.record, self.response(z), self._left(z)
-        linear = self._linear(response)
-        step = 1e-3 * float(np.exp(z[1:]).min())
-        steps = np.diag(np.append(step, np.full(len(z) - 1, 1e-4)))
-        slopes = [linear[0] * (self.response(z + one) - self.response(z - one)) / (2.0 * one.max())
+        record, response = self.record, self.response(z)
+        factor, level = self._linear(response).tolist()
+        steps = np.diag(np.append(1e-3 * np.exp(z[1:]).min(), np.full(len(z) - 1, 1e-4)))
+        slopes = [factor * (self.response(z + one) - self.response(z - one)) / (2.0 * one.max())
                   for one in steps]  # fmt: skip
         jacobian = np.column_stack([*slopes, response, np.ones(len(response))])
-        rho = float(np.clip(left[1:] @ left[:-1] / max(float(left @ left), 1e-300), 0.0, 0.99))
-        worth = len(left) * (1.0 - rho) / (1.0 + rho)
-        squares = float(left @ left)
-        variance = squares / max(len(left) - jacobian.shape[1], 1) * (1.0 + rho) / (1.0 - rho)
         scale = np.linalg.norm(jacobian, axis=0) + 1e-300
         covariance = np.linalg.pinv((jacobian / scale).T @ (jacobian / scale))
-        errors = np.sqrt(variance * np.diag(covariance).clip(0.0))[: len(z)] / scale[: len(z)]
-        parameters = np.append(z[0], np.exp(z[1:]))
-        errors[1:] *= parameters[1:]
+        errors = (np.sqrt(np.diag(covariance).clip(0.0)) / scale)[: len(z)]
+        values = np.append(z[0], np.exp(z[1:]))
+        errors[1:] *= values[1:]
+        fitted = factor * response + level
+        residual = float(np.sqrt(np.square(fitted - record.pressures).mean()))
+        fit = PressureFit(dict(zip(self.names, values.tolist(), strict=True)), {}, residual,
+                          factor, level, 0.0, (), fitted)  # fmt: skip
+        spare = max(len(response) - len(scale), 1)
+        errors *= residual * math.sqrt(len(response) / spare * _inflation(record, fit))
         # the command may have changed at any time between two rows
         errors[0] = math.hypot(errors[0], float(np.median(np.diff(record.times))) / math.sqrt(12.0))
-        return _Fit(self.names, parameters, errors, linear, linear[0] * response + linear[1],
-                    squares, worth)  # fmt: skip
+        return replace(fit, errors=dict(zip(self.names, errors.tolist(), strict=True)))
 
 
-def _doubts(record: PressureRecord, fit: _Fit, values: dict[str, float]) -> Iterator[str]:
+def _doubts(record: PressureRecord, fit: PressureFit) -> Iterator[str]:
     """Yield what speaks against a record or a fit."""
-    yield from _sampling_doubts(record, fit, values)
+    yield from _sampling_doubts(record, fit)
     low, high = FACTORS
-    if not low <= fit.linear[0] <= high:
-        yield (f"the pressure changes by {fit.linear[0]:.3g} of the command: units of the columns, "
+    if not low <= fit.factor <= high:
+        yield (f"the pressure changes by {fit.factor:.3g} of the command: units of the columns, "
                "or another pressure than the commanded one")  # fmt: skip
     highest, span = float(record.pressures.max()), max(float(np.ptp(record.pressures)), 1e-9)
     equal = float(np.mean(record.pressures == highest))
@@ -326,19 +309,19 @@ def _doubts(record: PressureRecord, fit: _Fit, values: dict[str, float]) -> Iter
         yield (f"{equal:.0%} of the rows are at exactly {1e-3 * highest:.4g} kPa, below the "
                "command: the sensor saturates, or the supply is too weak")  # fmt: skip
     noise = float(np.median(np.abs(np.diff(record.pressures))))
-    ends = fit.linear[0] * np.array([record.commands.min(), record.commands.max()]) + fit.linear[1]
+    ends = fit.factor * np.array([record.commands.min(), record.commands.max()]) + fit.level
     beyond = float(max(highest - ends.max(), ends.min() - record.pressures.min()))
-    rms = math.sqrt(fit.squares / len(record.times))
     if beyond > max(OVERSHOOT * span, NOISY * noise):
         yield f"the pressure overshoots by {beyond / span:.0%}: no lag describes that"
-    elif rms > max(LEFT * span, NOISY * noise):
-        yield (f"residuals of {rms / span:.0%} of the range are more than noise: neither one lag "
-               "nor two describe the response")  # fmt: skip
+    elif fit.residual > max(LEFT * span, NOISY * noise):
+        yield (f"residuals of {fit.residual / span:.0%} of the range are more than noise: neither "
+               "one lag nor two describe the response")  # fmt: skip
 
 
-def _sampling_doubts(record: PressureRecord, fit: _Fit, values: dict[str, float]) -> Iterator[str]:
+def _sampling_doubts(record: PressureRecord, fit: PressureFit) -> Iterator[str]:
     """Yield what is wrong with the times of a record."""
-    period, dead = float(np.median(np.diff(record.times))), values["dead_time"]
+    values, period = fit.values, float(np.median(np.diff(record.times)))
+    dead = values["dead_time"]
     for begin, end in pairwise([*record.jumps, len(record.times) - 1]):
         name = "fill_time" if record.commands[begin] > record.commands[begin - 1] else "vent_time"
         lasted, needed = record.times[end] - record.times[begin], dead + ENDURING * values[name]
@@ -350,10 +333,10 @@ def _sampling_doubts(record: PressureRecord, fit: _Fit, values: dict[str, float]
     if period * SAMPLED > shortest:
         yield (f"sampled too slowly: a row every {period:.3g} s, expected one every "
                f"{shortest / SAMPLED:.2g} s or less")  # fmt: skip
-    for name, error in zip(fit.names[1:], fit.errors[1:], strict=True):
-        if not error <= DETERMINED * values[name]:
+    for name, error in fit.errors.items():
+        if name != "dead_time" and not error <= DETERMINED * values[name]:
             yield f"{name} is not determined: {values[name]:.3g} ± {error:.2g} s"
-    if dead < -max(3.0 * fit.errors[0], period):
+    if dead < -max(3.0 * fit.errors["dead_time"], period):
         yield (f"the pressure precedes the command by {-dead:.3g} s: expected one clock for both "
                "columns")  # fmt: skip
     if not USUAL[0] <= shortest <= USUAL[1]:

@@ -46,7 +46,7 @@ def test_creep_is_recovered_and_the_stiffness_is_that_at_its_time() -> None:
     assert result.credibility.findings == ()
     later = sg.calibrate(crept(0.06).replace(creep_time=600.0), models=False)
     ratio = later.parameters["k1"] / result.parameters["k1"]
-    assert ratio == pytest.approx(1.0 / (1.0 + growth), abs=0.01)
+    assert ratio == pytest.approx(1.0 / (1.0 + growth), abs=0.02)
 
 
 def test_angles_without_creep_have_none() -> None:

@@ -100,7 +100,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
         {"change": lambda p: p + 0.2 * HIGH * np.exp(-np.abs(np.arange(len(p)) - 80) / 15)},
         "overshoots",
     ),
-    "slip": ({"change": lambda p: np.where(p < 0.4 * HIGH, 0.3 * p, p)}, "neither one lag"),
+    "slip": ({"change": lambda p: np.where(p < 0.4 * HIGH, 0.3 * p, p)}, "one lag nor two"),
 }
 
 
