@@ -223,7 +223,8 @@ def torques(
 ) -> Stage | None:
     """Return the stage that fits pressure gains to tip forces or, without any, to free bending."""
     pressing = any(not one.held_out for one in problem.forces)
-    pressing &= not (problem.stiffness_pressure and problem.bends)  # they show the stiffening
+    if problem.stiffness_pressure:  # which free bending shows
+        pressing &= all(one.held_out for one in problem.bends)
     forces = [one for one in problem.forces if pressing and one.held_out == held_out]
     bends = [one for one in problem.bends if not pressing and one.held_out == held_out]
     block = block_of(problem, "gain")

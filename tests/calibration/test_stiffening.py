@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.calibration.credibility import assess_credibility
 from softgrasp.calibration.joint_model import STEP, JointModel, Priors
 from softgrasp.calibration.objectives import STIFFENING_UNIT, finger_values
 from softgrasp.calibration.stages import VirtualExperiments
@@ -139,3 +140,25 @@ def test_it_needs_measurements_under_pressure() -> None:
     with pytest.raises(DescriptionError) as caught:
         measured().replace(forces=(), bends=())
     assert caught.value.field == "stiffness_pressure"
+
+
+def test_the_verdict_is_on_the_finger_that_stiffens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hypotheses about forces are computed with the estimated stiffening."""
+    used = []
+
+    def assess(problem: object, experiments: VirtualExperiments, *rest: object) -> object:
+        used.append(experiments.stiffening)
+        return assess_credibility(problem, experiments, *rest)
+
+    monkeypatch.setattr("softgrasp.calibration.calibrate.assess_credibility", assess)
+    result = sg.calibrate(measured(forces=False), "least-squares", models=False)
+    assert used == [result.finger.stiffness_pressure]
+    assert used[0] > 0.5 * TRUE
+
+
+def test_held_out_bends_leave_the_forces_to_fit() -> None:
+    problem = measured()
+    bends = tuple(one.replace(held_out=True) for one in problem.bends)
+    result = sg.calibrate(problem.replace(bends=bends), "least-squares", models=False)
+    assert result.stage("torques").residual_unit == "N"
+    assert "s" in result.parameters
