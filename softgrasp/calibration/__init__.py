@@ -17,6 +17,9 @@ NAMES = {
     "calibration.objectives": ("Block", "mean_squared_error", "root_mean_square"),
     "calibration.optimizers": ("least_squares_search", "Swarm"),
     "calibration.pooling": ("Pool", "pool_fingers"),
+    "calibration.pressure_step": (
+        "fit_pressure_lag", "PressureFit", "PressureRecord", "read_pressure_record",
+    ),
     "calibration.posterior": ("joint_posterior", "Posterior"),
     "calibration.refits": (
         *("Alternative", "AngleTable", "Assessment", "Hypothesis", "MisfitTest", "Nuisance"),

@@ -20,6 +20,10 @@ from softgrasp.calibration.pooling import Pool as Pool
 from softgrasp.calibration.pooling import pool_fingers as pool_fingers
 from softgrasp.calibration.posterior import Posterior as Posterior
 from softgrasp.calibration.posterior import joint_posterior as joint_posterior
+from softgrasp.calibration.pressure_step import PressureFit as PressureFit
+from softgrasp.calibration.pressure_step import PressureRecord as PressureRecord
+from softgrasp.calibration.pressure_step import fit_pressure_lag as fit_pressure_lag
+from softgrasp.calibration.pressure_step import read_pressure_record as read_pressure_record
 from softgrasp.calibration.refits import Alternative as Alternative
 from softgrasp.calibration.refits import AngleTable as AngleTable
 from softgrasp.calibration.refits import Assessment as Assessment

@@ -166,7 +166,8 @@ def _sum_sentence(stage: Stage, slopes: Array, position: Array, finger: OfFinger
             f"{mode.frequency:.4g} Hz, with {100 * mode.ratio(damping):.3g} % of critical damping"
         )
     pressures = np.array([one.pressure for one in problem.forces if not one.held_out])
-    if stage.name != "torques" or stage.unit != "N" or len(names) == 1 or not pressures.any():
+    forces = stage.name == "torques" and stage.unit == "N" and pressures.any()
+    if not forces or len(names) == 1 or stage.block.stiffens:
         return ""
     # F = P·Σ w·alpha for small changes of shape
     weights = pressures @ (slopes / stage.block.scale(position)) / np.square(pressures).sum()

@@ -20,7 +20,7 @@ from softgrasp.calibration.measurement_checks import without_copies
 from softgrasp.calibration.next_measurements import Advice, next_measurements
 from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.optimizers import Swarm, least_squares_search, swarm_search
-from softgrasp.calibration.posterior import Posterior, joint_posterior
+from softgrasp.calibration.posterior import Posterior, joint_posterior, without_creep
 from softgrasp.calibration.result import (
     CalibrationResult,
     CalibrationStatus,
@@ -125,7 +125,11 @@ def calibrate(
         distinct, VirtualExperiments(distinct), method, seed, swarm, requested, journal, progress
     )
     joint, advice = fit.joint_estimate()
+    if joint is not None:
+        distinct = without_creep(distinct, joint.creep[0])
+        fit = replace(fit, problem=distinct)
     done = fit.stages(joint)
+    fit.experiments.stiffening = fitted_finger(distinct, done).stiffness_pressure
     if models and done[0].name == "springs":
         compared = (stage_model(distinct, fit.experiments, one) for one in MODELS)
         done[0] = replace(done[0], models=tuple(compared))
@@ -185,7 +189,7 @@ class _Fit:
                 field="static_objective",
             )
         if "torques" not in requested:
-            problem = problem.replace(forces=())
+            problem = problem.replace(forces=(), bends=())
         joint = joint_posterior(problem, self.experiments, seed=self.seed)
         return joint, next_measurements(problem, self.experiments, joint)
 

@@ -29,7 +29,7 @@ from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.extensions import CALIBRATIONS
 from softgrasp.io.hand import load_finger
 from softgrasp.io.input_limits import loader
-from softgrasp.io.tables import Column, read_table
+from softgrasp.io.tables import Column, column_names, read_table
 from softgrasp.io.yaml_files import Tree, YamlFile, yaml_path
 from softgrasp.mechanics.transforms import Array
 from softgrasp.units import TABLE_PRESSURES
@@ -176,6 +176,8 @@ def _measured(name: str, entry: Any, directory: Path) -> tuple[Any, ...]:
                 f"expected the name of a table, or a list of measurements, found {entry!r}", name
             )
         return tuple(kind(**one) if isinstance(one, dict) else one for one in entry)
+    if name == "hung" and any(map(TIME.parse, column_names(directory / entry))):
+        columns = columns | {"time": TIME}  # under load
     table = read_table(directory / entry, list(columns.values()))
     measured = []
     for index, line in enumerate(table.lines):

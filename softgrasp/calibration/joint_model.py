@@ -9,7 +9,7 @@ angle and of the forces.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -45,6 +45,7 @@ class Priors:
         forces: Of the model's force at each pressure, relative [–].
         gap: Of the distance of the plate, where it is stated [m].
         unstated_gap: The same where it is not [m].
+        creep: Of the growth of angles in a decade of time under load, relative [–].
         friction: Of the coefficient of friction between tip and plate [–].
     """
 
@@ -61,6 +62,7 @@ class Priors:
     gap: float = 1e-4
     unstated_gap: float = 2e-3
     friction: float = 0.1
+    creep: float = 0.05
 
 
 class JointModel:
@@ -91,12 +93,19 @@ class JointModel:
         self.forces = [one for one in problem.forces if not one.held_out]
         if not self.loads:
             raise DescriptionError("joint estimate: expected angles under weights, found none")
+        stiffens = problem.stiffness_pressure
+        self.bends = [one for one in problem.bends if not one.held_out] if stiffens else []
+        """Free bending, where it shows how the stiffness depends on the pressure."""
         self.blocks: list[Block] = [block_of(problem, "stiffness")]
-        if self.forces:
+        if self.forces or self.bends:
             self.blocks.append(block_of(problem, "gain"))
         self.masses = np.array([one.mass for one in self.loads])
+        times = np.array([one.time or problem.creep_time for one in self.loads])
+        self.decades = np.log10(times / problem.creep_time)
+        """Decades of time under load of each row beyond that of the stiffness, (l,)."""
         self.observed = max(len(one.angles) for one in self.loads)
-        self.angles = np.concatenate([np.array(one.angles) for one in self.loads])
+        shown = [x.angles for x in self.loads] + [x.angles for x in self.bends]
+        self.angles = np.concatenate([np.array(row) for row in shown])
         self.force = np.array([one.force for one in self.forces])
 
     @cached_property
@@ -109,7 +118,7 @@ class JointModel:
         if self.forces:
             names += ["tare", "gap of the plate", "friction of the plate"]
             names += [f"model error at {p / 1e3:g} kPa" for p in self._pressures]
-        return tuple(names)
+        return (*names, "creep") if np.ptp(self.decades) > 0.0 else tuple(names)
 
     @cached_property
     def _pressures(self) -> list[float]:
@@ -123,8 +132,9 @@ class JointModel:
     @cached_property
     def sizes(self) -> list[int]:
         """Numbers of z of each block: one for the mean of several joints, and one each."""
-        return [len(block.names) + (len(block.names) > 1 and all(block.relative))
-                for block in self.blocks]  # fmt: skip
+        counts = [(len(one.names), len(one.names) - one.stiffens) for one in self.blocks]
+        return [size + (count > 1 and all(block.relative[:count]))
+                for block, (size, count) in zip(self.blocks, counts, strict=True)]  # fmt: skip
 
     def parameters(self, z: Array) -> list[Array]:
         """Return the parameters of each block, (B, p), for z (B, size)."""
@@ -136,6 +146,17 @@ class JointModel:
 
     def _block(self, block: Block, z: Array) -> Array:
         """Log-normal parameters about a common mean; linear ones about zero."""
+        if block.stiffens:
+            gains = replace(
+                block,
+                names=block.names[:-1],
+                lower=block.lower[:-1],
+                upper=block.upper[:-1],
+                relative=block.relative[:-1],
+                stiffens=False,
+            )
+            rise = np.clip(0.5 * block.upper[-1] * z[:, -1:], block.lower[-1], block.upper[-1])
+            return np.concatenate([self._block(gains, z[:, :-1]), rise], axis=1)  # fmt: skip
         relative = np.array(block.relative)
         upper = block.upper
         lower = np.where(block.lower > 0.0, block.lower, 1e-2 * upper)
@@ -149,15 +170,30 @@ class JointModel:
 
     def simulate(self, z: Array) -> Array:
         """Compute all angles, then all forces, for z (B, size), (B, m)."""
-        k, alpha = self._joints(z)
-        noise = self._noise(z)
+        k, noise = self._joints(z)[0], self._noise(z)
         angles = self._rig(noise).angles(self.experiments.chain, k)[..., : self.observed]
-        parts = [self._shown(angles, noise)]
+        return np.concatenate([self._shown(angles, noise), self._pressurized(z)], axis=1)
+
+    def _pressurized(self, z: Array) -> Array:
+        """Compute the angles of free bending, then the forces, (B, m)."""
+        (k, alpha), noise, rise = self._joints(z), self._noise(z), self._stiffening(z)
+        parts = [np.zeros((len(z), 0))]
+        bent = self.experiments.bends(k, alpha, self.bends, rise) if self.bends else []
+        parts += [self._shown_bend(angles, noise) for angles in bent]
         if self.forces:
             wider = self.gap * noise["gap of the plate"]
-            force = self.experiments.forces(k, alpha, self.forces, wider)
+            force = self.experiments.forces(k, alpha, self.forces, wider, rise)
             parts.append(self._read(force, noise))
         return np.concatenate(parts, axis=1)
+
+    def _shown_bend(self, angles: Array, noise: dict[str, Array]) -> Array:
+        """Return the angles that are read of a free finger, (B, observed), as ``_shown``."""
+        gain, offset = (self._per_joint(noise, name) for name in ("model error", "offset"))
+        known = min(self.observed, angles.shape[1])
+        shown = angles.copy()
+        shown[:, :known] *= 1.0 + self.priors.angles * gain[:, :known]
+        shown[:, :known] += self.offset * offset[:, :known]
+        return shown
 
     def linearized(self, z: Array) -> tuple[Array, Array]:
         """Compute all angles, then all forces, and their derivatives.
@@ -171,7 +207,11 @@ class JointModel:
             Values (m,) and derivatives (m, size); NaN where an equilibrium does not converge.
         """
         values = [self._linearized_angles(z)]
-        if self.forces:
+        if self.problem.stiffness_pressure:
+            ends = self._pressurized(np.concatenate([z[None], self._moved(z)]))
+            ahead, behind = np.split(ends[1:], 2)
+            values.append((ends[0], (ahead - behind).T / (2.0 * STEP)))
+        elif self.forces:
             values.append(self._linearized_forces(z))
         return np.concatenate([one for one, _ in values]), np.concatenate([by for _, by in values])
 
@@ -197,7 +237,7 @@ class JointModel:
         factor = 1.0 + self.priors.angles * self._per_joint(noise, "model error")
         still = np.broadcast_to(angles, (2 * len(z), *angles.shape))
         ahead, behind = np.split(self._shown(still, self._noise(ends)), 2)
-        by_z *= factor[0][:, None]
+        by_z *= (factor[0] * self._crept(noise)[0])[..., None]
         rows = [by_z[i, : len(one.angles)] for i, one in enumerate(self.loads)]
         direct = (half * (ahead - behind)).T
         return self._shown(angles[None], noise)[0], np.concatenate(rows) + direct
@@ -227,7 +267,11 @@ class JointModel:
         """Return stiffness and gains joint by joint, (B, n) each; no gains without forces."""
         values = self.parameters(z)
         k = self.blocks[0].of_joints(values[0])
-        return k, self.blocks[1].of_joints(values[1]) if self.forces else np.zeros_like(k)
+        return k, self.blocks[1].of_joints(values[1]) if self.blocks[1:] else np.zeros_like(k)
+
+    def _stiffening(self, z: Array) -> Array | None:
+        """Return the stiffening by pressure [1/Pa], (B,); None where it is not estimated."""
+        return self.blocks[1].stiffening(self.parameters(z)[1]) if self.blocks[1:] else None
 
     def _noise(self, z: Array) -> dict[str, Array]:
         return dict(zip(self.nuisances, z[:, sum(self.sizes) :].T, strict=True))
@@ -252,11 +296,17 @@ class JointModel:
     def _shown(self, angles: Array, noise: dict[str, Array]) -> Array:
         """Return the angles that are read, (B, m), of those of equilibria (B, l, observed)."""
         gain, offset = (self._per_joint(noise, name) for name in ("model error", "offset"))
-        shown = angles * (1.0 + self.priors.angles * gain[:, None]) + self.offset * offset[:, None]
+        shown = angles * self._crept(noise) * (1.0 + self.priors.angles * gain[:, None])
+        shown = shown + self.offset * offset[:, None]
         if not self.relative:
             shown[..., 0] += self.tilt * (noise["tilt"] + noise["roll of the camera"])[:, None]
         rows = [shown[:, i, : len(one.angles)] for i, one in enumerate(self.loads)]
         return np.concatenate(rows, axis=1)
+
+    def _crept(self, noise: dict[str, Array]) -> Array:
+        """Return the factor of the angles of each row by creep, (B, l, 1)."""
+        growth = noise.get("creep", np.zeros(1))[:, None, None]
+        return np.asarray(1.0 + self.priors.creep * growth * self.decades[:, None])
 
     def _read(self, force: Array, noise: dict[str, Array]) -> Array:
         """Return the forces that the scale shows, (B, p), of those of equilibria."""

@@ -120,7 +120,8 @@ def _covariance(model: JointModel, posterior: Posterior, level: str = "") -> Arr
     count = sum(model.sizes)
     rest = [posterior.nuisances.get(name, (0.0, 0.0))[0] for name in model.nuisances]
     z = np.concatenate([posterior.position[:count], rest])
-    slopes = fit.parameter_slopes(z) / posterior.values[:, None]
+    scale = np.where([bool(unit) for unit in posterior.units], posterior.values, 1.0)
+    slopes = fit.parameter_slopes(z) / scale[:, None]
     covariance = fit.covariance(z)
     if level:
         index = count + model.nuisances.index(level)

@@ -11,7 +11,7 @@ polynomial, k = EI(s)/cell length.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -21,6 +21,10 @@ from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.io.finger_ensemble import FIELDS
 from softgrasp.mechanics.transforms import Array
 
+STIFFENING_UNIT = 1e-5
+"""Unit of the stiffening by pressure: relative increase of the stiffness at 100 kPa [1/Pa]."""
+MAX_STIFFENING = 0.9
+"""Largest change of the stiffness at the highest measured pressure, relative [–]."""
 STEEPEST = 4.0
 """Largest coefficient of a smooth stiffness; EI then varies by a factor of about fifty at most."""
 LETTERS = {"stiffness": ("k", "N·m/rad"), "damping": ("c", "N·m·s/rad"), "gain": ("alpha", "m³")}
@@ -93,6 +97,7 @@ class Block:
             are those of a beam.
         positions: Positions of the joints along the beam, from −1/2 to 1/2, (n,).
         units: Unit of each parameter, where they differ.
+        stiffens: Whether the last parameter is the stiffening by pressure, ``STIFFENING_UNIT``.
     """
 
     kind: Kind
@@ -104,9 +109,16 @@ class Block:
     cells: Array | None
     positions: Array
     units: tuple[str, ...] = ()
+    stiffens: bool = False
+
+    def stiffening(self, parameters: Array) -> Array | None:
+        """Return the stiffening of parameters (..., p) [1/Pa], (...,); None where it has none."""
+        return STIFFENING_UNIT * parameters[..., -1] if self.stiffens else None
 
     def of_joints(self, parameters: Array) -> Array:
         """Expand parameters (..., p) to values joint by joint, (..., n)."""
+        if self.stiffens:
+            parameters = parameters[..., :-1]
         shape = (*parameters.shape[:-1], len(self.positions))
         if self.cells is None:
             return np.broadcast_to(parameters, shape)
@@ -146,13 +158,27 @@ def block_of(problem: CalibrationProblem, kind: Kind, model: str | None = None) 
         numbers = range(1, joints + 1) if model == "per-joint" else [""]
         names = tuple(f"{letter}{number}" for number in numbers)
         ends = np.full(count, low), np.full(count, high)
-        return Block(kind, names, unit, *ends, (True,) * count, None, positions)
+        block = Block(kind, names, unit, *ends, (True,) * count, None, positions)
+        return _stiffening(problem, block) if kind == "gain" else block
     names = ("EI", "slope", "bow")[: 1 if model == "uniform" else 3]
     more = [STEEPEST] * (len(names) - 1)
     lower = np.array([low * cells.min(), *(-edge for edge in more)])
     upper = np.array([high * cells.max(), *more])
     relative = (True, *(False for _ in more))
     return Block(kind, names, "N·m²", lower, upper, relative, cells, positions)
+
+
+def _stiffening(problem: CalibrationProblem, block: Block) -> Block:
+    """Add the stiffening by pressure to the gains of a problem that estimates it."""
+    pressures = [x.pressure for x in problem.bends] + [x.pressure for x in problem.forces]
+    highest = max(pressures, default=0.0)
+    if not problem.stiffness_pressure or not highest:
+        return block
+    end = MAX_STIFFENING / (STIFFENING_UNIT * highest)
+    return replace(
+        block, names=(*block.names, "s"), lower=np.append(block.lower, -end),
+        upper=np.append(block.upper, end), relative=(*block.relative, False), stiffens=True,
+    )  # fmt: skip
 
 
 def _cells(finger: SoftFinger) -> tuple[Array, Array]:

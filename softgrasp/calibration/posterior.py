@@ -28,7 +28,7 @@ from scipy.optimize import least_squares
 
 from softgrasp.calibration.joint_model import JointModel, Priors
 from softgrasp.calibration.stages import VirtualExperiments
-from softgrasp.description.calibration import CalibrationProblem
+from softgrasp.description.calibration import CalibrationProblem, HungAngles
 from softgrasp.mechanics.transforms import Array
 
 STEP = 1e-5
@@ -89,6 +89,8 @@ class Posterior:
         tilt_deviation: Standard deviation of the tilt of the clamp alone [rad].
         gap: Distance of the plate beyond the described one, and its standard deviation [m].
         position: Standardised parameters and nuisances at the maximum, (size,).
+        creep: Growth of angles in a decade of time under load, relative, and its standard
+            deviation [–].
     """
 
     names: tuple[str, ...]
@@ -108,11 +110,19 @@ class Posterior:
     tilt_deviation: float
     gap: tuple[float, float]
     position: Array
+    creep: tuple[float, float] = (0.0, 0.0)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Systematic errors that are there, some of which the measurements do not distinguish."""
-        return (*self._gap_warnings, *self._tilt_warnings)
+        growth, deviation = self.creep
+        crept = (
+            f"springs: angles grow by {100 * growth:.2g} % ± {100 * deviation:.1g} % in a decade "
+            "of time under load; the stiffness is that at creep_time, and the residuals are those "
+            "beside the creep",
+        )
+        noticed = crept if abs(growth) > 3.0 * deviation > 0.0 else ()
+        return (*self._gap_warnings, *self._tilt_warnings, *noticed)
 
     @property
     def _gap_warnings(self) -> tuple[str, ...]:
@@ -204,6 +214,17 @@ def mean_scales(mixture: list[Component]) -> Scales:
     """Average the logarithms of the scales of a mixture."""
     weights = [one.weight for one in mixture]
     return Scales(*np.exp(weights @ np.log([one.scales for one in mixture])).tolist())
+
+
+def without_creep(problem: CalibrationProblem, growth: float) -> CalibrationProblem:
+    """Return a problem with the angles at ``creep_time``, of a growth in a decade of time [–]."""
+
+    def at_once(one: HungAngles) -> HungAngles:
+        decades = math.log10((one.time or problem.creep_time) / problem.creep_time)
+        factor = 1.0 + growth * decades
+        return one.replace(angles=tuple(angle / factor for angle in one.angles))
+
+    return problem.replace(hung=tuple(map(at_once, problem.hung))) if growth else problem
 
 
 class JointFit:
@@ -365,17 +386,19 @@ class JointFit:
             tilt=model.tilt,
             inclination=(float(inclined.mean()), float(inclined.std())),
             tilt_deviation=float(model.tilt * deviation[count:][tilt]),
-            gap=self._gap(z[count:], deviation[count:]),
+            gap=self._of("gap of the plate", model.gap, z[count:], deviation[count:]),
             position=z,
+            creep=self._of("creep", model.priors.creep, z[count:], deviation[count:]),
         )
 
-    def _gap(self, estimate: Array, deviation: Array) -> tuple[float, float]:
-        """Return the distance of the plate beyond the described one, and its error [m]."""
-        model = self.model
-        if not model.forces:
+    def _of(
+        self, name: str, scale: float, estimate: Array, deviation: Array
+    ) -> tuple[float, float]:
+        """Return a nuisance and its standard deviation in its unit; zeros where it is none."""
+        if name not in self.model.nuisances:
             return 0.0, 0.0
-        index = model.nuisances.index("gap of the plate")
-        return model.gap * float(estimate[index]), model.gap * float(deviation[index])
+        index = self.model.nuisances.index(name)
+        return scale * float(estimate[index]), scale * float(deviation[index])
 
     def samples(
         self, z: Array, mixture: list[Component], count: int, rng: np.random.Generator

@@ -391,8 +391,10 @@ def fitted_finger(problem: CalibrationProblem, stages: Sequence[StageResult]) ->
     """Return the finger of a problem with the values of stages."""
     finger = problem.finger
     for one in stages:
-        kind = KIND_OF[one.name]
-        finger = with_values(finger, kind, block_of(problem, kind).of_joints(one.values))
+        block = block_of(problem, KIND_OF[one.name])
+        finger = with_values(finger, block.kind, block.of_joints(one.values))
+        if (stiffening := block.stiffening(one.values)) is not None:
+            finger = finger.replace(stiffness_pressure=float(stiffening))
     return finger
 
 

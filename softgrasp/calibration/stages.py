@@ -218,6 +218,8 @@ def torques(
 ) -> Stage | None:
     """Return the stage that fits pressure gains to tip forces or, without any, to free bending."""
     pressing = any(not one.held_out for one in problem.forces)
+    if problem.stiffness_pressure:  # which free bending shows
+        pressing &= all(one.held_out for one in problem.bends)
     forces = [one for one in problem.forces if pressing and one.held_out == held_out]
     bends = [one for one in problem.bends if not pressing and one.held_out == held_out]
     block = block_of(problem, "gain")
@@ -230,7 +232,8 @@ def torques(
         ]
 
         def bent(parameters: Array) -> Array:
-            shown = experiments.bends(*_joints(stiffness, block, parameters), bends)
+            joints, stiffening = _joints(stiffness, block, parameters), block.stiffening(parameters)
+            shown = experiments.bends(*joints, bends, stiffening)
             return np.concatenate(shown, axis=-1)
 
         measured = np.concatenate([np.array(one.angles) for one in bends])
@@ -243,7 +246,10 @@ def torques(
         "squares": objectives.mean_squared_error,
     }[problem.force_objective]
     stage = Stage.of_squares(
-        "torques", block, lambda p: experiments.forces(*_joints(stiffness, block, p), forces),
+        "torques", block,
+        lambda p: experiments.forces(
+            *_joints(stiffness, block, p), forces, stiffening=block.stiffening(p)
+        ),
         measured, [f"force at {one.pressure / 1e3:g} kPa" for one in forces], "N",
     )  # fmt: skip
     return replace(stage, fitness=lambda values: fitness(values, measured))
@@ -274,6 +280,8 @@ class VirtualExperiments:
         """
         self._problem = problem
         self.chain = PlanarChain.of(problem.finger)
+        self.stiffening = problem.finger.stiffness_pressure
+        """Stiffening by pressure where none is passed [1/Pa]."""
         self._release = ReleaseTestRig(problem.finger)
 
     def hung(self, stiffness: Array, loads: Sequence[HungAngles]) -> list[Array]:
@@ -328,14 +336,19 @@ class VirtualExperiments:
         return traces
 
     def forces(
-        self, stiffness: Array, gains: Array, forces: Sequence[Force], wider: ArrayLike = 0.0
-    ) -> Array:
-        """Compute the force of the plate on the tip [N], (B, P), with a ``wider`` gap [m], (B,)."""
+        self, stiffness: Array, gains: Array, forces: Sequence[Force], wider: ArrayLike = 0.0,
+        stiffening: Array | None = None,
+    ) -> Array:  # fmt: skip
+        """Compute the force of the plate on the tip [N], (B, P).
+
+        With a ``wider`` gap [m], (B,), and a ``stiffening`` by pressure [1/Pa], (B,).
+        """
         # repeats at one pressure are one simulation
         pressures, inverse = np.unique([one.pressure for one in forces], return_inverse=True)
         free = rest(stiffness, self.chain.weight, np.zeros(1))
         moments = pressures[:, None] * gains[:, None, :]
-        pressing = self._pressed(stiffness, free, moments, wider)
+        springs = self._stiffened(stiffness, pressures, stiffening)
+        pressing = self._pressed(springs, free, moments, wider)
         return np.asarray(pressing.force[:, inverse])
 
     def force_slopes(
@@ -354,9 +367,10 @@ class VirtualExperiments:
             distance of the plate [N/m], (P,).
         """
         pressures, inverse = np.unique([one.pressure for one in forces], return_inverse=True)
-        free, pressing, by = self._linearized(stiffness, pressures[:, None] * gains, wider)
+        free, pressing, by = self._linearized(stiffness, gains, pressures, wider)
         plate = height_slopes(self.chain, free)[0]
-        by_stiffness = by.stiffness + by.plate[:, None] * plate
+        stiffened = self._stiffened(np.ones((1, len(stiffness))), pressures)[0]
+        by_stiffness = by.stiffness * stiffened + by.plate[:, None] * plate
         by_gains = by.moments * pressures[:, None]
         return (
             pressing.force[inverse], by_stiffness[inverse], by_gains[inverse], -by.plate[inverse]
@@ -373,8 +387,8 @@ class VirtualExperiments:
             gains: Moments over pressure [N·m/Pa], (n,).
             forces: Measured forces, with their pressures.
         """
-        moments = np.array([one.pressure for one in forces])[:, None] * gains
-        _, pressing, by = self._linearized(stiffness, moments)
+        pressures = np.array([one.pressure for one in forces])
+        _, pressing, by = self._linearized(stiffness, gains, pressures)
         steps = ANGLE_STEP * np.eye(len(stiffness))
         ahead, behind = (
             self.chain.tip(pressing.angles[:, None] + sign * steps)[..., 0] for sign in (1.0, -1.0)
@@ -383,28 +397,43 @@ class VirtualExperiments:
         return np.asarray(np.nan_to_num(effect))
 
     def _linearized(
-        self, stiffness: Array, moments: Array, wider: float = 0.0
+        self, stiffness: Array, gains: Array, pressures: Array, wider: float = 0.0
     ) -> tuple[Rest, Pressed, PressedSlopes]:
-        """Return the shape at rest and the pressed shapes, with slopes, for moments (P, n)."""
+        """Return the shape at rest and those pressed at pressures (P,), with slopes."""
         free = rest(stiffness[None], self.chain.weight, np.zeros(1))
-        batch = self._pressed(stiffness[None], free, moments[None], wider)
+        springs = self._stiffened(stiffness[None], pressures)
+        batch = self._pressed(springs, free, (pressures[:, None] * gains)[None], wider)
         pressing = Pressed(batch.angles[0], batch.force[0])
-        by = pressed_slopes(self.chain, pressing, stiffness, self.chain.weight)
+        by = pressed_slopes(self.chain, pressing, springs[0], self.chain.weight)
         return free, pressing, by
+
+    def _stiffened(
+        self, stiffness: Array, pressures: Array, stiffening: Array | None = None
+    ) -> Array:
+        """Return the stiffness at pressures [Pa], (B, P, n), of the one without, (B, n)."""
+        increase = np.reshape(self.stiffening if stiffening is None else stiffening, (-1, 1, 1))
+        return np.asarray(stiffness[:, None] * (1.0 + increase * pressures[:, None]))
 
     def _pressed(
         self, stiffness: Array, free: Rest, moments: Array, wider: ArrayLike = 0.0
     ) -> Pressed:
-        """Press tips on a plate below their height without pressure, for moments (B, P, n)."""
+        """Press tips on a plate below their height without pressure.
+
+        Stiffness and moments are (B, P, n).
+        """
         plate = self.chain.tip(free.angles)[:, 1] - (self._problem.plate_gap + np.asarray(wider))
         weight = Loads(*(term[None, None] for term in self.chain.weight))
-        return pressed(self.chain, stiffness[:, None], weight, moments, plate[:, None])
+        return pressed(self.chain, stiffness, weight, moments, plate[:, None])
 
-    def bends(self, stiffness: Array, gains: Array, bends: Sequence[FreeBend]) -> list[Array]:
+    def bends(
+        self, stiffness: Array, gains: Array, bends: Sequence[FreeBend],
+        stiffening: Array | None = None,
+    ) -> list[Array]:  # fmt: skip
         """Compute joint angles under each pressure [rad], a list of (B, observed)."""
         pressures = np.array([one.pressure for one in bends])
         moments = pressures[:, None] * gains[:, None, :]
-        angles = rest(stiffness[:, None], self.chain.weight, moments).angles
+        springs = self._stiffened(stiffness, pressures, stiffening)
+        angles = rest(springs, self.chain.weight, moments).angles
         return [angles[:, i, : len(one.angles)] for i, one in enumerate(bends)]
 
     def _hung(self, stiffness: Array, masses: Array) -> Array:

@@ -149,6 +149,14 @@ def calibrate(
             "their mean, their scatter, and the next finger.",
         ),
     ] = None,
+    pressure_step: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CSV",
+            help="Only fit dead time and time constants of the pressure to columns time_s, "
+            "command_kPa, pressure_kPa; with --finger, write it with them.",
+        ),
+    ] = None,
     advise: Annotated[
         bool, typer.Option("--advise", help="Show what to measure next, the best first.")
     ] = False,
@@ -173,6 +181,9 @@ def calibrate(
         raise DescriptionError("expected --camera with --board, found none")
     if pool:
         _pool_fingers(pool, seed, out, force=force, as_json=json_)
+        return
+    if pressure_step is not None:
+        _fit_pressure(pressure_step, finger, out, force=force, as_json=json_, accept=accept)
         return
     if problem is not None:
         require_shipped("problems", problem)
@@ -304,6 +315,45 @@ def _pool_fingers(
 
 def _range(ends: Any) -> str:
     return f"{ends[0]:.3g} … {ends[1]:.3g}"
+
+
+def _fit_pressure(
+    path: Path, finger: str | None, out: Path | None, *, force: bool, as_json: bool, accept: bool
+) -> None:
+    """Fit the lag of a pressure; write its numbers, a figure, and the finger with it."""
+    from softgrasp.calibration.pressure_step import fit_pressure_lag, read_pressure_record
+    from softgrasp.io.files import json_text, write_text
+    from softgrasp.io.hand import load_finger, save_finger
+    from softgrasp.report.pressure_figure import draw_pressure_record
+
+    described = None if finger is None else load_finger(finger)
+    record = read_pressure_record(path)
+    fit = fit_pressure_lag(record)
+    directory = terminal.output_directory("calibrate_pressure", out, force=force)
+    require_writable(directory)
+    document = fit.document()
+    files = [
+        write_text(directory / "pressure_step.json", json_text(document)),
+        draw_pressure_record(record, fit, directory / "pressure_step.png"),
+    ]
+    if described is not None:
+        file = directory / "finger.yaml"
+        files.append(save_finger(described.replace(pressure_lag=fit.lag), file))
+    for text in fit.doubts:
+        terminal.show_message("warning", text)
+    if as_json:
+        terminal.put_json(document | {"files": [str(file) for file in files]})
+    else:
+        rows = [[name, f"{value:.4g}", f"{fit.errors[name]:.2g}", "s"]
+                for name, value in fit.values.items()]  # fmt: skip
+        terminal.put_table(["parameter", "value", "error", "unit"], rows)
+        terminal.put(
+            f"residual {1e-3 * fit.residual:.3g} kPa rms; "
+            f"the lag is {'doubtful' if fit.doubts else 'credible'}"
+        )
+        terminal.put_files(files)
+    if fit.doubts and not accept:
+        raise typer.Exit(1)
 
 
 def _calibrate_camera(

@@ -296,10 +296,10 @@ def pressed_slopes(
     Args:
         chain: The finger.
         pressing: Equilibrium of ``pressed``, (b,).
-        stiffness: [N·m/rad], (n,).
+        stiffness: [N·m/rad], (n,) or (b, n).
         loads: Loads besides the plate, (n,).
     """
-    count = len(stiffness)
+    count = stiffness.shape[-1]
     weights = Loads(loads.cosine[None], loads.sine[None])
     whole = weights.plus(_vertical(-pressing.force[:, None, None] * chain.steps))
     lever = _gradient(pressing.angles, _vertical(chain.steps))

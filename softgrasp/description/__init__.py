@@ -35,7 +35,9 @@ NAMES = {
     "description.sensor": (
         "ForceTorqueSensor", "JointTorqueSensor", "PinholeCamera", "SensorErrors", "TactileSensor",
     ),
-    "description.soft_finger": ("MountedSoftFinger", "SoftFinger", "SoftJoint", "SoftLink"),
+    "description.soft_finger": (
+        "MountedSoftFinger", "PressureLag", "SoftFinger", "SoftJoint", "SoftLink",
+    ),
     "description.sweep": (
         "Axis", "GraspPlan", "ImportedGrasp", "PoseNoise", "PoseSampling", "SweepPlan",
     ),

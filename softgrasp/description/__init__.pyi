@@ -76,6 +76,7 @@ from softgrasp.description.sensor import PinholeCamera as PinholeCamera
 from softgrasp.description.sensor import SensorErrors as SensorErrors
 from softgrasp.description.sensor import TactileSensor as TactileSensor
 from softgrasp.description.soft_finger import MountedSoftFinger as MountedSoftFinger
+from softgrasp.description.soft_finger import PressureLag as PressureLag
 from softgrasp.description.soft_finger import SoftFinger as SoftFinger
 from softgrasp.description.soft_finger import SoftJoint as SoftJoint
 from softgrasp.description.soft_finger import SoftLink as SoftLink

@@ -46,6 +46,8 @@ class HungAngles(Description):
     """[kg]"""
     angles: Angles
     """Angles of the first joints, as many as were observed, positive towards −z [rad]."""
+    time: Positive | None = None
+    """Time under load, from which creep is estimated [s]; ``creep_time`` by default."""
     held_out: bool = False
     """Whether it is reserved for validation."""
 
@@ -158,6 +160,11 @@ class CalibrationProblem(Description):
     """``uniform``: one damping for all joints."""
     gain_model: SharedModel = "per-joint"
     """``uniform``: one pressure gain for all joints."""
+    stiffness_pressure: bool = False
+    """Whether the stiffness may depend on the pressure, k·(1 + s·P), and s is estimated from free
+    bending, or forces where there is none."""
+    creep_time: Positive = 60.0
+    """Time under load to which the stiffness refers, where angles have times [s]."""
     zero: AngleZero = "design"
     """Zero of the angles under weights: the straight finger of the description, or ``unloaded``,
     the finger at rest without a weight, whose measured angles were subtracted."""
@@ -212,6 +219,9 @@ class CalibrationProblem(Description):
                              "static_objective")  # fmt: skip
         if self.zero == "unloaded" and any(one.mass == 0.0 for one in self.hung):
             raise FieldError("expected weights above 0 for zero: unloaded, found 0 g", "hung")
+        if self.stiffness_pressure and not (self.bends or self.forces):
+            raise FieldError("expected bends or forces to estimate it from, found none",
+                             "stiffness_pressure")  # fmt: skip
         if self.stiffness_bounds[0] == 0.0:
             raise FieldError("expected a lower bound above 0, found 0", "stiffness_bounds")
         return self

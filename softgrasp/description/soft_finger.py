@@ -29,6 +29,8 @@ from softgrasp.units import LengthUnit
 
 SmallMass = Annotated[float, Field(strict=True, gt=0)]
 """A mass: any positive number."""
+LEFT = 7.0
+"""Time constants after which a thousandth of a change is left [–]."""
 Freedom = Literal["stretch", "twist", "y", "z"]
 """A degree of freedom of a joint: stretch along x, twist about x, bending about y (in the plane) or
 z."""
@@ -98,6 +100,31 @@ class FingerMesh(Description):
     """What had to be assumed or repaired, with the options that state it."""
 
 
+class PressureLag(Description):
+    """Lag of a finger's pressure behind the commanded one: valve, hose and chamber, of first order.
+
+    After ``dead_time`` the pressure approaches the command with the time constant of filling while
+    it rises, and with that of venting while it falls.
+    """
+
+    fill_time: Positive
+    """Time constant while the pressure rises [s]."""
+    vent_time: Positive | None = None
+    """Time constant while it falls [s]; that of filling by default."""
+    dead_time: NonNegative = 0.0
+    """Time after which the pressure begins to follow [s]; in runs whole control samples."""
+
+    @property
+    def vent(self) -> float:
+        """Time constant while the pressure falls [s]."""
+        return self.vent_time or self.fill_time
+
+    @property
+    def settling(self) -> float:
+        """Time after which a thousandth of a change is left [s]."""
+        return self.dead_time + LEFT * max(self.fill_time, self.vent)
+
+
 class SoftFinger(Description):
     """A chain of ``n`` joints and ``n + 1`` links from the base outwards."""
 
@@ -110,6 +137,11 @@ class SoftFinger(Description):
     """End of the straight finger [m]."""
     planar: bool = True
     """Whether it bends in the x–z plane only; otherwise about y and z at every joint."""
+    stiffness_pressure: Number = 0.0
+    """Increase of the bending stiffness of every joint over pressure, relative [1/Pa]:
+    k(P) = k·(1 + s·P)."""
+    pressure_lag: PressureLag | None = None
+    """Lag of the pressure in runs of grasps and in environments; none by default."""
     source: str = ""
     """Source of the numbers."""
     mesh: FingerMesh | None = None
@@ -152,6 +184,18 @@ class SoftFinger(Description):
             freedoms += [(index, axis) for axis in axes[:: -1 if index % 2 else 1]]
         return tuple(freedoms)
 
+    def at_pressure(self, pressure: float) -> SoftFinger:
+        """Return the finger with its bending stiffness at a pressure [Pa], which is then constant.
+
+        Raises:
+            DescriptionError: A stiffness is not above 0.
+        """
+        if not self.stiffness_pressure:
+            return self
+        factor = 1.0 + self.stiffness_pressure * pressure
+        joints = tuple(one.replace(stiffness=factor * one.stiffness) for one in self.joints)
+        return self.replace(joints=joints, stiffness_pressure=0.0)
+
     @property
     def compliance(self) -> float:
         """Sum of 1/k over all joints [rad/(N·m)], equal to L/EI of the represented beam."""
@@ -159,7 +203,7 @@ class SoftFinger(Description):
 
     @property
     def bending(self) -> float:
-        """Bending angle over pressure of the free finger without weight [rad/Pa]."""
+        """Bending angle over small pressures of the free finger without weight [rad/Pa]."""
         return sum(joint.pressure_gain / joint.stiffness for joint in self.joints)
 
 
@@ -185,6 +229,12 @@ class MountedSoftFinger(Description):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         check_range(self.limits, self.start, self.format_values)
+        if min(1.0 + self.finger.stiffness_pressure * end for end in self.limits) <= 0.0:
+            raise FieldError(
+                "expected a stiffness above 0 within the limits of the pressure, found "
+                f"{self.finger.stiffness_pressure:g} 1/Pa and {self.format_values(*self.limits)}",
+                *("finger", "stiffness_pressure"),
+            )
         if not any(joint.pressure_gain for joint in self.finger.joints):
             raise FieldError(
                 "expected a pressure_gain other than zero in at least one joint, found none",

@@ -80,6 +80,9 @@ def _refuse_what_is_left_out(built: CompiledScene) -> None:
         "contact": (built.contact.switches_friction, plain, "two coefficients of friction"),
         "object_mount": (scene.object_mount == "planar", "'free'", "'planar'"),
     }
+    for field in ("pressure_lag", "stiffness_pressure"):
+        has_any = any(getattr(one.finger, field) for one in scene.hand.soft_fingers)
+        unsupported[field] = has_any, "none", "one"
     for field in ("objects", "surroundings", "arm", "lift", "sequence"):
         unsupported[field] = bool(getattr(scene, field)), "none", "one"
     for field, (is_present, expected, value) in unsupported.items():

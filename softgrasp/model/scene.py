@@ -112,6 +112,8 @@ class StartParameters(NamedTuple):
     """It switches with slip, (np, 5)."""
     actuator_biasprm: Array
     """As described, without what a time step adds, (nu, 10)."""
+    jnt_stiffness: Array
+    """It may depend on the pressure of a soft finger, (nj,)."""
 
     @classmethod
     def of(cls, model: mujoco.MjModel) -> StartParameters:

@@ -505,8 +505,9 @@ def draw_forces(result: CalibrationResult, path: str | Path) -> Path | None:
     ends = max(one.pressure for one in forces)
     grid = [TipForce(pressure=float(p), force=0.0) for p in np.linspace(0.0, ends, 41)]
     parameters = [finger_values(result.finger, kind)[None] for kind in ("stiffness", "gain")]
-    curve = VirtualExperiments(result.problem).forces(parameters[0], parameters[1], grid)[0]
-    there = VirtualExperiments(result.problem).forces(parameters[0], parameters[1], forces)[0]
+    rig = VirtualExperiments(result.problem.replace(finger=result.finger))
+    curve = rig.forces(parameters[0], parameters[1], grid)[0]
+    there = rig.forces(parameters[0], parameters[1], forces)[0]
     with style.figure(path, 2.9) as (figure, table):
         panels = style.panels(figure, 1, 2, margins=(0.6, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
         left, right = (figure.add_subplot(panels[0, column]) for column in range(2))

@@ -1,4 +1,4 @@
-"""Figure of soft fingers: force of the blocked tip, and grip of the run, against pressure."""
+"""Figures of pressures: blocked force and grip against pressure, and steps with their lag."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from softgrasp.calibration.pressure_step import PressureFit, PressureRecord
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.evaluation.result import GraspResult
 from softgrasp.mechanics.transforms import Array
@@ -47,6 +48,27 @@ def draw_pressure(result: GraspResult, path: str | Path) -> Path:
             axes.set_xlim(left=0.0)
             axes.set_ylim(bottom=0.0)
             axes.legend(loc="upper left", frameon=False, fontsize=8)
+    return Path(path)
+
+
+def draw_pressure_record(record: PressureRecord, fit: PressureFit, path: str | Path) -> Path:
+    """Draw commanded, measured and fitted pressure over time.
+
+    Raises:
+        ResultError: The file cannot be written.
+    """
+    with style.figure(path, 3.0) as (figure, table):
+        axes = figure.add_subplot()
+        for name, values, color in (
+            ("command", record.commands, style.TARGET),
+            ("pressure", record.pressures, style.SERIES[0]),
+            ("fit", fit.fitted, style.SERIES[1]),
+        ):
+            table.plot(axes, record.times, 1e-3 * values, f"{name} [kPa]", "time [s]", color=color,
+                       lw=1.0, label=name)  # fmt: skip
+        axes.set_xlabel("time [s]")
+        axes.set_ylabel("pressure [kPa]")
+        axes.legend(frameon=False, fontsize=8)
     return Path(path)
 
 

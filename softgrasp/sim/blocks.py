@@ -218,7 +218,8 @@ def can_step_blocks(model: mujoco.MjModel, layout: ClosureLayout) -> bool:
     """Return whether nothing happens between the physics steps of a block.
 
     Sample by sample run prescribed joints, actuators that stop at a force or a torque, contact that
-    is detected by sensors, and models with mocap bodies or stateful plugins.
+    is detected by sensors, stiffness that depends on pressures, and models with mocap bodies or
+    stateful plugins.
 
     Args:
         model: Compiled scene.
@@ -226,6 +227,7 @@ def can_step_blocks(model: mujoco.MjModel, layout: ClosureLayout) -> bool:
     """
     stops = layout.stop_force is not None or layout.torque_limits is not None
     special = stops or layout.prescribed or layout.feels or not layout.bodies
+    special |= layout.stiffening is not None
     plugins = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_PLUGIN)
     return not (special or model.nmocap or plugins) and layout.substeps <= MAX_SUBSTEPS
 

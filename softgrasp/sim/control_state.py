@@ -24,6 +24,7 @@ from softgrasp.model import names
 from softgrasp.model.contact_sensors import contact_layout
 from softgrasp.model.scene import CompiledScene
 from softgrasp.sim.laws import DebouncedFlags
+from softgrasp.sim.pressures import LaggedPressure, PressureLags, Stiffening
 
 Integers = NDArray[np.int64]
 SEPARATION_FACTOR = 10
@@ -104,6 +105,10 @@ class ClosureLayout:
     """Whether joints follow their targets exactly."""
     feels: bool
     """Whether contact is detected by tactile sensors instead of true forces."""
+    lags: PressureLags | None = None
+    """Lags of pressures; None where none lags."""
+    stiffening: Stiffening | None = None
+    """Stiffness that depends on pressures; None where none does."""
 
     def body_forces(self, sensors: Array) -> Array:
         """Sum the normal forces of the contacts of each body, always in the same order.
@@ -161,6 +166,8 @@ def closure_layout(built: CompiledScene) -> ClosureLayout:
         actuator_bias=built.start.actuator_biasprm,
         prescribed=prescribed,
         feels=scene.closure.sense == "sensor",
+        lags=PressureLags.of(scene, limits),
+        stiffening=Stiffening.of(built),
     )
 
 
@@ -245,6 +252,8 @@ class ClosureState:
     """Actuators at the torque at which they stop, where they do."""
     idle: int = 0
     """Control samples since a target last moved."""
+    lagged: LaggedPressure | None = None
+    """Where pressures lag; None before the first sample, and where none does."""
 
     @classmethod
     def at_start(cls, start: Sequence[float], bodies: int, samples: int = 1) -> ClosureState:

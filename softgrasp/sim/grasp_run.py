@@ -417,7 +417,9 @@ def carrier_path(scene: GraspScene, samples: int) -> Array:
 
 def planned_samples(scene: GraspScene) -> int:
     """Return the largest number of control samples of a closure."""
+    lags = [one.finger.pressure_lag for one in scene.hand.soft_fingers]
     extra = scene.closure.extra_time(scene.hand, scene.preset)
+    extra += max((lag.settling for lag in lags if lag is not None), default=0.0)
     duration = scene.duration or scene.longest_closure + GRACE + extra
     return round(duration / scene.control_period) + 1
 

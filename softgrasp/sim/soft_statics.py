@@ -113,6 +113,7 @@ def equilibrium(
         BuildError: MuJoCo refuses the finger.
     """
     loads = _Loads.of(tip_force, tip_moment, tip_mass, gravity, pressure, tension, joint_moments)
+    finger = finger.at_pressure(pressure)
     chain = _Chain(finger, loads)
     point = follow(chain.forces, chain.joint_stiffness, stiffness=chain.stiffness)
     rest = chain.result(point)
@@ -167,7 +168,7 @@ def buckling_factor(
     if not 0.0 < limit < math.inf:
         raise DescriptionError(f"expected a number above 0, found {limit}", field="limit")
     loads = _Loads.of(tip_force, tip_moment, tip_mass, gravity, pressure, tension, joint_moments)
-    chain = _Chain(finger, loads)
+    chain = _Chain(finger.at_pressure(pressure), loads)
     point = follow(
         chain.forces,
         chain.joint_stiffness,
@@ -332,7 +333,8 @@ def blocked_force(finger: SoftFinger, pressures: ArrayLike) -> Array:
     springs = np.array([joint.stiffness for joint in finger.joints])
     gains = np.array([joint.pressure_gain for joint in finger.joints])
     plate = chain.tip(np.zeros(len(springs)))[1]
-    moments = np.asarray(pressures, dtype=float)[:, None] * gains
+    rows = np.asarray(pressures, dtype=float)[:, None]
+    moments, springs = rows * gains, springs * (1.0 + finger.stiffness_pressure * rows)
     return pressed(chain, springs, chain.weight.times(0.0), moments, plate).force
 
 

@@ -143,18 +143,19 @@ class Stepper(ABC):
         end = self.recording.rows + samples
         while True:
             available = min(end - self.recording.rows, self._samples_to_idle(idle_limit))
-            plan = self._plan[self._used :][:available]
+            planned = slice(self._used, self._used + available)
+            plan, sent = self._plan[planned], self._sent[planned]
             before = self._state.in_contact
-            done = yield plan
-            self._record(plan[:done], before)
+            done = yield sent
+            self._record(plan[:done], before, sent[:done])
             if done < len(plan):
                 backtracked = self._limit_new_stops() or self._backtrack()
                 if backtracked or self._modes() != (self._free, self._pressing):
                     self._samples_ahead = FIRST_SAMPLES
                     self._replan()
-                row = self._plan[self._used :][:1]
-                self._command(row[0])
-                self._record(row, self._state.in_contact)
+                now = slice(self._used, self._used + 1)
+                self._command(self._sent[now][0])
+                self._record(self._plan[now], self._state.in_contact, self._sent[now])
                 return True
             if self.recording.rows == end or self._state.idle >= idle_limit:
                 return False
@@ -292,7 +293,12 @@ class Stepper(ABC):
             plan[1 : 1 + len(path), self._led] = path
             plan[1 + len(path) :, self._led] = path[-1]
         self._plan, self._used = plan[1:], 0
-        self._moving = _moving_rows(plan)
+        self._sent, self._moving = self._plan, _moving_rows(plan)
+        if layout.lags is not None:
+            state.lagged = state.lagged or layout.lags.at_rest(state.targets)
+            self._sent = layout.lags.follow(self._plan, state.targets, state.lagged)
+            sent = np.vstack([state.lagged.values, self._sent])
+            self._moving = max(self._moving, _moving_rows(sent))
 
     def _modes(self) -> tuple[list[bool], list[bool]]:
         """Find the actuators that may move, and those in contact, which move at lower rates."""
@@ -335,21 +341,24 @@ class Stepper(ABC):
         idle = idle_limit if moving > 0 else idle_limit - self._state.idle
         return max(max(moving, 0) + idle, 1)
 
-    def _record(self, targets: Array, in_contact: list[int]) -> None:
+    def _record(self, targets: Array, in_contact: list[int], sent: Array) -> None:
         """Record finished samples, except positions and forces, which are recorded already.
 
         Args:
             targets: Targets of these samples, (n, nd).
             in_contact: Established contacts during them, (nb,).
+            sent: What the engine got: targets, and pressures that lag behind them, (n, nd).
         """
         recording, state, count = self.recording, self._state, len(targets)
         if count == 0:
             return
         first, end = recording.rows, recording.rows + count
         recording.time[first:end] = np.arange(first, end) * self._layout.control_period
-        recording.control[first:end] = targets
+        recording.control[first:end] = sent
         recording.in_contact[first:end] = in_contact
         recording.rows = end
+        if state.lagged is not None:
+            state.lagged = state.lagged.after(targets, state.targets, sent)
         state.targets = targets[-1]
         moved = min(max(self._moving - self._used, 0), count)
         state.idle = count - moved if moved else state.idle + count
@@ -531,6 +540,8 @@ class MujocoStepper(Stepper):
             moves: Targets at its begin and end, (2, nd), where single steps need them.
         """
         refinement = self.refinement
+        if self._layout.stiffening is not None:
+            self._layout.stiffening.apply(self._model, self._data.ctrl)
         if not refinement.active:
             self.peaks.update(self._step(moves)[None], float(self._model.opt.timestep), row)
             return
@@ -599,6 +610,12 @@ class MujocoStepper(Stepper):
         Returns:
             Values of the contact sensors, a view, (nf,) [N].
         """
+        state, lags = self._state, self._layout.lags
+        if lags is not None:
+            state.lagged = state.lagged or lags.at_rest(state.targets)
+            sent = lags.follow(targets[None], state.targets, state.lagged)
+            state.lagged = state.lagged.after(targets[None], state.targets, sent)
+            state.targets, targets = targets.copy(), sent[0]
         self._data.ctrl[:] = targets
         controls = np.stack([self._previous, targets]) if self._by_substeps else None
         self._step_refined(0, targets, controls)

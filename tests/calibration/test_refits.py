@@ -79,7 +79,7 @@ def test_every_kind_of_finding_passes_the_serialiser(kind: str) -> None:
         (Advice("x", np.float64(1.0), "k1", math.inf, 0.5),
          {"measurement": "x", "information": 1.0, "parameter": "k1", "now": None, "then": 0.5}),
         (sg.description.HungAngles(mass=0.1, angles=(0.5,)),
-         {"mass": 0.1, "angles": [0.5], "held_out": False}),
+         {"mass": 0.1, "angles": [0.5], "held_out": False, "time": None}),
     ],
 )  # fmt: skip
 def test_documents_are_plain_data(value: Any, plain: Any) -> None:

@@ -152,6 +152,9 @@ def _refuse_mujoco_features(scene: GraspScene) -> None:
             f"sensors: expected none for Webots and ODE, found {len(scene.sensors)}: only MuJoCo "
             "has them here"
         )
+    for field in ("pressure_lag", "stiffness_pressure"):
+        if any(getattr(one.finger, field) for one in scene.hand.soft_fingers):
+            raise BuildError(f"{field}: expected none for Webots and ODE, found one")
 
 
 def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:
