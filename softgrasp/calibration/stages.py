@@ -216,16 +216,16 @@ def torques(
     block = block_of(problem, "gain")
     if not forces and not bends:
         return None
-    loads = [f"{one.pressure / 1e3:g} kPa" for one in forces or bends]
     if not forces:
-        rows = list(zip(loads, [np.array(one.angles) for one in bends], strict=True))
+        labels = [
+            f"q{i + 1} at {x.pressure / 1e3:g} kPa" for x in bends for i in range(len(x.angles))
+        ]
 
         def bent(parameters: Array) -> Array:
             shown = experiments.bends(*_joints(stiffness, block, parameters), bends)
             return np.concatenate(shown, axis=-1)
 
-        labels = [f"q{i + 1} at {load}" for load, angles in rows for i in range(len(angles))]
-        measured = np.concatenate([angles for _, angles in rows])
+        measured = np.concatenate([np.array(one.angles) for one in bends])
         return Stage("torques", block, bent, measured, tuple(labels), "rad")
     misfit = {
         "auto": objectives.absolute_forces,
@@ -235,8 +235,8 @@ def torques(
     }[problem.force_objective]
     return Stage(
         "torques", block, lambda p: experiments.forces(*_joints(stiffness, block, p), forces),
-        np.array([one.force for one in forces]), tuple(f"force at {load}" for load in loads), "N",
-        misfit,
+        np.array([one.force for one in forces]),
+        tuple(f"force at {one.pressure / 1e3:g} kPa" for one in forces), "N", misfit,
     )  # fmt: skip
 
 
