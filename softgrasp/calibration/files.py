@@ -146,7 +146,7 @@ def problem_from(data: dict[str, Tree], directory: Path) -> LoadedProblem:
     bounds = _entries(tree, "bounds", BOUNDS, "bounds of", "[low, high]")
     tree |= {f"{name}_bounds": ends for name, ends in bounds.items()}
     tracks = _videos(tree.pop("videos", None), directory)
-    doubts = [text for _, track in tracks for text in _video_findings(track, described, tree)]
+    doubts = _video_findings(tracks, described, tree)
     tree["hung"] += tuple(
         HungAngles(mass=mass, angles=tuple(p.angles.tolist()))
         for mass, p in photos
@@ -309,22 +309,21 @@ def _videos(entry: Any, directory: Path) -> tuple[tuple[float, TipTrack], ...]:
     return tuple((mass, track_tip(file, **options)) for mass, file in _by_mass(path, videos))
 
 
-def _video_findings(track: TipTrack, finger: SoftFinger, tree: Mapping[str, Any]) -> list[str]:
-    """Check a tracked video against the finger within the bounds of its stiffness."""
+def _video_findings(
+    tracks: Iterable[tuple[float, TipTrack]], finger: SoftFinger, tree: Mapping[str, Any]
+) -> list[str]:
+    """Check tracked videos against the finger within the bounds of its stiffness."""
     from softgrasp.calibration.video_checks import check_video
 
-    bounds = tree.get(
-        "stiffness_bounds", CalibrationProblem.model_fields["stiffness_bounds"].default
-    )
-    numbers = isinstance(bounds, list | tuple) and all(
-        isinstance(one, int | float) for one in bounds
-    )
-    if not numbers or len(bounds) != 2 or not 0.0 < bounds[0] < bounds[1]:
-        return []  # the problem reports them
-    findings = check_video(
-        track.path, track.frame_rate, track.height, track.pixels, track.likeness, finger, bounds
-    )
-    return list(findings)
+    bounds = {name: tree[name] for name in ("stiffness_bounds",) if name in tree}
+    ends = CalibrationProblem(finger=finger, **bounds).stiffness_bounds
+    return [
+        text
+        for _, one in tracks
+        for text in check_video(
+            one.path, one.frame_rate, one.height, one.pixels, one.likeness, finger, ends
+        )
+    ]
 
 
 def _release(mass: float, path: Path, time: Array, height: Array, rule: str) -> Release:

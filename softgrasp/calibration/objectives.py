@@ -51,16 +51,15 @@ def mean_squared_error(simulated: Array, measured: Array) -> Array:
     return np.asarray(np.square(simulated - measured).mean(axis=-1))
 
 
-def settling_error(times: Array, counts: Array, time: Array, count: Array) -> Array:
+def settling_error(simulated: Array, measured: Array) -> Array:
     """Compute |ΔT|·(1 + |Δn|), summed over loads [s], (...,); eq 5 of Hadi et al. (2025).
 
     Args:
-        times: Simulated settling times [s], (..., L).
-        counts: Simulated overshoots, (..., L).
-        time: Measured settling times [s], (L,).
-        count: Measured overshoots, (L,).
+        simulated: Simulated settling times [s], then overshoots, (..., 2 L).
+        measured: Measured ones, (2 L,).
     """
-    return np.asarray((np.abs(times - time) * (1.0 + np.abs(counts - count))).sum(axis=-1))
+    late, miscounted = np.split(np.abs(simulated - measured), 2, axis=-1)
+    return np.asarray((late * (1.0 + miscounted)).sum(axis=-1))
 
 
 def absolute_forces(simulated: Array, measured: Array) -> Array:

@@ -67,39 +67,39 @@ class Stage:
         block: Parameters to fit.
         simulate: Parameters (B, p) → simulated measurements (B, m); NaN where simulation fails.
         measured: Measured values, (m,).
-        fitness: Simulated measurements (B, m) → objective, smaller is better, (B,).
         labels: Description of each measured value.
         unit: Unit of the residuals.
-        smooth: Whether simulated values are differentiable in the parameters; counts are not.
-        timed: Values that residual and uncertainty use: all but counts, (m,).
+        misfit: Simulated (B, m) and measured values → objective, smaller is better, (B,).
+        counts: Number of values at the end that are counts, which are not differentiable.
     """
 
     name: StageName
     block: Block
     simulate: Values
     measured: Array
-    fitness: Values
     labels: tuple[str, ...]
     unit: str
-    smooth: bool
-    timed: Array
+    misfit: Callable[[Array, Array], Array] = objectives.mean_squared_error
+    counts: int = 0
 
-    @classmethod
-    def of_squares(
-        cls, name: StageName, block: Block, simulate: Values, measured: Array,
-        labels: Sequence[str], unit: str,
-    ) -> Stage:  # fmt: skip
-        """Return a smooth stage that minimises the mean squared residual."""
-        return cls(
-            name, block, simulate, measured,
-            lambda values: objectives.mean_squared_error(values, measured),
-            tuple(labels), unit, smooth=True, timed=np.ones(len(measured), dtype=bool),
-        )  # fmt: skip
+    @property
+    def smooth(self) -> bool:
+        """Whether simulated values are differentiable in the parameters."""
+        return self.counts == 0
+
+    @property
+    def timed(self) -> NDArray[np.bool_]:
+        """Values that residual and uncertainty use: all but counts, (m,)."""
+        return np.arange(len(self.measured)) < len(self.measured) - self.counts
+
+    def fitness(self, values: Array) -> Array:
+        """Compute the objective of simulated measurements (B, m), (B,)."""
+        return self.misfit(values, self.measured)
 
     def reread(self, measured: Array, simulate: Values | None = None) -> Stage:
         """Return the same with other measured values, (m,), and another simulation of them."""
-        how = simulate or self.simulate
-        return self.of_squares(self.name, self.block, how, measured, self.labels, self.unit)
+        how, squares = simulate or self.simulate, objectives.mean_squared_error
+        return replace(self, measured=measured, simulate=how, misfit=squares, counts=0)
 
     def only(self, kept: NDArray[np.bool_]) -> Stage:
         """Return the same with a part of the measured values, (m,)."""
@@ -159,9 +159,9 @@ def springs(
 
     measured = read([np.array(load.angles) for load in loads])
     labels = [f"q{i + 1} at {1e3 * x.mass:g} g" for x in loads for i in range(len(x.angles))]
-    return Stage.of_squares(
+    return Stage(
         "springs", block, lambda p: read(experiments.hung(block.of_joints(p), loads)), measured,
-        labels, "m" if by_height else "rad",
+        tuple(labels), "m" if by_height else "rad",
     )  # fmt: skip
 
 
@@ -192,20 +192,13 @@ def dampers(
         traces = [np.array(one.heights) - np.mean(one.heights) for one in releases]
         labels = [f"height {name}" for name, x in zip(names, traces, strict=True) for _ in x]
         measured = np.concatenate(traces)
-        return Stage.of_squares("dampers", block, simulate, measured, labels, "m")
-    pairs = [(one.settling_time or 0.0, one.overshoots or 0) for one in releases]
-    times, counts = np.array(pairs, dtype=float).T
-
-    def fitness(values: Array) -> Array:
-        simulated_times, simulated_counts = np.split(values, 2, axis=-1)
-        return objectives.settling_error(simulated_times, simulated_counts, times, counts)
-
+        return Stage("dampers", block, simulate, measured, tuple(labels), "m")
+    values = [one.settling_time or 0.0 for one in releases]
+    values += [float(one.overshoots or 0) for one in releases]
     labels = [f"settling time {name}" for name in names] + [f"overshoots {n}" for n in names]
-    timed = np.ones(len(labels), dtype=bool)
-    timed[len(times) :] = False
     return Stage(
-        "dampers", block, simulate, np.concatenate([times, counts]), fitness, tuple(labels), "s",
-        smooth=False, timed=timed,
+        "dampers", block, simulate, np.array(values), tuple(labels), "s",
+        objectives.settling_error, counts=len(releases),
     )  # fmt: skip
 
 
@@ -225,7 +218,6 @@ def torques(
     block = block_of(problem, "gain")
     if not forces and not bends:
         return None
-
     if not forces:
         labels = [
             f"q{i + 1} at {x.pressure / 1e3:g} kPa" for x in bends for i in range(len(x.angles))
@@ -237,22 +229,21 @@ def torques(
             return np.concatenate(shown, axis=-1)
 
         measured = np.concatenate([np.array(one.angles) for one in bends])
-        return Stage.of_squares("torques", block, bent, measured, labels, "rad")
-    measured = np.array([one.force for one in forces])
-    fitness = {
+        return Stage("torques", block, bent, measured, tuple(labels), "rad")
+    misfit = {
         "auto": objectives.absolute_forces,
         "absolute": objectives.absolute_forces,
         "product": objectives.product_of_forces,
         "squares": objectives.mean_squared_error,
     }[problem.force_objective]
-    stage = Stage.of_squares(
+    return Stage(
         "torques", block,
         lambda p: experiments.forces(
             *_joints(stiffness, block, p), forces, stiffening=block.stiffening(p)
         ),
-        measured, [f"force at {one.pressure / 1e3:g} kPa" for one in forces], "N",
+        np.array([one.force for one in forces]),
+        tuple(f"force at {one.pressure / 1e3:g} kPa" for one in forces), "N", misfit,
     )  # fmt: skip
-    return replace(stage, fitness=lambda values: fitness(values, measured))
 
 
 def _joints(stiffness: Array, block: Block, parameters: Array) -> tuple[Array, Array]:

@@ -29,10 +29,6 @@ NOISE = 0.01
 """Standard deviation of a photograph [fraction of full scale]."""
 FORCE_NOISE = 0.01
 """Standard deviation of a force [N]."""
-SYNTHETIC_PRESSURES = tuple(1e4 * step for step in range(11))
-"""Pressures of the tip-force rig of Hadi et al. (2025), 0 … 100 kPa [Pa]."""
-REPEATS = 20
-"""Readings at each of these pressures."""
 
 
 def write_sample(finger: SoftFinger, directory: str | Path, *, seed: int = 0) -> list[Path]:
@@ -58,44 +54,33 @@ def write_sample(finger: SoftFinger, directory: str | Path, *, seed: int = 0) ->
         raise ResultError(
             f"{directory}: expected a new directory, found an existing one; it is not overwritten"
         )
-    photos = []
+    photos = {}
     for done, grams in enumerate(GRAMS):
         report_progress(f"photographing {grams} g", done / len(GRAMS))
         pose = equilibrium(finger, tip_mass=1e-3 * grams, error_estimate=False)
-        photos.append(
-            synthetic_photo(finger, pose.joint_angles, WIDTH, noise=NOISE, seed=seed + grams)
-        )
-    written = [
-        write_png(directory / "photos" / f"{grams}g.png", photo.image)
-        for grams, photo in zip(GRAMS, photos, strict=True)
-    ]
-    forces = synthetic_forces(finger, PRESSURES, FORCE_NOISE, seed, repeats=1)
+        photo = synthetic_photo(finger, pose.joint_angles, WIDTH, noise=NOISE, seed=seed + grams)
+        photos[f"{grams}g.png"] = photo.image
+    forces = synthetic_forces(finger, PRESSURES, FORCE_NOISE, seed)
     rows = [f"{one.pressure / 1e3:g},{one.force:.3f}" for one in forces]
-    lines = ["pressure_kPa,force_N", *rows, ""]
-    written.append(write_text(directory / "forces.csv", "\n".join(lines)))
-    return [*written, write_text(directory / "truth.csv", _truth(finger))]
-
-
-def _truth(finger: SoftFinger) -> str:
-    """Format the true constants, one per line."""
-    lines = ["parameter,value,unit"]
-    for kind in ("stiffness", "gain"):
-        letter, unit = LETTERS[kind]
-        values = enumerate(finger_values(finger, kind), start=1)
-        lines += [f"{letter}{number},{value:g},{unit}" for number, value in values]
-    return "\n".join([*lines, ""])
-
-
-# Measurements
+    truth = [
+        f"{LETTERS[kind][0]}{number},{value:g},{LETTERS[kind][1]}"
+        for kind in ("stiffness", "gain")
+        for number, value in enumerate(finger_values(finger, kind), start=1)
+    ]
+    written = [write_png(directory / "photos" / name, image) for name, image in photos.items()]
+    tables = {"forces": ["pressure_kPa,force_N", *rows], "truth": ["parameter,value,unit", *truth]}
+    for name, lines in tables.items():
+        written.append(write_text(directory / f"{name}.csv", "\n".join([*lines, ""])))
+    return written
 
 
 def synthetic_forces(
     finger: SoftFinger,
-    pressures: Sequence[float] = SYNTHETIC_PRESSURES,
+    pressures: Sequence[float],
     noise: float = 0.0,
     seed: int = 0,
     *,
-    repeats: int = REPEATS,
+    repeats: int = 1,
 ) -> tuple[TipForce, ...]:
     """Simulate forces of the tip on a plate, each pressure several times.
 

@@ -28,7 +28,6 @@ from softgrasp.calibration import (
     Stage,
     Swarm,
     assessed,
-    mean_squared_error,
     optimum_of,
     remarks_on_fit,
 )
@@ -486,11 +485,8 @@ def arm_stage(
         block=arm_block(problem),
         simulate=lambda parameters: test_rig.recorded(parameters, motions),
         measured=measured,
-        fitness=lambda values: mean_squared_error(values, measured),
         labels=tuple(labels),
         unit="m" if motions[0].ends else "rad",
-        smooth=True,
-        timed=np.ones(len(measured), dtype=bool),
     )
 
 

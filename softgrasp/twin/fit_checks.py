@@ -412,9 +412,9 @@ def _stage(pressures: Array, angles: Array) -> Stage:
     names = tuple(f"c{term}{piece}" for term in range(TERMS) for piece in range(1, pieces + 1))
     bound = np.full(len(names), 10.0 * math.sqrt(len(angles)) * (float(np.abs(angles).max()) + 1.0))
     block = Block("curves", names, "rad", -bound, bound, (False,) * len(names), None, np.zeros(0))
-    labels = [f"the angle of piece {piece + 1} at {KPA * pressure:g} kPa"
-              for pressure in pressures.tolist() for piece in range(pieces)]  # fmt: skip
-    return Stage.of_squares(
+    labels = tuple(f"the angle of piece {piece + 1} at {KPA * pressure:g} kPa"
+                   for pressure in pressures.tolist() for piece in range(pieces))  # fmt: skip
+    return Stage(
         "curves", block, lambda c: evaluate(c, pressures).reshape(len(c), -1), angles.ravel(),
         labels, "rad",
     )  # fmt: skip

@@ -16,7 +16,7 @@ def test_equation_4_is_a_mean_square() -> None:
 
 def test_equation_5_weighs_time_by_counts() -> None:
     message = objectives.settling_error(
-        np.array([[0.5, 0.4]]), np.array([[10.0, 8.0]]), np.array([0.45, 0.4]), np.array([12, 8])
+        np.array([[0.5, 0.4, 10.0, 8.0]]), np.array([0.45, 0.4, 12, 8])
     )
     assert message == pytest.approx([0.05 * 3.0 + 0.0])
 

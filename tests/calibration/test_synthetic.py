@@ -67,7 +67,7 @@ def test_angles_are_those_of_the_engine_with_noise() -> None:
 
 
 def test_the_force_rig_of_the_paper_has_twenty_repeats_at_eleven_pressures() -> None:
-    forces = synthetic_forces(FINGER, noise=0.02)
+    forces = synthetic_forces(FINGER, [1e4 * step for step in range(11)], 0.02, repeats=20)
     assert len(forces) == 220
     means = np.array([one.force for one in forces]).reshape(11, 20).mean(axis=1)
     pressures = np.array([one.pressure for one in forces]).reshape(11, 20)[:, 0]
