@@ -111,6 +111,9 @@ def rest(
         if touched:
             height, sink, friction = plate
             active = (f.arms(f.tip, n - 1) * np.exp(-1j * (theta + tilt))).imag.sum(1) < height
+            theta = np.zeros(
+                (rows, n)
+            )  # not the free, curled finger, which leads to other branches
         for _ in range(60):
             spin = np.exp(-1j * (theta + tilt))
             arm, heavy = f.arms(f.tip, n - 1) * spin, weight * spin
