@@ -416,7 +416,7 @@ def _write_set(target: Path, case: Case, truth: dict[str, Any]) -> None:
 
 
 def run(directory: Path, limit: float) -> None:
-    """Calibrate all sets that have no outcome yet, write ``outcomes.csv`` and print rates."""
+    """Calibrate all sets that were not yet, write ``outcomes.csv`` and print rates."""
     outcomes = [_outcome(truth.parent, limit) for truth in sorted(directory.glob("*/truth.json"))]
     with (directory / "outcomes.csv").open("w", newline="") as stream:
         writer = csv.DictWriter(stream, list(outcomes[0]))
@@ -427,51 +427,55 @@ def run(directory: Path, limit: float) -> None:
     seen = [o for o in wrong if o["visible"]]
     for title, among, key in (
         ("mistakes noticed", wrong, "noticed"), ("visible mistakes noticed", seen, "noticed"),
-        ("visible mistakes named in the verdict", seen, "named"),
-        ("visible mistakes named anywhere", seen, "listed"),
-        ("visible mistakes noticed or listed", seen, "either"), ("false alarms", right, "noticed"),
+        ("visible mistakes named first", seen, "first"),
+        ("visible mistakes named by what refutes", seen, "named"),
+        ("visible mistakes named anywhere", seen, "listed"), ("false alarms", right, "noticed"),
     ):  # fmt: skip
-        count = sum(bool(o[key]) for o in among)
-        print(f"{title:<40} {count:3d} of {len(among)}")
+        print(f"{title:<40} {sum(o[key] for o in among):3d} of {len(among)}")
     print(f"median time of a set {np.median([o['seconds'] for o in outcomes]):.1f} s")
 
 
 def _outcome(target: Path, limit: float) -> dict[str, Any]:
-    """Calibrate one set, or read its outcome."""
-    file = target / "outcome.json"
-    if file.exists():
-        return json.loads(file.read_text())
+    """Return what the calibration of a set concluded, after running it if necessary."""
     truth = json.loads((target / "truth.json").read_text())
+    file, result = target / "ran.json", target / "out/calibration.json"
+    if not file.exists():
+        file.write_text(json.dumps(_calibrate(target, limit)))
+    ran = json.loads(file.read_text())
+    sentence, refuting, listed = ran["errors"], ran["errors"], ran["errors"]
+    if ran["code"] in (0, 1) and result.exists():
+        credibility = json.loads(result.read_text())["credibility"]
+        findings = credibility["findings"]
+        sentence = credibility["sentence"]
+        refuting = "; ".join(f["sentence"] for f in findings if f["refutes"])
+        readings = [a["reading"] for a in credibility["alternatives"]]
+        listed = "; ".join([f["sentence"] for f in findings] + readings)
+    words = re.compile(rf"\b(?:{truth.get('words', '(?!)')})", re.IGNORECASE)
+    noticed = ran["code"] != 0
+    outcome = {
+        "name": target.name, "mistake": truth["mistake"] or "",
+        "visible": truth.get("visible", False), "code": ran["code"], "noticed": noticed,
+        "first": noticed and bool(words.search(sentence)),
+        "named": noticed and bool(words.search(refuting)), "listed": bool(words.search(listed)),
+        "seconds": ran["seconds"], "verdict": " ".join(f"{sentence} | {listed}".split()),
+    }  # fmt: skip
+    print(*list(outcome.values())[:8], outcome["verdict"][:120], flush=True)
+    return outcome
+
+
+def _calibrate(target: Path, limit: float) -> dict[str, Any]:
+    """Run ``softgrasp calibrate`` on a set: exit code, -1 at the time limit, errors, time [s]."""
     command = [sys.executable, "-m", "softgrasp", "calibrate", "problem.yaml", "--no-report",
                "--out", "out", "--force"]  # fmt: skip
     begin = time.perf_counter()
     try:
-        ran = subprocess.run(command, cwd=target, capture_output=True, text=True, timeout=limit,
-                             check=False)  # fmt: skip
-        code, printed, warned = ran.returncode, ran.stdout, ran.stderr
+        ran = subprocess.run(
+            command, cwd=target, capture_output=True, text=True, timeout=limit, check=False
+        )
+        code, errors = ran.returncode, ran.stderr
     except subprocess.TimeoutExpired:
-        code, printed, warned = -1, "", "time limit"
-    seconds = time.perf_counter() - begin
-    result = target / "out/calibration.json"
-    verdict, further = warned, printed + warned
-    if code in (0, 1) and result.exists():
-        values = json.loads(result.read_text())
-        credibility = values["credibility"]
-        verdict = credibility["sentence"]
-        further = json.dumps([credibility["findings"], credibility["alternatives"],
-                              values["warnings"], printed], ensure_ascii=False)  # fmt: skip
-    words = re.compile(rf"\b(?:{truth.get('words', '(?!)')})", re.IGNORECASE)
-    named, noticed = bool(words.search(verdict)), code != 0
-    outcome = {
-        "name": target.name, "mistake": truth["mistake"] or "", "visible": truth.get("visible", ""),
-        "code": code, "noticed": noticed, "named": named and noticed,
-        "listed": bool(words.search(verdict + further)),
-        "either": noticed or bool(words.search(verdict + further)),
-        "seconds": round(seconds, 2), "verdict": " ".join(verdict.split())[:600],
-    }  # fmt: skip
-    file.write_text(json.dumps(outcome, indent=1) + "\n")
-    print(target.name, code, truth["mistake"] or "", "|", outcome["verdict"][:160], flush=True)
-    return outcome
+        code, errors = -1, "time limit"
+    return {"code": code, "errors": errors, "seconds": round(time.perf_counter() - begin, 2)}
 
 
 def main() -> None:

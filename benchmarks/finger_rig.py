@@ -402,7 +402,9 @@ def write_case(case: Case, directory: Path) -> None:
     if case.forces:
         rows = np.column_stack([case.forces["pressure"] * pressure[1], case.forces["force"]])
         _write_table(directory / "forces.csv", [column, "force_N"], rows, plan)
-        lines += ["forces: forces.csv", f"plate_gap: {plan['plate_gap']}"]
+        lines.append("forces: forces.csv")
+        if plan["plate_gap"]:  # a stated gap is known to 0.1 mm, another to 2 mm
+            lines.append(f"plate_gap: {plan['plate_gap']}")
     if case.releases:
         times = ("settling_ms", 1e3) if plan["units"] else ("settling_s", 1.0)
         rows = np.column_stack([case.releases["mass"] * masses[1], case.releases["overshoots"],
