@@ -62,7 +62,7 @@ two standard errors nearer to the median [–]."""
 MIN_RISE, RISE = 1e-3, (0.6, 1.6)
 """Smallest rise of a released tip that is compared [m], and usual range of the measured one over
 that of the springs [–]."""
-BENDING = (0.6, 1.6)
+BENDING = (0.75, 1.33)
 """Usual range of the angles under pressure over those that gains from tip forces give [–]."""
 
 

@@ -26,6 +26,9 @@ DEVIATING = 1e-4
 INDEPENDENT = 0.01
 """Probability by chance of a growth of angles with the weight from which they do not depend on it
 [–]."""
+GROWING, FALLEN = 0.5, 0.7
+"""Growth of the bend in successive rows of one weight from which it is reported, and bend over that
+of the row before below which another series begins [–]."""
 STRAIGHT = 2e-3
 """Largest distance of the angles from straight lines, over their range, from which they are called
 straight [–]."""
@@ -124,6 +127,7 @@ def measurement_findings(problem: CalibrationProblem) -> list[Finding]:
         *_straight_angles(problem),
         *_subtracted_angles(problem),
         *_saturated_angles(problem),
+        *_growing_repeats(problem),
         *_unlike_joints(problem),
         *_rounded_values(problem),
         *_equal_times(problem),
@@ -187,6 +191,31 @@ def _straight_angles(problem: CalibrationProblem) -> Iterator[Finding]:
             "springs: all angles lie on straight lines over the weight, to "
             f"{math.degrees(np.abs(left).max()):.2g}°; are they computed instead of measured?"
         )
+
+
+def _growing_repeats(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield that angles grow from row to row under one weight, by an F test of a slope.
+
+    Rows that are held out count, too: all rows of that weight are. A series begins where the angles
+    fall, as a row without a weight may have been subtracted.
+    """
+    every = tuple(one.replace(held_out=False) for one in problem.hung)
+    masses, angles = _table(problem.replace(hung=every))
+    bend = np.abs(angles.sum(axis=1))
+    begins = np.diff(masses, prepend=-1.0) != 0.0
+    begins[1:] |= bend[1:] < FALLEN * bend[:-1]
+    for first, end in pairwise([*np.flatnonzero(begins).tolist(), len(masses)]):
+        rows, growth = angles[first:end], bend[end - 1] - bend[first]
+        if masses[first] == 0.0 or len(rows) < MIN_REPEATS or not growth > GROWING * bend[first]:
+            continue
+        if _growth_by_chance(np.arange(len(rows), dtype=float), rows) < INDEPENDENT:
+            yield doubt(
+                f"springs: the angles grow by {100 * growth / bend[first]:.2g} % in {len(rows)} "
+                f"successive rows of {1e3 * masses[first]:g} g; are the weights those that were "
+                "added, and their sum hung?",
+                refutes=True,
+            )
+            return
 
 
 def _saturated_angles(problem: CalibrationProblem) -> Iterator[Finding]:

@@ -157,6 +157,7 @@ def test_hung_finger_without_errors_equals_the_virtual_experiments() -> None:
 @pytest.mark.parametrize(("name", "words"), [
     ("force scale of large steps", "torques: all forces are multiples of 0.2 N"),
     ("protractor", "springs: all angles are multiples of 2°"),
+    ("additions named", "springs: the angles grow by"),
     ("angles subtracted", "springs: all angles without a weight are 0"),
     ("finger hangs down", "springs: the angles do not depend on the weight"),
     ("settling of releases reversed", "are the releases exchanged"),

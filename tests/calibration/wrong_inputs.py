@@ -350,6 +350,16 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
             a.replace(mass=b.mass) for a, b in zip(r, [*r[1:], r[-1].replace(mass=0.08)],
                                                    strict=True)]), good, "row before"),
         ("weights at joint 5", None, lambda seed: hung_elsewhere(seed, 4), "at joint 5"),
+        ("additions named", _hung(lambda r: [
+            one.replace(mass=0.02 * (one.mass > 0.0)) for one in r]), series, "that were added"),
+        ("rows pasted too low", _hung(lambda r: [
+            one.replace(angles=before.angles) for one, before in zip(r, [r[-1], *r[:-1]],
+                                                                     strict=True)]), good,
+         "the first one those of the last"),
+        ("tube that lifts the tip", None, lambda seed: hung_masses(
+            seed, lambda m: m - 0.015), "the tip is lifted by"),
+        ("pressure left under weights", None, lambda seed: _measured(
+            seed, HungRig(MASSES, moment=4e-3)), "a pressure that was left"),
         ("increments named", None, lambda seed: hung_masses(seed, np.cumsum), "their sum hung"),
         ("angles subtracted", _hung(lambda r: [
             one.replace(angles=tuple((np.array(one.angles) - r[0].angles).tolist())) for one in r
