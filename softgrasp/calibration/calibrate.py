@@ -121,9 +121,8 @@ def calibrate(
         distinct = distinct.replace(force_objective="squares" if squares else "absolute")
     whole = f"{distinct.model_dump_json()} {method} {seed} {swarm} {requested}"
     journal = Journal(None if out is None else Path(out), whole)
-    fit = _Fit(
-        distinct, VirtualExperiments(distinct), method, seed, swarm, requested, journal, progress
-    )
+    experiments = VirtualExperiments(distinct)
+    fit = _Fit(distinct, experiments, method, seed, swarm, requested, journal, progress)
     joint, advice = fit.joint_estimate()
     if joint is not None:
         distinct = without_creep(distinct, joint.creep[0])
@@ -131,15 +130,11 @@ def calibrate(
     done = fit.stages(joint)
     fit.experiments.stiffening = fitted_finger(distinct, done).stiffness_pressure
     if models and done[0].name == "springs":
-        compared = (stage_model(distinct, fit.experiments, one) for one in MODELS)
+        compared = (stage_model(distinct, experiments, one) for one in MODELS)
         done[0] = replace(done[0], models=tuple(compared))
     if progress is not None:
         progress("assessing the fit", 1.0)
     credibility = fit.credibility(done, copies)
-    status = CalibrationStatus.NOT_CREDIBLE
-    if credibility.credible:
-        on_bound = any(stage.on_bound for stage in done)
-        status = CalibrationStatus.AT_BOUNDS if on_bound else CalibrationStatus.DONE
     return CalibrationResult(
         problem=distinct,
         method=method,
@@ -147,7 +142,7 @@ def calibrate(
         finger=fitted_finger(distinct, done),
         stages=tuple(done),
         warnings=remarks(distinct, done, method) + (joint.warnings if joint else ()),
-        status=status,
+        status=CalibrationStatus.of(done, credibility),
         credibility=credibility,
         posterior=joint,
         advice=advice,

@@ -147,6 +147,7 @@ def pool_fingers(finger_files: Sequence[str | Path], *, seed: int = 0) -> Pool:
 
 def _check_alike(files: list[Path], ensembles: list[FingerEnsemble]) -> None:
     first = ensembles[0]
+    joints = [joint.position for joint in first.finger.joints]
     for file, one in zip(files, ensembles, strict=True):
         if one.columns.keys() != first.columns.keys():
             raise DescriptionError(
@@ -154,8 +155,7 @@ def _check_alike(files: list[Path], ensembles: list[FingerEnsemble]) -> None:
                 f"found {len(one.columns)}",
                 file=file,
             )
-        shapes = [[joint.position for joint in each.finger.joints] for each in (one, first)]
-        if not np.allclose(shapes[0], shapes[1]):
+        if not np.allclose([joint.position for joint in one.finger.joints], joints):
             raise DescriptionError(
                 f"expected joints where {files[0]} has them, as of one mould, found others",
                 file=file,

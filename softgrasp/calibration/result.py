@@ -46,8 +46,6 @@ WRITTEN = (
 )
 """Files that a calibration writes, besides those of an extension."""
 SCHEMA_VERSION = 3
-
-
 KNOWN = 1.0 / 3.0
 """Largest relative standard error of a determined parameter or combination [–]."""
 HUGE = 10.0
@@ -60,6 +58,13 @@ class CalibrationStatus(Enum):
     DONE = "parameters found"
     AT_BOUNDS = "parameters found, some of them on their bounds"
     NOT_CREDIBLE = "the fit is not credible"
+
+    @classmethod
+    def of(cls, stages: Sequence[StageResult], credibility: Credibility) -> CalibrationStatus:
+        """Return how a calibration with these stages and this verdict ended."""
+        if not credibility.credible:
+            return cls.NOT_CREDIBLE
+        return cls.AT_BOUNDS if any(stage.on_bound for stage in stages) else cls.DONE
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,6 @@ def calibrate_arm(
     if progress is not None:
         progress("assessing the fit", 1.0)
     credibility = assess_arm(problem, stage, position)
-    status = CalibrationStatus.AT_BOUNDS if stage_result.on_bound else CalibrationStatus.DONE
     return ArmCalibrationResult(
         problem=problem,
         method=method,
@@ -103,7 +102,7 @@ def calibrate_arm(
         arm=test_rig.arm(position),
         stages=(stage_result,),
         warnings=tuple(remarks_on_fit(stage_result)),
-        status=status if credibility.credible else CalibrationStatus.NOT_CREDIBLE,
+        status=CalibrationStatus.of((stage_result,), credibility),
         credibility=credibility,
     )
 
