@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from softgrasp import units
-from softgrasp.calibration import alternatives, files
+from softgrasp.calibration import files, hypotheses
 from softgrasp.report import time_series
 
 INCH = 25.4e-3
@@ -41,7 +41,7 @@ TABLES: dict[str, tuple[Mapping[str, float], dict[str, float]]] = {
     "pressures of measurements": (files.PRESSURE.units, PRESSURES),
     "times of measurements": (files.TIMES, TIMES),
     "masses of measurements": (files.MASS.units, MASSES),
-    "pressures mistaken for kPa": (alternatives.PRESSURE_UNITS, IN_KPA),
+    "pressures mistaken for kPa": (hypotheses.PRESSURE_UNITS, IN_KPA),
 }
 
 
