@@ -111,10 +111,10 @@ def assessed(
     edge = (position - block.lower < near) | (block.upper - position < near)
     sure, intervals = _uncertainty(stage, position, slopes, left, finger)
     bounded = finger is None or finger.joint is None  # the joint estimate has no bounds
-    held, measured = np.zeros(0), np.zeros(0)
-    if checked is not None:
-        held, measured = checked.simulate(position[None])[0], checked.measured
-    beyond = (held - measured)[checked.timed] if checked is not None else np.full(1, np.nan)
+    if checked is None:  # nothing is held out
+        nothing = stage.reread(np.zeros(0), lambda p: np.zeros((len(p), 0)))
+        checked = replace(nothing, labels=())
+    held = checked.simulate(position[None])[0]
     return StageResult(
         name=stage.name,
         names=block.names,
@@ -131,10 +131,10 @@ def assessed(
         labels=stage.labels,
         measured=stage.measured,
         simulated=simulated,
-        held_out_labels=() if checked is None else checked.labels,
-        held_out_measured=measured,
+        held_out_labels=checked.labels,
+        held_out_measured=checked.measured,
         held_out_simulated=held,
-        held_out_residual=root_mean_square(beyond),
+        held_out_residual=root_mean_square((held - checked.measured)[checked.timed]),
         history=tuple(search.history),
         evaluations=search.evaluations,
         models=(),
@@ -318,34 +318,34 @@ def stage_model(
     problem: CalibrationProblem, experiments: VirtualExperiments, model: str
 ) -> StageModel:
     """Fit a stiffness model by least squares, and assess it."""
-
-    def residuals(problem: CalibrationProblem) -> tuple[Array, Array]:
-        """Fit the model; return residuals and those of held-out loads, empty without any."""
-        stage = springs(problem, experiments, model=model)
-        assert stage is not None  # the stage of springs was done
-        position = least_squares_search(Search(stage), stage.block.middle)
-        both = (stage, springs(problem, experiments, held_out=True, model=model))
-        left, held = (
-            np.zeros(0) if one is None else one.simulate(position[None])[0] - one.measured
-            for one in both
-        )
-        return left, held
-
-    left, held = residuals(problem)
+    problem = problem.replace(stiffness_model=model)
+    left, held = _refitted(problem, experiments)
     loads = [load for load in problem.hung if not load.held_out]
-    squares: list[float] = []
+    missed = [np.zeros(0)]
     for left_out in loads if len(loads) > 1 else ():
         marked = tuple(load.replace(held_out=load is left_out) for load in loads)
-        squares += np.square(residuals(problem.replace(hung=marked))[1]).tolist()
-    parameters = len(block_of(problem, "stiffness", model).names)
+        missed.append(_refitted(problem.replace(hung=marked), experiments)[1])
+    parameters = len(block_of(problem, "stiffness").names)
     return StageModel(
         model=model,
         parameters=parameters,
         residual=root_mean_square(left),
         aic=_criterion(left, parameters),
-        cross_validation=math.sqrt(sum(squares) / len(squares)) if squares else math.nan,
-        held_out=root_mean_square(held) if held.size else math.nan,
+        cross_validation=root_mean_square(np.concatenate(missed)),
+        held_out=root_mean_square(held),
     )
+
+
+def _refitted(problem: CalibrationProblem, experiments: VirtualExperiments) -> tuple[Array, Array]:
+    """Fit the springs; return residuals and those of held-out loads, empty without any."""
+    stage, checked = (springs(problem, experiments, held_out=one) for one in (False, True))
+    assert stage is not None  # the stage of springs was done
+    position = least_squares_search(Search(stage), stage.block.middle)
+    left, held = (
+        np.zeros(0) if one is None else one.simulate(position[None])[0] - one.measured
+        for one in (stage, checked)
+    )
+    return left, held
 
 
 def _criterion(left: Array, parameters: int) -> float:

@@ -34,8 +34,8 @@ LETTERS = {"stiffness": ("k", "N·m/rad"), "damping": ("c", "N·m·s/rad"), "gai
 
 
 def root_mean_square(left: Array) -> float:
-    """Compute the root mean square of residuals, in their unit."""
-    return float(np.sqrt(np.square(left).mean()))
+    """Compute the root mean square of residuals, in their unit; NaN of none."""
+    return float(np.sqrt(np.square(left).mean())) if left.size else np.nan
 
 
 def mean_squared_error(simulated: Array, measured: Array) -> Array:
@@ -139,16 +139,10 @@ class Block:
         return np.where(logarithmic, np.sqrt(safe * self.upper), 0.5 * (self.lower + self.upper))
 
 
-def block_of(problem: CalibrationProblem, kind: Kind, model: str | None = None) -> Block:
-    """Return the parameters of one kind.
-
-    Args:
-        problem: Calibration problem with its bounds.
-        kind: Kind of parameter.
-        model: Stiffness model; default: that of the problem.
-    """
+def block_of(problem: CalibrationProblem, kind: Kind) -> Block:
+    """Return the parameters of one kind with the bounds and the model of a problem."""
     joints = len(problem.finger.joints)
-    model = model or getattr(problem, f"{kind}_model")
+    model = getattr(problem, f"{kind}_model")
     cells, positions = _cells(problem.finger)
     low, high = getattr(problem, f"{kind}_bounds")
     if kind != "stiffness" or model == "per-joint":

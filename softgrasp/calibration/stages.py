@@ -133,24 +133,13 @@ def stage_of(
 
 
 def springs(
-    problem: CalibrationProblem,
-    experiments: VirtualExperiments,
-    *,
-    held_out: bool = False,
-    model: str | None = None,
+    problem: CalibrationProblem, experiments: VirtualExperiments, *, held_out: bool = False
 ) -> Stage | None:
-    """Return the stage that fits stiffness to angles under weights; None without weights.
-
-    Args:
-        problem: Calibration problem.
-        experiments: Virtual experiments of its finger.
-        held_out: Whether to use the measurements held out for validation.
-        model: Stiffness model; default: that of the problem.
-    """
+    """Return the stage that fits stiffness to angles under weights; None without weights."""
     loads = [load for load in problem.hung if load.held_out == held_out]
     if not loads:
         return None
-    block = block_of(problem, "stiffness", model)
+    block = block_of(problem, "stiffness")
     by_height = problem.static_objective == "heights"
 
     def read(angles: list[Array]) -> Array:
@@ -284,7 +273,8 @@ class VirtualExperiments:
 
     def tip_heights(self, stiffness: Array, masses: Array) -> Array:
         """Compute the height of the tip under weights [kg] for stiffness (n,), (l,) [m]."""
-        return np.asarray(self.chain.tip(self._hung(stiffness[None], masses)[0])[:, 1])
+        angles = HungRig(masses).angles(self.chain, stiffness[None])[0]
+        return np.asarray(self.chain.tip(angles)[:, 1])
 
     def heights(self, angles: Array) -> Array:
         """Compute heights of the points after each joint from the first one [m], (..., n)."""
@@ -427,15 +417,12 @@ class VirtualExperiments:
         angles = rest(springs, self.chain.weight, moments).angles
         return [angles[:, i, : len(one.angles)] for i, one in enumerate(bends)]
 
-    def _hung(self, stiffness: Array, masses: Array) -> Array:
-        """Compute joint angles under masses, (B, L, n) [rad]."""
-        return HungRig(masses).angles(self.chain, stiffness)
-
     def simulate_releases(
         self, stiffness: Array, damping: Array, releases: Sequence[Release], duration: float
     ) -> tuple[Array, Array]:
         """Simulate releases of one duration [s]; return times (T,) [s], heights (B, L, T) [m]."""
-        start = self._hung(stiffness, np.array([one.mass for one in releases]))
+        masses = np.array([one.mass for one in releases])
+        start = HungRig(masses).angles(self.chain, stiffness)
         count = start.shape[1]
         k, c = (np.repeat(array, count, axis=0) for array in (stiffness, damping))
         c = c + self._problem.damping_timestep * k
