@@ -15,7 +15,12 @@ import softgrasp as sg
 from softgrasp.calibration import stages
 from softgrasp.calibration.calibrate import calibrate
 from softgrasp.calibration.optimizers import Swarm
-from softgrasp.calibration.result import CalibrationStatus, calibrated_finger, save_calibration
+from softgrasp.calibration.result import (
+    CalibrationStatus,
+    calibrated_finger,
+    load_calibration,
+    save_calibration,
+)
 from softgrasp.calibration.stages import NAME, Journal, Search
 from softgrasp.continuum import rld
 from softgrasp.description.calibration import CalibrationProblem, FreeBend
@@ -156,6 +161,19 @@ def test_a_calibration_resumes_after_two_kills_with_the_same_result(
     journal = tmp_path / "killed" / NAME
     journal.write_bytes(journal.read_bytes()[:-20])
     assert files(tmp_path / "killed") == undisturbed
+
+
+def test_a_calibration_that_is_read_again_is_saved_with_the_same_bytes(tmp_path: Path) -> None:
+    """All of it comes back: the search, what is infinite, and the verdict."""
+    problem = pressing((4e4, 8e4))
+    result = calibrate(problem.replace(forces=problem.forces[::10]))
+    assert np.isinf(result.intervals["alpha1"]).any()
+    assert np.isnan(result.stage("torques").uncertainty.noise)
+    written = [path.read_bytes() for path in save_calibration(result, tmp_path / "first")]
+    again = load_calibration(tmp_path / "first")
+    assert [path.read_bytes() for path in save_calibration(again, tmp_path / "again")] == written
+    steps = zip(again.history["torques"], result.history["torques"], strict=True)
+    assert all((one.positions == other.positions).all() for one, other in steps)
 
 
 def test_the_journal_of_another_problem_is_refused(tmp_path: Path) -> None:
