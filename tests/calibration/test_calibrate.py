@@ -106,6 +106,21 @@ def test_akaike_selects_the_true_model() -> None:
     assert min(stage.models, key=lambda model: model.aic).model == "per-joint"
 
 
+def test_cross_validation_is_the_error_of_loads_that_are_left_out() -> None:
+    problem = hung(3, held_out=())
+    models = {one.model: one for one in calibrate(problem, "least-squares").stage("springs").models}
+    missed = []
+    for load in problem.hung:
+        marked = tuple(one.replace(held_out=one is load) for one in problem.hung)
+        part = problem.replace(hung=marked, stiffness_model="smooth")
+        stage = calibrate(part, "least-squares", models=False).stage("springs")
+        missed += (stage.held_out_simulated - stage.held_out_measured).tolist()
+    expected = np.sqrt(np.mean(np.square(missed)))
+    assert models["smooth"].cross_validation == pytest.approx(expected, rel=1e-6)
+    assert models["smooth"].parameters == 3
+    assert np.isnan(models["smooth"].held_out)
+
+
 @pytest.mark.slow
 def test_a_swarm_depends_on_its_seed_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
