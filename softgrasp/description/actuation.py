@@ -80,7 +80,13 @@ class Rates(tuple[float, ...]):
         numbers = handler.generate_schema(Annotated[tuple[Number, ...], Field(min_length=1)])
         return core_schema.no_info_after_validator_function(
             cls,
-            core_schema.no_info_before_validator_function(_as_sequence, numbers),
+            core_schema.no_info_before_validator_function(
+                _as_sequence,
+                numbers,
+                json_schema_input_schema=core_schema.union_schema(
+                    [handler.generate_schema(Number), numbers]
+                ),
+            ),
             serialization=core_schema.plain_serializer_function_ser_schema(list),
         )
 
