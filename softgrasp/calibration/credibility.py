@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,6 @@ from softgrasp.io.files import plain_data
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.soft_dynamics import first_mode
 
-T = TypeVar("T")
 RATE = (2.5, 4.0)
 """Logarithm of the ratio of measured and simulated frequency of releases, over its standard error,
 from which it is reported, and from which a slower finger refutes the fit [–]."""
@@ -108,20 +107,6 @@ class Credibility:
         """Convert to plain values for a JSON file; null where a number is not finite."""
         whole: dict[str, Any] = plain_data(self)
         return {"credible": self.credible, "sentence": self.sentence} | whole
-
-    @classmethod
-    def from_document(cls, data: Mapping[str, Any]) -> Credibility:
-        """Restore from ``document``; NaN where a number was not finite."""
-        kinds = {"tests": MisfitTest, "quantities": PlausibleQuantity, "findings": Finding,
-                 "alternatives": Alternative}  # fmt: skip
-        return cls(**{
-            name: tuple(_restored(kind, one) for one in data[name]) for name, kind in kinds.items()
-        })  # fmt: skip
-
-
-def _restored(kind: type[T], data: Mapping[str, Any]) -> T:
-    values = {name: tuple(x) if isinstance(x, list) else x for name, x in data.items()}
-    return kind(**{name: math.nan if x is None else x for name, x in values.items()})
 
 
 def assess_credibility(

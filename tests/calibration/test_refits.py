@@ -57,17 +57,15 @@ KINDS: dict[str, Any] = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_finding_passes_the_serialiser(kind: str) -> None:
-    """Numbers of numpy, NaN and infinity: plain data, null, and NaN when they are read again."""
+    """Numbers of numpy become plain data, NaN and infinity null."""
     parts: dict[str, Any] = dict.fromkeys(KINDS, ()) | {kind: (KINDS[kind],)}
     text = json.dumps(Credibility(**parts).document(), allow_nan=False)
-    (again,) = getattr(Credibility.from_document(json.loads(text)), kind)
-    assert type(again) is type(KINDS[kind])
+    (read,) = json.loads(text)[kind]
     for name, value in vars(KINDS[kind]).items():
-        read = getattr(again, name)
         if isinstance(value, float | np.floating) and not math.isfinite(value):
-            assert math.isnan(read)
+            assert read[name] is None
         else:
-            assert read == value
+            assert read[name] == (list(value) if isinstance(value, tuple) else value)
 
 
 @pytest.mark.parametrize(
