@@ -9,7 +9,6 @@ import pytest
 import softgrasp as sg
 from softgrasp.backends.webots.world import require_supported
 from softgrasp.description.soft_finger import PressureLag
-from softgrasp.envs.gym_env import GraspEnv
 from softgrasp.errors import BuildError, DescriptionError
 from softgrasp.model import names
 from softgrasp.pipeline import compile_scene
@@ -126,6 +125,9 @@ def test_engines_without_a_lag_refuse_it() -> None:
 def test_an_environment_lags_as_a_run() -> None:
     """Its controls at the rate of the grasp are those of the run."""
     run = sg.simulate(lagged(LAG))
+    pytest.importorskip("gymnasium", reason="gymnasium is the extra 'gym'")
+    from softgrasp.envs.gym_env import GraspEnv
+
     environment = GraspEnv(lagged(LAG))
     environment.reset(seed=0)
     for _ in range(3):
