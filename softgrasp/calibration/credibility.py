@@ -321,7 +321,8 @@ class FingerFit(StageFit):
         hint = f", such as {' or '.join(units)} instead of kPa" if units else ""
         sentence = (
             f"torques: the angles under pressure are {ratio:.2g} times those that the gains from "
-            f"tip forces give; compare the units of their pressures{hint}"
+            f"tip forces give; compare the units of their pressures{hint}, and whether the scale "
+            "is square to the force of the tip"
         )
         return [doubt(sentence)]
 
