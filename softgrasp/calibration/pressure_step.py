@@ -215,7 +215,8 @@ def _inflation(record: PressureRecord, fit: PressureFit) -> float:
     """Return the rows that are worth one independent value, by their correlation [–]."""
     left = fit.fitted - record.pressures
     rho = left[1:] @ left[:-1] / max(float(left @ left), 1e-300)
-    return float((1.0 + rho) / (1.0 - rho)) if 0.0 < rho < MAX_CORRELATION else 1.0
+    correlation = min(max(float(rho), 0.0), MAX_CORRELATION)
+    return (1.0 + correlation) / (1.0 - correlation)
 
 
 class _Model:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 Arrays = Mapping[str, NDArray[Any]]
 LABELS = {
-    "joint_position": ("joint", "rad"),
-    "joint_target": ("actuator", "rad"),
+    "joint_position": ("joint", "rad or m"),
+    "joint_target": ("actuator", "rad, m or Pa"),
     "object_position": ("axis", "m"),
     "object_quat_wxyz": ("component", ""),
     "normal_force": ("body", "N"),
@@ -26,7 +26,7 @@ LABELS = {
     "pressure": ("soft_finger", "Pa"),
     "curvature": ("soft_finger", "1/m"),
 }
-"""Dimension beside time, and unit, of each series; joints that slide are in m."""
+"""Dimension beside time, and unit, of each series: m of what slides, Pa of a soft finger."""
 
 
 class _Series(NamedTuple):

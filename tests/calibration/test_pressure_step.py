@@ -12,7 +12,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import softgrasp as sg
+from softgrasp.calibration import pressure_step
 from softgrasp.calibration.pressure_step import (
+    PressureFit,
     PressureRecord,
     fit_pressure_lag,
     read_pressure_record,
@@ -146,3 +148,18 @@ def test_the_command_writes_a_finger_that_lags(run: Run, tmp_path: Path) -> None
     for code, more in ((1, []), (0, ["--accept"])):
         ran = run(*options, str(short), "--out", str(tmp_path / f"short{code}"), *more)
         assert ran.code == code
+
+
+def test_residuals_that_drift_are_worth_few_values() -> None:
+    """The more neighbours are alike, the fewer values a record is worth, to 1 of 199."""
+    count = 400
+    record = PressureRecord(np.arange(count) * 1e-3, np.zeros(count), np.zeros(count))
+    drift = np.linspace(-1.0, 1.0, count)
+    noise = np.random.default_rng(0).standard_normal(count)
+    worth = [
+        pressure_step._inflation(record, PressureFit({}, {}, 0.0, 1.0, 0.0, 0.0, (), left))
+        for left in (noise, noise + 2.0 * drift, drift)
+    ]
+    assert worth[0] < 1.3
+    assert worth[0] < worth[1] < worth[2]
+    assert worth[2] == pytest.approx(199.0)

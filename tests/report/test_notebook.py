@@ -82,6 +82,17 @@ def test_time_series_are_a_dataset(result: sg.GraspResult) -> None:
     assert dataset.attrs["outcome"] == result.outcome.name
 
 
+def test_soft_fingers_have_series_in_their_units() -> None:
+    scene = sg.load_scene("demo_soft").replace(adapt_grasp=False)
+    result = sg.simulate(scene, quality_rate=None)
+    dataset, arrays = result.to_xarray(), result.trajectory()
+    first, second = (digit.name for digit in scene.hand.soft_fingers)
+    assert dataset["pressure"].sel(soft_finger=second).attrs["units"] == "Pa"
+    curvature = result.to_pandas()["curvature"][first]
+    np.testing.assert_array_equal(curvature, arrays["curvature"][:, 0])
+    assert dataset["joint_target"].attrs["units"] == "rad, m or Pa"  # wrist and pressures
+
+
 def test_an_error_names_what_installs_a_missing_library(
     result: sg.GraspResult, monkeypatch
 ) -> None:
