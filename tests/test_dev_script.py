@@ -249,6 +249,7 @@ def test_a_failed_step_is_named(dev, capsys, monkeypatch):
     [
         (["demo", "--seed", "3"], ".venv/bin/softgrasp demo --seed 3"),
         (["bench", "x"], ".venv/bin/softgrasp bench x"),
+        (["mutate", "x"], ".venv/bin/python -m tests.mutation x"),
         (["docs", "--quiet"], ".venv/bin/mkdocs build --strict --quiet"),
         (
             ["webots", "mine.json"],
