@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -263,3 +264,13 @@ def test_the_root_is_read_at_a_glance() -> None:
     ).stdout.split("\n")
     entries = {name.split("/")[0] for name in listed if name and not name.startswith(".")}
     assert len(entries) <= 18, sorted(entries)
+
+
+def test_every_recorded_sentence_belongs_to_a_test():
+    files = sorted((ROOT / "tests").rglob("sentences/*.json"))
+    assert files
+    for file in files:
+        module = file.parents[1] / f"{file.stem}.py"
+        functions = set(re.findall(r"^def (test_\w+)", module.read_text("utf-8"), re.MULTILINE))
+        recorded = {key.partition("[")[0] for key in json.loads(file.read_text("utf-8"))}
+        assert recorded <= functions, file

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 
 import numpy as np
@@ -18,6 +17,7 @@ from softgrasp.continuum import pcc
 from softgrasp.continuum.pcc import SMALL, arc_functions
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import rotate_about
+from tests.conftest import Golden
 
 FINGER = np.array([14.0, 14.0, 12.32, 15.39]) * 1e-3
 """Pieces of paper 001's finger from the base [m]."""
@@ -195,13 +195,11 @@ def test_two_thousand_round_trips_of_one_segment() -> None:
         assert (kappa * result, result) == pytest.approx((t, arc), rel=1e-9)
 
 
-def test_the_position_straight_ahead_is_a_straight_segment() -> None:
+def test_the_position_straight_ahead_is_a_straight_segment(golden: Golden) -> None:
     assert pcc.segment_inverse((0, 0, 0.3)) == (0.0, 0.0, 0.3)
     with pytest.raises(sg.DescriptionError) as refused:
         pcc.segment_inverse((0, 0, -0.1))
-    assert str(refused.value) == (
-        "position: expected a position off the line x = y = 0, z <= 0, found (0, 0, -0.1)"
-    )
+    golden(refused.value, "position")
 
 
 def reachable(count: int, oriented: bool) -> list[np.ndarray]:
@@ -283,31 +281,24 @@ def test_arguments_broadcast() -> None:
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: pcc.segment_transform(1, 0, 0), "length: expected lengths above 0, found 0.0"),
-        (lambda: pcc.segment_transform(np.nan, 0, 1), "kappa: expected finite numbers, found nan"),
+        (lambda: pcc.segment_transform(1, 0, 0), "length"),
+        (lambda: pcc.segment_transform(np.nan, 0, 1), "kappa"),
         (
             lambda: pcc.segment_transform(1, 0, 1, "bishp"),
-            "expected a frame of a segment, found 'bishp'; did you mean 'bishop'? known: bishop, "
-            "webster",
+            "expected a frame of a segment, found 'bishp'",
         ),
         (
             lambda: pcc.chain_transform([1, 2], [0], [1, 1]),
-            "expected one value per segment in each, found shapes kappas (2,), phis (1,), "
-            "lengths (2,)",
+            "expected one value per segment in each",
         ),
-        (
-            lambda: pcc.chain_inverse([1, 2], [1]),
-            "target: expected a position (3,) or a frame (4, 4), found shape (2,)",
-        ),
-        (
-            lambda: pcc.chain_inverse([0, 0, 1], [1], max_bending=0),
-            "max_bending: expected above 0, found 0",
-        ),
+        (lambda: pcc.chain_inverse([1, 2], [1]), "target"),
+        (lambda: pcc.chain_inverse([0, 0, 1], [1], max_bending=0), "max_bending"),
     ],
 )
-def test_wrong_arguments_are_refused(call, sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
+def test_wrong_arguments_are_refused(call, sentence: str, golden: Golden) -> None:
+    with pytest.raises(sg.DescriptionError) as caught:
         call()
+    golden(caught.value, sentence)
 
 
 @pytest.mark.parametrize("lengths", [[-0.3] * 3, [0.3, 0.0, 0.3], [0.3, float("nan"), 0.3]])

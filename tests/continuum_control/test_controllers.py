@@ -21,6 +21,7 @@ from softgrasp.continuum_control.controllers import (
 from softgrasp.continuum_control.interfaces import ResourceManager
 from softgrasp.continuum_control.manager import ControlledRobot, ControllerManager
 from softgrasp.mechanics.robot_kinematics import origin_frame
+from tests.conftest import Golden
 from tests.continuum_control.arms import LENGTH, arm
 
 RIGHT = (1.0, 0.0)
@@ -247,7 +248,7 @@ def test_the_broadcaster_keeps_one_record_a_tick_and_the_publisher_makes_frames_
     assert frames.discs[1] == pytest.approx(segment_transform(2.0, 0.5, 0.4 * LENGTH))
 
 
-def test_interfaces_are_claimed_by_one_controller_at_a_time() -> None:
+def test_interfaces_are_claimed_by_one_controller_at_a_time(golden: Golden) -> None:
     robot = arm()
     manager = ControllerManager(ResourceManager(robot))
     manager.load(FeedForwardController(robot, lambda _: {}, name="stick"))
@@ -256,9 +257,7 @@ def test_interfaces_are_claimed_by_one_controller_at_a_time() -> None:
     manager.switch(start=["stick", "states"])
     with pytest.raises(sg.DescriptionError) as caught:
         manager.switch(start=["path"])
-    assert str(caught.value) == (
-        "path: expected 's1/kappa' to be free, found it claimed by 'stick'"
-    )
+    golden(caught.value, "path")
     assert manager.listed() == [("stick", "active"), ("path", "inactive"), ("states", "active")]
     manager.switch(start=["path"], stop=["stick"])
     assert manager.listed() == [("stick", "inactive"), ("path", "active"), ("states", "active")]

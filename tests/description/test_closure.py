@@ -10,6 +10,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.description.closure import CLOSURES, DefaultClosure
 from softgrasp.errors import DescriptionError
+from tests.conftest import Golden
 from tests.support.scenes import pinch
 
 SOME: dict[str, Any] = {
@@ -141,13 +142,12 @@ def test_closures_that_do_not_fit_are_refused(make: Callable[[], Any], sentence:
     ],
     ids=lambda closure: closure.name,
 )
-def test_prescribed_joints_are_refused_with_closures_that_yield(closure: Any) -> None:
+def test_prescribed_joints_are_refused_with_closures_that_yield(
+    closure: Any, golden: Golden
+) -> None:
     with pytest.raises(DescriptionError) as caught:
         pinch(closure=closure, actuation="prescribed")
-    assert str(caught.value) == (
-        f"actuation: expected 'servo': with closure '{closure.name}' joints yield to "
-        "contact; found 'prescribed'"
-    )
+    golden(caught.value, "actuation")
 
 
 def test_default_pulleys_follow_strength_and_rate_of_the_joints() -> None:

@@ -12,12 +12,11 @@ from softgrasp import assets
 from softgrasp.errors import DescriptionError
 from softgrasp.io.load import load_robot
 from softgrasp.io.urdf import write_robot
+from tests.conftest import Golden
 from tests.support.scenes import pinch
 
 NAMES = assets.names("robots")
 TETRAHEDRON = "v 0 0 0\nv 40 0 0\nv 0 40 0\nv 0 0 40\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
-
-HANDS = ".yaml, .yml, .ucrdf, .urdf, .xacro, .xml, .mjcf"
 
 
 def test_a_mesh_file_in_millimetres(tmp_path: Path) -> None:
@@ -48,14 +47,14 @@ def test_a_mesh_file_needs_a_mass(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("a.xml", "a.xml: expected a MuJoCo model (.xml), found no such file"),
-        ("some/hand", f"some/hand: expected a hand as {HANDS} or a library name, found 'hand'"),
+        ("a.xml", "a.xml"),
+        ("some/hand", "some/hand"),
     ],
 )
-def test_files_of_other_kinds_are_refused(name: str, sentence: str) -> None:
+def test_files_of_other_kinds_are_refused(name: str, sentence: str, golden: Golden) -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         sg.load_hand(name)
-    assert str(refused.value) == sentence
+    golden(str(refused.value), sentence)
 
 
 def test_the_promised_robots_are_shipped() -> None:
@@ -107,32 +106,19 @@ def test_the_largest_pressure_bends_a_finger_to_its_limit(name: str, finger: str
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        (
-            "three_segment_arn",
-            "no robot 'three_segment_arn'; did you mean 'three_segment_arm'? known: "
-            + ", ".join(NAMES),
-        ),
-        (
-            "three_segment_arn.ucrdf",
-            "three_segment_arn.ucrdf: expected a readable XML file, found: no such file",
-        ),
-        (
-            "robots/arm",
-            "robots/arm: expected a robot as .ucrdf, .urdf, .xacro or a library name, found 'arm'",
-        ),
-        (
-            "arm.sdl",
-            "arm.sdl: expected a robot as .ucrdf, .urdf, .xacro or a library name, found '.sdl'",
-        ),
+        ("three_segment_arn", "no robot 'three_segment_arn'"),
+        ("three_segment_arn.ucrdf", "three_segment_arn.ucrdf"),
+        ("robots/arm", "robots/arm"),
+        ("arm.sdl", "arm.sdl"),
     ],
 )
 def test_no_such_robot(
-    name: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DescriptionError) as refused:
         load_robot(name)
-    assert str(refused.value) == sentence
+    golden(str(refused.value), sentence)
 
 
 def test_a_model_of_gazebo_is_refused_with_its_cure(tmp_path: Path) -> None:

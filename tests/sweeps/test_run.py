@@ -22,6 +22,7 @@ from softgrasp.sweeps.dataset import trajectories
 from softgrasp.sweeps.run import Finish, Shard, chunked, merge, sweep
 from softgrasp.sweeps.storage import JOURNAL, count_finished
 from softgrasp.sweeps.table import COLUMNS, FAILED
+from tests.conftest import Golden
 from tests.support.processes import are_gone, children_of
 from tests.support.scenes import pinch
 from tests.sweeps.plans import DENSITIES, dies_elsewhere, plan, without_wall
@@ -324,11 +325,12 @@ def test_a_sweep_that_is_killed_leaves_no_worker_and_is_resumed(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"workers": 0}, "workers: expected at least 1, found 0"),
-        ({"executor": "dusk"}, "no executor 'dusk'; did you mean 'dask'? known: dask, local, warp"),
-        ({"trajectories": True}, "out: expected a directory for the trajectories, found none"),
+        ({"workers": 0}, "workers"),
+        ({"executor": "dusk"}, "no executor 'dusk'"),
+        ({"trajectories": True}, "out: expected a directory for the trajectories"),
     ],
 )
-def test_odd_requests(given: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
+def test_odd_requests(given: dict[str, Any], sentence: str, golden: Golden) -> None:
+    with pytest.raises(sg.DescriptionError) as caught:
         sweep(plan(), **given)
+    golden(caught.value, sentence)

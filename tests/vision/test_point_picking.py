@@ -207,7 +207,6 @@ PICTURE = np.full((*SHAPE, 3), 120, dtype=np.uint8)
 PICKING_CAMERA = PinholeCamera(fx=300.0, fy=300.0, cx=160.0, cy=120.0, width=320, height=240)
 LINE_PX = np.array([[20.0, 100.0], [50.0, 100.0]])
 CUTS = np.array([[60.0, 100.0], [110.0, 105.0], [155.0, 125.0]])
-PICKS = Picks(CUTS, LINE_PX)
 
 
 def test_depths_in_metres_and_in_millimetres(tmp_path: Path) -> None:
