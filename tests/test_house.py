@@ -274,3 +274,12 @@ def test_every_recorded_sentence_belongs_to_a_test():
         functions = set(re.findall(r"^def (test_\w+)", module.read_text("utf-8"), re.MULTILINE))
         recorded = {key.partition("[")[0] for key in json.loads(file.read_text("utf-8"))}
         assert recorded <= functions, file
+
+
+def test_decision_records_fit_on_a_screen() -> None:
+    lines = {
+        path.name: len(path.read_text("utf-8").splitlines())
+        for path in (ROOT / "docs" / "decisions").glob("*.md")
+    }
+    assert len(lines) > 30
+    assert {name: count for name, count in lines.items() if count > 25} == {}
