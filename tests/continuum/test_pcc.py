@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
@@ -156,6 +156,24 @@ def test_the_jacobian_is_the_derivative(
         lambda x: pcc.segment_transform(*x, frame), np.array([kappa, phi, length])
     )
     assert pcc.jacobian(kappa, phi, length, frame) == pytest.approx(numeric, abs=5e-8)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(bends, bends, arcs), min_size=1, max_size=4), st.booleans())
+def test_slopes_of_the_inverse_problem_are_derivatives_of_its_residuals(
+    segments: list[tuple[float, float, float]], oriented: bool
+) -> None:
+    """Within the limit of bending and beyond it, for a position and for a frame."""
+    rows = np.array(segments)
+    goal = pcc.bend_transform(0.3, -0.2, 0.1)
+    task = pcc._Task(goal if oriented else goal[:3, 3], rows[:, 2], max_bending=1.0)
+    flat = rows[:, :2].ravel()
+    assume(np.abs(np.hypot(*rows[:, :2].T) - 1.0).min() > 1e-4)
+    if oriented:
+        assume(np.linalg.norm(task._residuals(flat)[3:6]) < 3.0)  # 180° has no direction
+    steps = 1e-6 * np.eye(len(flat))
+    numeric = [(task._residuals(flat + d) - task._residuals(flat - d)) / 2e-6 for d in steps]
+    np.testing.assert_allclose(task._slopes(flat).T, numeric, rtol=1e-5, atol=1e-5)
 
 
 @settings(max_examples=40, deadline=None)

@@ -148,6 +148,8 @@ def test_interface_joints_as_in_paper_000_vibrate_an_eighth_too_fast() -> None:
         ({"mass": float("nan")}, "mass"),
         ({"joints": 0}, "joints"),
         ({"layout": "midpoints"}, "layout"),
+        ({"section": (0.01, 0.0)}, "section"),
+        ({"section": (-0.01, 0.01)}, "section"),
     ],
 )
 def test_wrong_arguments_are_refused(
