@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,34 +50,6 @@ def test_a_finger_file_lies_beside_the_release(tmp_path: Path) -> None:
     sg.io.save_finger(sg.io.load_finger("paper000").replace(name="own"), tmp_path / "own.yaml")
     (tmp_path / "r.yaml").write_text("finger: own.yaml\ntip_mass: 0.01\n")
     assert sg.io.load_release(tmp_path / "r.yaml").finger.name == "own"
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("finger: paper00\ntip_mass: 0.02\n", "1: finger"),
-        ("finger: paper000\ntip_mass: -1\n", "2: tip_mass"),
-        ("finger: [1]\ntip_mass: 0.02\n", "1: finger"),
-        ("finger: paper000\n", "tip_mass"),
-        ("tip_mass: 0.02\n", "finger"),
-        (
-            "finger:\n  joints: []\n  links: []\n  tip: [0, 0, 0]\ntip_mass: 0.02\n",
-            "2: finger.joints",
-        ),
-        (
-            "hand: four_finger\nobject: sphere\n",
-            "expected the release of a finger (finger, tip_mass)",
-        ),
-    ],
-)
-def test_mistakes_are_reported_with_file_line_and_field(
-    text: str, sentence: str, tmp_path: Path, golden: Golden
-) -> None:
-    path = tmp_path / "r.yaml"
-    path.write_text(text)
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.io.load_release(path)
-    golden(refused.value, sentence)
 
 
 def test_a_release_is_no_scene(tmp_path: Path, golden: Golden) -> None:
@@ -159,39 +132,54 @@ def test_a_shipped_object_with_another_density(tmp_path: Path) -> None:
     assert sg.load_scene(path).object == sg.load_object("sphere", density=123)
 
 
+GRASP = "hand: four_finger\nobject: sphere\n"
+MISTAKES = [
+    ("hand: four_fingers\nobject: sphere\n", "1: hand"),
+    ("hand: four_finger\nobject: sphare\n", "2: object"),
+    ("object: sphere\n", "hand"),
+    ("hand: four_finger\nobject: [sphere]\n", "2: object"),
+    (GRASP + "hand_pose: {eulr: [1, 0, 0]}\n", "3: the hand: hand_pose.eulr"),
+    (GRASP + "object_position: [0, 0]\n", "3: object_position"),
+    (GRASP + "control_period: 1e-6\nduration: 10\n", "3: control_period"),
+    ("hand: four_finger\nobject: {library: sphere, colour: red}\n", "2: object"),
+    ("hand: four_finger\nobject:\n  name: b\n  shape: {type: sphere, radius: 0}\n  mass: 1\n",
+     "4: object.shape.radius"),
+    (GRASP + "duration: -1\n", "3: duration"),
+    (GRASP + "objects: [sphere]\n", "3: objects"),
+    (GRASP + "objects:\n  - {object: sphare, position: [1, 0, 0]}\n", "4: objects[0].object"),
+    (GRASP + "objects:\n  - {position: [1, 0, 0]}\n", "4: objects[0].object"),
+    (GRASP + "objects:\n  - {object: sphere}\n", "4: objects[0].position"),
+    (GRASP + "objects:\n  - object: sphere\n    position: [1, 0]\n", "5: objects[0].position"),
+    (GRASP + "surroundings:\n  - {type: wall, point: [0, 0, 0], normal: [1, 0]}\n",
+     "4: surroundings[0].normal"),
+    (GRASP + "surroundings:\n  - type: block\n    position: [0, 0, 0]\n    size: [1, 2, -3]\n",
+     "6: surroundings[0].size[2]"),
+]  # fmt: skip
+MISTAKES_OF_RELEASES = [
+    ("finger: paper00\ntip_mass: 0.02\n", "1: finger"),
+    ("finger: paper000\ntip_mass: -1\n", "2: tip_mass"),
+    ("finger: [1]\ntip_mass: 0.02\n", "1: finger"),
+    ("finger: paper000\n", "tip_mass"),
+    ("tip_mass: 0.02\n", "finger"),
+    ("finger:\n  joints: []\n  links: []\n  tip: [0, 0, 0]\ntip_mass: 0.02\n", "2: finger.joints"),
+    (GRASP, "expected the release of a finger (finger, tip_mass)"),
+]
+
+
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("load", "text", "part"),
     [
-        ("hand: four_fingers\nobject: sphere\n", "1: hand"),
-        ("hand: four_finger\nobject: sphare\n", "2: object"),
-        ("object: sphere\n", "hand"),
-        ("hand: four_finger\nobject: [sphere]\n", "2: object"),
-        (
-            "hand: four_finger\nobject: sphere\nhand_pose: {eulr: [1, 0, 0]}\n",
-            "3: the hand: hand_pose.eulr",
-        ),
-        ("hand: four_finger\nobject: sphere\nobject_position: [0, 0]\n", "3: object_position"),
-        (
-            "hand: four_finger\nobject: sphere\ncontrol_period: 1e-6\nduration: 10\n",
-            "3: control_period",
-        ),
-        ("hand: four_finger\nobject: {library: sphere, colour: red}\n", "2: object"),
-        (
-            "hand: four_finger\n"
-            "object:\n  name: b\n  shape: {type: sphere, radius: 0}\n  mass: 1\n",
-            "4: object.shape.radius",
-        ),
-        ("hand: four_finger\nobject: sphere\nduration: -1\n", "3: duration"),
+        *((sg.load_scene, *case) for case in MISTAKES),
+        *((sg.io.load_release, *case) for case in MISTAKES_OF_RELEASES),
     ],
 )
-def test_mistakes_are_reported_in_scenes(
-    tmp_path: Path, text: str, sentence: str, golden: Golden
+def test_mistakes_are_reported_with_file_line_and_field(
+    load: Callable[[Path], object], text: str, part: str, tmp_path: Path, golden: Golden
 ) -> None:
-    path = tmp_path / "s.yaml"
-    path.write_text(text)
+    (tmp_path / "s.yaml").write_text(text)
     with pytest.raises(sg.DescriptionError) as refused:
-        sg.load_scene(path)
-    golden(refused.value, sentence)
+        load(tmp_path / "s.yaml")
+    golden(refused.value, part)
 
 
 @pytest.mark.parametrize("name", [name for name in assets.names("scenes") if not is_release(name)])
@@ -278,31 +266,3 @@ def test_a_shipped_further_object_is_written_by_its_name(tmp_path: Path) -> None
     text = sg.save_scene(pinch(name="s", objects=(other,)), tmp_path / "s.yaml").read_text()
     assert "object: cuboid\n" in text
     assert "mount" not in text
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("objects: [sphere]\n", "3: objects"),
-        ("objects:\n  - {object: sphare, position: [1, 0, 0]}\n", "4: objects[0].object"),
-        ("objects:\n  - {position: [1, 0, 0]}\n", "4: objects[0].object"),
-        ("objects:\n  - {object: sphere}\n", "4: objects[0].position"),
-        ("objects:\n  - object: sphere\n    position: [1, 0]\n", "5: objects[0].position"),
-        (
-            "surroundings:\n  - {type: wall, point: [0, 0, 0], normal: [1, 0]}\n",
-            "4: surroundings[0].normal",
-        ),
-        (
-            "surroundings:\n  - type: block\n    position: [0, 0, 0]\n    size: [1, 2, -3]\n",
-            "6: surroundings[0].size[2]",
-        ),
-    ],
-)
-def test_mistakes_are_reported_with_their_line(
-    text: str, sentence: str, tmp_path: Path, golden: Golden
-) -> None:
-    path = tmp_path / "s.yaml"
-    path.write_text("hand: four_finger\nobject: sphere\n" + text)
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.load_scene(path)
-    golden(refused.value, sentence)
