@@ -20,6 +20,7 @@ from hypothesis import settings
 from softgrasp import __version__, assets
 from softgrasp.cli import main, terminal
 from softgrasp.description.hand import Hand
+from softgrasp.errors import DescriptionError
 from softgrasp.io.files import MARKER
 from softgrasp.io.urdf import hand as urdf_hand
 from softgrasp.report import style
@@ -116,6 +117,14 @@ class Golden:
         if not self.writes:
             assert [text] == self.known().get(self.name, [])[len(self.seen) :][:1]
         self.seen.append(text)
+
+    def refused(
+        self, call: Callable[[], object], part: str, error: type[Exception] = DescriptionError
+    ) -> None:
+        """Assert that a call raises an error of a class, whose sentence has a part."""
+        with pytest.raises(error) as caught:
+            call()
+        self(caught.value, part)
 
     def known(self) -> dict[str, list[str]]:
         return json.loads(self.path.read_text("utf-8")) if self.path.exists() else {}

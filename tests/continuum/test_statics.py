@@ -192,9 +192,7 @@ def test_small_forces_are_linear_in_the_gains() -> None:
 
 
 def test_fingers_that_bend_out_of_their_plane_are_refused(golden: Golden) -> None:
-    with pytest.raises(sg.DescriptionError) as caught:
-        PlanarChain.of(FINGER.replace(planar=False))
-    golden(caught.value, "finger")
+    golden.refused(lambda: PlanarChain.of(FINGER.replace(planar=False)), "finger")
 
 
 # Joint positions of soft fingers are those of their MuJoCo model.

@@ -62,9 +62,7 @@ def test_a_pressure_out_of_range_is_refused_unless_it_is_clamped(golden: Golden)
 def test_what_a_file_asks_of_the_hardware_is_checked(
     options: dict, sentence: str, golden: Golden
 ) -> None:
-    with pytest.raises(sg.DescriptionError) as caught:
-        ControlledRobot(arm(**options))
-    golden(str(caught.value), sentence)
+    golden.refused(lambda: ControlledRobot(arm(**options)), sentence)
 
 
 def test_parameters_of_the_file_are_honoured() -> None:

@@ -265,9 +265,7 @@ def test_errors_in_a_problem_are_reported(
     tmp_path: Path, old: str, new: str, message: str, golden: Golden
 ) -> None:
     path = written(tmp_path, GOOD.replace(old, new))
-    with pytest.raises(sg.DescriptionError) as caught:
-        sg.calibration.load_problem(path)
-    golden(caught.value, message)
+    golden.refused(lambda: sg.calibration.load_problem(path), message)
 
 
 def test_errors_in_a_table_are_reported(tmp_path: Path) -> None:
@@ -294,11 +292,10 @@ def test_errors_in_a_table_are_reported(tmp_path: Path) -> None:
             sg.calibration.load_problem(path)
 
 
-def test_what_does_not_fit_is_reported() -> None:
+def test_what_does_not_fit_is_reported(golden: Golden) -> None:
     ends = noisy(0)
     bends = sg.hydraulics.ArmMotion(times=(0.0, 1.0), bends=((0.0, 0.0),) * 2)
-    with pytest.raises(sg.DescriptionError, match=r"motions\[1\]: expected ends in all motions, o"):
-        problem(ends, bends)
+    golden.refused(lambda: problem(ends, bends), "motions[1]: expected ends in all motions, o")
     with pytest.raises(sg.DescriptionError, match="ends: expected ends or bends, found neither"):
         sg.hydraulics.ArmMotion(times=(0.0, 1.0))
     with pytest.raises(sg.DescriptionError, match="torques: expected pressures or torques, found"):

@@ -472,15 +472,11 @@ def test_a_wrong_table_is_refused_in_a_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text(text, encoding="utf-8")
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.hydraulics.load_torques("t.csv")
-    golden(str(refused.value), sentence)
+    golden.refused(lambda: sg.hydraulics.load_torques("t.csv"), sentence)
 
 
 def test_torques_that_are_not_there(golden: Golden) -> None:
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.hydraulics.load_torques("paper003_ram")
-    golden(refused.value, "no torques 'paper003_ram'")
+    golden.refused(lambda: sg.hydraulics.load_torques("paper003_ram"), "no torques 'paper003_ram'")
     with pytest.raises(sg.DescriptionError, match=r"nowhere.csv: expected a table in CSV, found"):
         sg.hydraulics.load_torques("nowhere.csv")
 
@@ -496,6 +492,4 @@ def test_torques_that_are_not_there(golden: Golden) -> None:
 def test_a_table_that_is_none(
     times: list[float], torques: list[object], sentence: str, golden: Golden
 ) -> None:
-    with pytest.raises(sg.DescriptionError) as refused:
-        TorqueTable(np.array(times), np.array(torques))
-    golden(str(refused.value), sentence)
+    golden.refused(lambda: TorqueTable(np.array(times), np.array(torques)), sentence)

@@ -9,7 +9,6 @@ import pytest
 
 import softgrasp as sg
 from softgrasp import assets
-from softgrasp.errors import DescriptionError
 from softgrasp.io.load import load_robot
 from softgrasp.io.urdf import write_robot
 from tests.conftest import Golden
@@ -27,21 +26,18 @@ def test_a_mesh_file_in_millimetres(tmp_path: Path) -> None:
     assert model.body("object").mass[0] == pytest.approx(1000 * 0.04**3 / 6)
 
 
-def test_a_mesh_file_that_has_changed_is_refused(tmp_path: Path) -> None:
+def test_a_mesh_file_that_has_changed_is_refused(tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "corner.obj"
     path.write_text(TETRAHEDRON)
     obj = sg.load_object(path, mass=0.1, units="mm")
     path.write_text(TETRAHEDRON.replace("40", "41"))
-    with pytest.raises(sg.DescriptionError, match="it has changed"):
-        sg.compile_model(pinch(object=obj))
+    golden.refused(lambda: sg.compile_model(pinch(object=obj)), "it has changed")
 
 
-def test_a_mesh_file_needs_a_mass(tmp_path: Path) -> None:
+def test_a_mesh_file_needs_a_mass(tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "corner.obj"
     path.write_text(TETRAHEDRON)
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.load_object(path)
-    assert str(refused.value) == "expected exactly one of mass and density, found neither"
+    golden.refused(lambda: sg.load_object(path), "expected exactly one of mass and density")
 
 
 @pytest.mark.parametrize(
@@ -52,9 +48,7 @@ def test_a_mesh_file_needs_a_mass(tmp_path: Path) -> None:
     ],
 )
 def test_files_of_other_kinds_are_refused(name: str, sentence: str, golden: Golden) -> None:
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.load_hand(name)
-    golden(str(refused.value), sentence)
+    golden.refused(lambda: sg.load_hand(name), sentence)
 
 
 def test_the_promised_robots_are_shipped() -> None:
@@ -116,9 +110,7 @@ def test_no_such_robot(
     name: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DescriptionError) as refused:
-        load_robot(name)
-    golden(str(refused.value), sentence)
+    golden.refused(lambda: load_robot(name), sentence)
 
 
 def test_a_model_of_gazebo_is_refused_with_its_cure(tmp_path: Path) -> None:

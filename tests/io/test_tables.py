@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import softgrasp as sg
 from softgrasp.errors import DescriptionError
 from softgrasp.io.tables import Column, cell_text, read_table, write_columns
 from tests.conftest import Golden
@@ -47,9 +46,7 @@ def test_a_wrong_table_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text(text, encoding="utf-8")
-    with pytest.raises(sg.DescriptionError) as refused:
-        read_table(Path("t.csv"), [MASS, ANGLES], rising="mass")
-    golden(str(refused.value), message)
+    golden.refused(lambda: read_table(Path("t.csv"), [MASS, ANGLES], rising="mass"), message)
 
 
 def test_numbers_that_are_not_finite_stay_empty(tmp_path: Path) -> None:

@@ -181,9 +181,7 @@ def test_hand_with_coincident_bases_has_no_palm() -> None:
 
 
 def test_a_control_period_must_be_a_whole_number_of_steps(golden: Golden) -> None:
-    with pytest.raises(sg.BuildError) as refused:
-        sg.compile_model(pinch(timestep=3e-4))
-    golden(refused.value, "timestep")
+    golden.refused(lambda: sg.compile_model(pinch(timestep=3e-4)), "timestep", sg.BuildError)
 
 
 def test_contact_without_a_possible_step_is_rejected() -> None:

@@ -123,9 +123,7 @@ def test_prescribed_fingers_press_with_stiffness_times_depth():
 def test_what_is_missing_is_refused_in_a_sentence(change, sentence, golden: Golden):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(BuildError) as refused:
-            sg.simulate(change(), ReferenceEngine())
-        golden(refused.value, sentence)
+        golden.refused(lambda: sg.simulate(change(), ReferenceEngine()), sentence, BuildError)
         with pytest.raises(BuildError) as refused:
             ReferenceEngine().require_supported(sg.resolve(change()))
     golden(refused.value, sentence)

@@ -211,12 +211,10 @@ def test_noise_rotates_about_axes_of_the_world(axis: int) -> None:
     ],
 )
 def test_odd_plans_are_refused(changes: dict[str, Any], sentence: str, golden: Golden) -> None:
-    with pytest.raises(sg.DescriptionError) as refused:
-        SweepPlan(**(dict(plan()) | changes))
-    golden(str(refused.value), sentence)
+    golden.refused(lambda: SweepPlan(**(dict(plan()) | changes)), sentence)
 
 
-def test_a_plan_comes_from_a_file(tmp_path: Path) -> None:
+def test_a_plan_comes_from_a_file(tmp_path: Path, golden: Golden) -> None:
     file = tmp_path / "plan.yaml"
     file.write_text(
         "scene: {hand: four_finger, object: {library: sphere, density: 700}, grasp: precision}\n"
@@ -234,8 +232,7 @@ def test_a_plan_comes_from_a_file(tmp_path: Path) -> None:
     assert result.noise == PoseNoise(position=0.001)
     assert SweepPlan.model_validate_json(result.model_dump_json()) == result
     file.write_text("scene: demo\naxes: [1]\n", encoding="utf-8")
-    with pytest.raises(sg.DescriptionError, match="axes: expected paths with their values"):
-        load_plan(file)
+    golden.refused(lambda: load_plan(file), "axes: expected paths with their values")
 
 
 def test_a_scene_of_a_plan_is_checked_as_any_other() -> None:

@@ -34,9 +34,7 @@ def test_libraries_that_are_missing_are_named(
     from softgrasp.sweeps import table
 
     monkeypatch.setattr(table, "find_spec", lambda name: None)
-    with pytest.raises(sg.BackendUnavailable) as refused:
-        sweep(plan())
-    golden(refused.value, "a sweep needs pandas and pyarrow")
+    golden.refused(lambda: sweep(plan()), "a sweep needs pandas and pyarrow", sg.BackendUnavailable)
 
 
 def test_no_cell_is_a_formula(tmp_path: Path) -> None:

@@ -77,9 +77,7 @@ def test_a_named_library_of_single_precision_is_refused(
 ) -> None:
     fresh.setattr(bindings, "_opened", single_precision)
     fresh.setenv(bindings.VARIABLE, "/opt/libode.so")
-    with pytest.raises(BackendUnavailable) as caught:
-        bindings.load_library()
-    golden(caught.value, "SOFTGRASP_ODE_LIB")
+    golden.refused(bindings.load_library, "SOFTGRASP_ODE_LIB", BackendUnavailable)
 
 
 def test_a_library_of_single_precision_in_the_system_is_passed_over(

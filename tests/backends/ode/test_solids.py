@@ -266,9 +266,7 @@ def test_what_is_not_supported_is_refused_in_one_sentence(made, sentence: str) -
 def test_what_ode_would_end_the_process_for_is_refused(
     ode_library, node_of, sentence, golden: Golden
 ) -> None:
-    with pytest.raises(SimulationError) as caught:
-        built(node_of())
-    golden(str(caught.value), sentence)
+    golden.refused(lambda: built(node_of()), sentence, SimulationError)
 
 
 def test_axis_and_angle_make_a_rotation() -> None:

@@ -176,15 +176,11 @@ def test_deep_trees_are_read():
     ],
 )
 def test_mistakes_are_refused(old: str, new: str, sentence: str, golden: Golden):
-    with pytest.raises(DescriptionError) as caught:
-        parse_world(changed(old, new), "pinch.wbt")
-    golden(caught.value, sentence)
+    golden.refused(lambda: parse_world(changed(old, new), "pinch.wbt"), sentence)
 
 
 def test_a_text_that_stops_early_is_refused(golden):
-    with pytest.raises(DescriptionError) as caught:
-        parse_world(HEADER + 'Solid {\n  name "a"\n', "half.wbt")
-    golden(caught.value, "half.wbt:4")
+    golden.refused(lambda: parse_world(HEADER + 'Solid {\n  name "a"\n', "half.wbt"), "half.wbt:4")
 
 
 @given(st.data())
@@ -203,16 +199,13 @@ def test_whatever_is_cut_or_swapped_there_is_a_sentence_or_a_world(data: st.Data
 
 def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path, golden: Golden):
     path = tmp_path / "none.wbt"
-    with pytest.raises(DescriptionError) as caught:
-        read_world(path)
-    golden(caught.value, "expected a readable world")
+    golden.refused(lambda: read_world(path), "expected a readable world")
 
 
-def test_a_file_that_is_no_text_is_a_sentence(tmp_path: Path):
+def test_a_file_that_is_no_text_is_a_sentence(tmp_path: Path, golden: Golden):
     path = tmp_path / "binary.wbt"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DescriptionError, match="expected a readable world, found: 'utf-8' codec"):
-        read_world(path)
+    golden.refused(lambda: read_world(path), "expected a readable world, found: 'utf-8' codec")
 
 
 # --------------------
@@ -280,9 +273,7 @@ def test_tokens_know_where_they_begin():
 
 
 def test_a_string_has_an_end(golden):
-    with pytest.raises(DescriptionError) as caught:
-        pairs('a\n"b" "c')
-    golden(caught.value, "a.wbt:2")
+    golden.refused(lambda: pairs('a\n"b" "c'), "a.wbt:2")
 
 
 def test_a_message_shows_a_long_string_on_one_line() -> None:

@@ -126,9 +126,7 @@ def test_neither_a_screen_nor_xvfb(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Run, golden: Golden
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(BackendUnavailable) as caught:
-        run("leave()")
-    golden(caught.value, "Webots needs a screen")
+    golden.refused(lambda: run("leave()"), "Webots needs a screen", BackendUnavailable)
 
 
 def test_no_world(tmp_path: Path) -> None:

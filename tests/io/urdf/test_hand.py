@@ -361,9 +361,7 @@ def test_collada_needs_its_reader_for_what_collides_only(
     with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(caught)}$"):
         sg.load_hand(path)
     path = written(tmp_path, GRIPPER.replace(BOX, drawn, 1), "hand.urdf")
-    with pytest.raises(sg.BackendUnavailable) as refusal:
-        sg.load_hand(path)
-    golden(refusal.value, "line 3")
+    golden.refused(lambda: sg.load_hand(path), "line 3", sg.BackendUnavailable)
 
 
 def test_links_without_inertial_weigh_their_shapes(tmp_path: Path) -> None:

@@ -166,9 +166,7 @@ LEFT = "bendable 'left_finger': "
     ],
 )
 def test_what_is_no_hand_is_refused(robot: Robot, sentence: str, golden: Golden) -> None:
-    with pytest.raises(sg.DescriptionError) as caught:
-        soft_hand(robot)
-    golden(caught.value, sentence)
+    golden.refused(lambda: soft_hand(robot), sentence)
 
 
 def chambers(*degrees: float) -> tuple[Chamber, ...]:
@@ -233,9 +231,7 @@ def test_a_mesh_at_a_tip_is_left_out() -> None:
 
 
 def test_other_files_are_no_hand(golden: Golden) -> None:
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.load_hand("hand.step")
-    golden(refused.value, "hand.step")
+    golden.refused(lambda: sg.load_hand("hand.step"), "hand.step")
 
 
 # --------------------
