@@ -12,7 +12,6 @@ import secrets
 import signal
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -338,8 +337,7 @@ def serve(
     valve = Valve(time_constant=time_constant, noise=noise, seed=seed)
     server = controller_server(registers, valve, watchdog=watchdog or None)
     asyncio.run(_serve(server, host, port, registers, json=json))
-    counts = ", ".join(f"{count} {name}" for name, count in asdict(server.counts).items() if count)
-    terminal.note(f"stopped; {counts or 'no connections'}")
+    terminal.note("stopped")
 
 
 async def _serve(
