@@ -22,7 +22,7 @@ from softgrasp.twin.cli_tools import fit, pick
 
 if TYPE_CHECKING:
     from softgrasp.twin.commands import Command, CommandBox
-    from softgrasp.twin.description import Register, RegisterMap, Twin, UdpFlange
+    from softgrasp.twin.description import Register, RegisterMap, Twin
     from softgrasp.twin.loop import RowCallback, TwinLoop
     from softgrasp.twin.modbus_server import ControllerServer
     from softgrasp.twin.record import TwinRecord, TwinRow
@@ -203,19 +203,15 @@ def _at(twin: Twin, address: str) -> Twin:
     """Return the twin with another address of its pneumatic controller."""
     if not address:
         return twin
-    host, port = _host_and_port("--controller", address, 5020)
-    return twin.replace(controller=twin.controller.replace(host=host, port=port))
-
-
-def _host_and_port(option: str, text: str, example: int) -> tuple[str, int]:
     from softgrasp.errors import DescriptionError
 
-    host, _, port = text.rpartition(":")
+    host, _, port = address.rpartition(":")
     if not host or not (port.isascii() and port.isdigit()) or int(port) == 0:
         raise DescriptionError(
-            f"{option}: expected HOST:PORT such as 127.0.0.1:{example}, found '{text}'"
+            f"--controller: expected HOST:PORT such as 127.0.0.1:5020, found '{address}'"
         )
-    return host.strip("[]"), int(port)
+    reached = twin.controller.replace(host=host.strip("[]"), port=int(port))
+    return twin.replace(controller=reached)
 
 
 def _open_viewer(
@@ -403,9 +399,6 @@ def robot(
     rate: Annotated[
         float, typer.Option(min=0.1, max=1000.0, help="New poses per second [Hz].")
     ] = 250.0,
-    udp: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Also send the poses there by UDP.")
-    ] = "",
     program: Annotated[
         str, typer.Option(metavar="NAME|FILE", help="Program of the robot.")
     ] = "pick_and_place",
@@ -423,37 +416,18 @@ def robot(
     from softgrasp.twin.flange_server import SimulatedRobot
     from softgrasp.twin.robot_server import RobotServer
 
-    target = _target(udp)
     simulated = SimulatedRobot(load_robot_program(program))
     server = RobotServer(simulated, host=host, port=port, rate=rate)
-    asyncio.run(_run(server, target, duration))
+    asyncio.run(_run(server, duration))
 
 
-def _target(text: str) -> UdpFlange | None:
-    from softgrasp.errors import DescriptionError
-    from softgrasp.twin.description import UdpFlange
-
-    if not text:
-        return None
-    host, port = _host_and_port("--udp", text, 8611)
-    try:
-        return UdpFlange(host=host, port=port)
-    except DescriptionError as error:
-        raise DescriptionError(f"--udp: {error}") from None
-
-
-async def _run(server: RobotServer, target: UdpFlange | None, duration: float | None) -> None:
-    from softgrasp.twin.flange_server import send_poses
-
+async def _run(server: RobotServer, duration: float | None) -> None:
     async with server:
         arm = server.robot.program.arm.name
         terminal.note(f"the robot '{arm}' reports its pose at {server.url}; Ctrl-C ends it")
         with suppress(TimeoutError):
             async with asyncio.timeout(duration):
-                if target is None:
-                    await asyncio.Event().wait()
-                else:
-                    await send_poses(server.robot, target, rate=server.rate)
+                await asyncio.Event().wait()
 
 
 # Registration

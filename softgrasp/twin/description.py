@@ -35,8 +35,8 @@ from softgrasp.plugin_api import (
 
 MAX_FINGERS = 100
 """Largest number of fingers of a gripper."""
-RWS_PORT, UDP_PORT = 8610, 8611
-"""Default ports of the simulated robot."""
+RWS_PORT = 8610
+"""Default port of the simulated robot."""
 RWS_PATH = "/rw/motionsystem/mechunits/{unit}/cartesian"
 """Path of the pose of a mechanical unit in Robot Web Services."""
 PIECES = Field(min_length=1)
@@ -57,8 +57,6 @@ SLACK = 1e-9
 """Fraction of a count by which a limit may miss an integer count through rounding [–]."""
 SLOWEST, FASTEST = 1.0, 1000.0
 """Range of the loop rate [Hz]."""
-Port = Annotated[int, Field(strict=True, ge=0, le=65535)]
-"""A port; 0 lets the operating system choose."""
 KeyPath = Annotated[tuple[str | int, ...], Field(strict=False)]
 """Keys and indices that lead through a JSON document."""
 Address = Annotated[int, Field(strict=True, ge=0, le=0xFFFF)]
@@ -163,26 +161,6 @@ class FileFlange(Description):
     """``recorded``: at the recorded times; ``fast``: without waiting."""
 
 
-class UdpFlange(Description):
-    """Poses received by UDP from this machine, one JSON object per datagram."""
-
-    type: Literal["udp"] = "udp"
-    host: str = "127.0.0.1"
-    port: Port = UDP_PORT
-    stale_after: Positive = 1.0
-    """Time without a new pose after which the stream is stale [s]."""
-
-    @field_validator("host")
-    @classmethod
-    def _local_address(cls, value: str) -> str:
-        if not is_loopback(value):
-            raise ValueError(
-                f"expected a loopback address such as 127.0.0.1, since the sender of a datagram "
-                f"cannot be verified, found {short(value)}"
-            )
-        return value
-
-
 class SimulatedFlange(Description):
     """Poses of a robot simulated in the same process."""
 
@@ -192,9 +170,7 @@ class SimulatedFlange(Description):
     """Samples per second [Hz]."""
 
 
-FlangeSource = Annotated[
-    HttpFlange | FileFlange | UdpFlange | SimulatedFlange, Field(discriminator="type")
-]
+FlangeSource = Annotated[HttpFlange | FileFlange | SimulatedFlange, Field(discriminator="type")]
 
 
 def require_loopback(host: str, port: int) -> None:

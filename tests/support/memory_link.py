@@ -18,14 +18,16 @@ class MemoryLink:
 
     def __init__(self, controller: SimulatedController) -> None:
         self.counts = LinkCounts()
-        self._registers = ControllerRegisters(controller)
+        self.controller = controller
 
     async def ask(self, unit: int, pdu: bytes, take: Take[T]) -> T:
         """Ask, and make something of the answer."""
         self.counts.connections = 1
         self.counts.requests += 1
         request = DecodePDU(True).decode(pdu)
-        answer = take(pdu_bytes(await request.datastore_update(self._registers, unit)))
+        answer = take(
+            pdu_bytes(await request.datastore_update(ControllerRegisters(self.controller), unit))
+        )
         self.counts.answers += 1
         return answer
 
