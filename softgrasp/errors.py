@@ -136,6 +136,7 @@ EXTRAS = {
     "dm_env": "dm",
     "fast_simplification": "mesh",
     "gymnasium": "gym",
+    "imageio_ffmpeg": "video",
     "mujoco_warp": "gpu",
     "pandas": "sweep",
     "pillow_heif": "heic",

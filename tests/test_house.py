@@ -263,3 +263,12 @@ def test_the_root_is_read_at_a_glance() -> None:
     ).stdout.split("\n")
     entries = {name.split("/")[0] for name in listed if name and not name.startswith(".")}
     assert len(entries) <= 18, sorted(entries)
+
+
+def test_decision_records_fit_on_a_screen() -> None:
+    lines = {
+        path.name: len(path.read_text("utf-8").splitlines())
+        for path in (ROOT / "docs" / "decisions").glob("*.md")
+    }
+    assert len(lines) > 30
+    assert {name: count for name, count in lines.items() if count > 25} == {}

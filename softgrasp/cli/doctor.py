@@ -29,6 +29,7 @@ OPTIONAL = {
     "fast-simplification": ("mesh", "coarser meshes"),
     "pycollada": ("mesh", "COLLADA meshes (.dae)"),
     "pillow-heif": ("heic", "photographs in HEIC"),
+    "imageio-ffmpeg": ("video", "videos as MP4; else GIFs"),
     "gymnasium": ("gym", "environments of Gymnasium"),
     "dm-control": ("dm", "environments of dm_control; Python 3.11 or 3.12"),
     "mujoco-warp": ("gpu", "many grasps at once on a GPU"),
@@ -125,7 +126,7 @@ def _engines() -> list[Finding]:
 def _drawing() -> list[Finding]:
     from softgrasp.errors import BackendUnavailable
     from softgrasp.rendering import renderer as gl
-    from softgrasp.rendering.video import ffmpeg_program
+    from softgrasp.rendering.encoding import ffmpeg_program
 
     kinds = [label for kind, label in gl.NAMES.items() if gl.gl_available(kind)]
     findings = [
@@ -137,7 +138,7 @@ def _drawing() -> list[Finding]:
     try:
         findings.append(Finding("ffmpeg", ffmpeg_program()))
     except BackendUnavailable as error:
-        findings.append(Finding("ffmpeg", "none", str(error).rpartition(": ")[2]))
+        findings.append(Finding("ffmpeg", "none, videos are GIFs", str(error).rpartition(": ")[2]))
     return findings
 
 

@@ -73,8 +73,8 @@ CONTACT_MODELS = {
         "(the default; paper 004, eq 1)"
     ),
     "soft-finger": (
-        "the same, and a moment about the normal up to that of a soft patch (contact.patch; Howe "
-        "and Cutkosky 1996)"
+        "the same, and a moment about the normal up to that of a soft patch (contact.patch; "
+        "Howe and Cutkosky 1996)"
     ),
     "native": "MuJoCo's own time constant, damping ratio and impedance (contact.native)",
     "deformable": (

@@ -315,6 +315,7 @@ def existing_files(directory: Path) -> list[Path]:
 
 def run_files() -> tuple[str, ...]:
     """Return the names of all files that a run writes, in this order."""
+    from softgrasp.rendering.encoding import video_names
     from softgrasp.report import grasp_report as report
 
     figures = (
@@ -324,5 +325,5 @@ def run_files() -> tuple[str, ...]:
     numbers = (Path(name).with_suffix(".csv").name for name in figures)
     return (
         RESULT_FILE, TRAJECTORY_FILE, report.ENSEMBLE_RESULT, *figures, report.STRIP, *numbers,
-        report.VIDEO, report.REPORT,
+        *video_names(report.VIDEO), report.REPORT,
     )  # fmt: skip

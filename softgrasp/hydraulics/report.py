@@ -33,7 +33,9 @@ from softgrasp.rendering import (
     frame_points,
     geom_corner_points,
     open_renderer,
+    playable_path,
     stamp,
+    video_names,
     write_frames,
 )
 from softgrasp.report import signed, style
@@ -47,7 +49,7 @@ VIDEO, PRESSURE, CURVATURE, TIP, POSES_FIGURE, REPORT = (
 )  # fmt: skip
 FIGURES = (PRESSURE, CURVATURE, TIP, POSES_FIGURE)
 NUMBERS = tuple(Path(name).with_suffix(".csv").name for name in FIGURES)
-WRITTEN = (RESULT_FILE, TRAJECTORY_FILE, *FIGURES, *NUMBERS, VIDEO, REPORT)
+WRITTEN = (RESULT_FILE, TRAJECTORY_FILE, *FIGURES, *NUMBERS, *video_names(VIDEO), REPORT)
 """Everything that a report of an arm writes, in this order."""
 HARDLY = 0.02
 """Part of the highest pressure below which a chamber counts as one without."""
@@ -113,7 +115,10 @@ def write_arm_report(
     written += with_numbers(part.path for part in shown)
     if video and renderer != "none":
         arm_video = record_arm_video(
-            run, directory / VIDEO, renderer=renderer, progress=lambda done: update(VIDEO, done)
+            run,
+            playable_path(directory / VIDEO),
+            renderer=renderer,
+            progress=lambda done: update(VIDEO, done),
         )
         written.append(arm_video.path)
     if report:
@@ -150,7 +155,7 @@ def arm_report_html(run: ArmRun, shown: list[Figure], arm_video: ArmVideo | None
         title=f"{run.arm.name} under the torques of its motors",
         summary=summary(run),
         keys=key_numbers(run),
-        video=embedded(arm_video.path, "video/mp4") if arm_video else "",
+        video=embedded(arm_video.path) if arm_video else "",
         video_note=note,
         moves=move_rows(run),
         band=f"{100.0 * BAND:g}",

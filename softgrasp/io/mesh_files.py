@@ -7,7 +7,7 @@ volume.
 COLLADA (.dae) is read as RViz reads it, for which the meshes of robots are made: the poses of nodes
 and ``<unit meter>`` apply, ``<up_axis>`` does not. MoveIt and Gazebo ignore the axis, too.
 
-Quadric edge collapse (Garland, Heckbert: Surface simplification using quadric error metrics,
+Quadric edge collapse (Garland and Heckbert, Surface simplification using quadric error metrics,
 SIGGRAPH 1997) shrinks round bodies, as flat triangles between points of a round surface lie inside
 it. The simplified mesh is scaled about its centre of mass to the original volume. YCB strawberry
 and pear with 200 faces: volume -2.5 and -2.7 % before, moments of inertia within 0.7 % after. Thin

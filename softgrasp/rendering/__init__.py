@@ -6,9 +6,10 @@ from softgrasp._lazy import lazy_names
 
 NAMES = {
     "rendering.camera": ("Camera", "frame_points", "geom_corner_points"),
+    "rendering.encoding": ("playable_path", "video_names", "write_frames", "write_png"),
     "rendering.overlay": ("Arrow", "Ball", "Image", "Mark", "Renderer", "Rgba", "stamp"),
     "rendering.renderer": ("open_renderer",),
-    "rendering.video": ("draw_frames", "tile", "write_frames", "write_png"),
+    "rendering.video": ("draw_frames", "tile"),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""
 

@@ -1,4 +1,4 @@
-"""Videos and images of a grasp: playback schedule, frames, H.264 and PNG files.
+"""Videos and images of a grasp: playback schedule and frames.
 
 ``render_video`` shows the closure in slow motion and the rest at higher speed. Frames that look the
 same are drawn once; with the ray caster frames are drawn in parallel.
@@ -6,28 +6,23 @@ same are drawn once; with the ray caster frames are drawn in parallel.
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import os
-import subprocess
-import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import mujoco
 import numpy as np
 
-from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
+from softgrasp.errors import DescriptionError
 from softgrasp.evaluation.result import GraspResult
-from softgrasp.io.files import DISK_ERRORS, atomic_path, delayed_interrupt, disk_message
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.deformable import node_bodies
 from softgrasp.rendering.camera import Camera, frame_points
+from softgrasp.rendering.encoding import GIF_RATE, is_gif, write_frames
 from softgrasp.rendering.keyframes import Playback, has_phases, video_parts
 from softgrasp.rendering.overlay import Ball, Image, Mark, Renderer, Rgba, stamp
 from softgrasp.rendering.renderer import open_renderer
@@ -43,14 +38,6 @@ Progress = Callable[[float], None]
 
 SIZE = (640, 480)
 """Width and height of a video [px]."""
-
-# Constant rate factor 18 is visually lossless (x264 default: 23). The colour matrix is tagged,
-# because players guess BT.601 or BT.709 from the size of an untagged video.
-_ENCODING = (
-    *("-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-preset", "veryfast"),
-    *("-vf", "scale=out_color_matrix=bt709:out_range=tv", "-colorspace", "bt709"),
-    *("-color_primaries", "bt709", "-color_trc", "bt709", "-movflags", "+faststart"),
-)
 
 CLOSING_SECONDS = 1.9
 """Minimum duration of the closure in the video [s]."""
@@ -191,10 +178,10 @@ def render_video(
 
     Args:
         result: The run.
-        path: The ``.mp4`` to write.
+        path: The ``.mp4``, or ``.gif``, to write.
         renderer: ``auto``, ``gl`` or ``raycast``.
         size: Width and height [px].
-        fps: Frames per second.
+        fps: Frames per second, at most 10 of a GIF.
         seconds: Duration of the video [s]; automatic if None.
         viewpoint: Where the camera stands; automatic if None.
         progress: Called with the completed fraction.
@@ -206,6 +193,7 @@ def render_video(
     """
     if size[0] % 2 or size[1] % 2:  # the format halves both
         raise DescriptionError(f"expected even numbers of pixels, found {size}", field="size")
+    fps = min(fps, GIF_RATE) if is_gif(path) else fps
     playback, schedule = Playback(result), pace(result, fps, seconds)
     with open_renderer(playback.model, *size, renderer) as drawer:
         camera = framing([playback], size, viewpoint=viewpoint)
@@ -433,127 +421,6 @@ def _draw_now(draw: Callable[..., Image], *arguments: object) -> Future[Image]:
     future: Future[Image] = Future()
     future.set_result(draw(*arguments))
     return future
-
-
-def write_frames(path: str | Path, frames: Iterable[Image], fps: int) -> Path:
-    """Write an H.264 video that browsers play (yuv420p, index at the front).
-
-    Args:
-        path: The ``.mp4`` to write; it is written atomically.
-        frames: Images of equal size, shape (height, width, 3); may be a generator. An odd last row
-            or column is removed, because yuv420p halves both.
-        fps: Frames per second.
-
-    Returns:
-        The path.
-
-    Raises:
-        BackendUnavailable: ffmpeg is missing.
-        ResultError: No frames, frames of different sizes, the disk is full, or the file cannot be
-            written.
-    """
-    path = Path(path)
-    remaining = iter(frames)
-    first = next(remaining, None)
-    if first is None:
-        raise ResultError(f"{path}: expected at least one frame, found none")
-    size = f"{first.shape[1] // 2 * 2}x{first.shape[0] // 2 * 2}"
-    source = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-r", str(fps), "-i", "-")
-    with atomic_path(path) as temporary:
-        command = [ffmpeg_program(), "-y", "-v", "error", *source, *_ENCODING, str(temporary)]
-        failure = _run_with_input(
-            command, _frame_bytes(path, first.shape, chain([first], remaining))
-        )
-        if isinstance(failure, OSError):
-            raise ResultError(disk_message(path, failure))
-        if failure is not None:
-            raise ResultError(f"{path}: ffmpeg could not write the video: {failure}")
-    return path
-
-
-def _run_with_input(command: list[str], chunks: Iterable[bytes]) -> OSError | str | None:
-    """Run ffmpeg with chunks of input.
-
-    Returns:
-        None on success, the error of a disk that is full or cannot be written, or the last line
-        that ffmpeg wrote.
-    """
-    with tempfile.TemporaryFile() as errors:
-        with delayed_interrupt() as let_through:  # else it could hit before the program has a name
-            program = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors
-            )
-            with contextlib.suppress(BrokenPipeError), program:  # closing a broken pipe
-                _feed(program, chunks, let_through)
-            let_through()
-        if program.returncode == 0:
-            return None
-        errors.seek(0)
-        lines = errors.read().decode(errors="replace").strip().splitlines()
-        for code in DISK_ERRORS:  # the last line names a consequence; a full disk may hold none
-            sentence = os.strerror(code)
-            if program.returncode == 256 - code or any(sentence in line for line in lines):
-                return OSError(code, sentence)
-        return lines[-1] if lines else f"exit status {program.returncode}"
-
-
-def _feed(
-    program: subprocess.Popen[bytes], chunks: Iterable[bytes], let_through: Callable[[], None]
-) -> None:
-    assert program.stdin is not None
-    try:
-        for chunk in chunks:
-            let_through()
-            program.stdin.write(chunk)
-    except BrokenPipeError:
-        return  # it ended early; its exit status says why
-    except BaseException:
-        program.kill()  # else it would go on writing a file that is removed
-        raise
-
-
-def _frame_bytes(path: Path, shape: tuple[int, ...], frames: Iterable[Image]) -> Iterator[bytes]:
-    height, width = shape[0] // 2 * 2, shape[1] // 2 * 2
-    for index, frame in enumerate(frames):
-        if frame.shape != shape:
-            raise ResultError(f"{path}: frame {index}: expected shape {shape}, found {frame.shape}")
-        yield frame[:height, :width].tobytes()
-
-
-def ffmpeg_program() -> str:
-    """Path of the ffmpeg program.
-
-    Raises:
-        BackendUnavailable: ffmpeg is missing.
-    """
-    import imageio_ffmpeg  # type: ignore[import-untyped]
-
-    try:
-        return str(imageio_ffmpeg.get_ffmpeg_exe())
-    except RuntimeError as error:
-        raise BackendUnavailable(
-            "video: expected an ffmpeg program, found none; "
-            "install one with: pip install imageio-ffmpeg"
-        ) from error
-
-
-def write_png(path: str | Path, image: Image, inches: float | None = None) -> Path:
-    """Write an image, shape (height, width, 3), as a PNG, atomically.
-
-    Args:
-        path: File.
-        image: Image.
-        inches: Width on paper, which the file states; default: none.
-
-    Raises:
-        ResultError: The file cannot be written.
-    """
-    import imageio.v3
-
-    dots: dict[str, Any] = {} if inches is None else {"dpi": (image.shape[1] / inches,) * 2}
-    with atomic_path(path) as temporary:
-        imageio.v3.imwrite(temporary, image, extension=".png", **dots)
-    return Path(path)
 
 
 def tile(images: Sequence[Image], columns: int, gap: int = 4) -> Image:

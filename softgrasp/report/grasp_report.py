@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import io
+import mimetypes
 import shlex
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,6 +20,7 @@ from softgrasp._version import __version__
 from softgrasp.evaluation.result import GraspResult
 from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, write_text
 from softgrasp.io.tables import with_numbers
+from softgrasp.rendering.encoding import playable_path
 from softgrasp.rendering.keyframes import key_frames
 from softgrasp.rendering.overlay import Image
 from softgrasp.rendering.video import SIZE as VIDEO_SIZE
@@ -157,7 +159,7 @@ def write_report(
         if video and drawing:
             video_info = render_video(
                 result,
-                directory / VIDEO,
+                playable_path(directory / VIDEO),
                 renderer=renderer,
                 size=video_size,
                 viewpoint=viewpoint,
@@ -215,7 +217,7 @@ def report_html(
         "report.html.j2",
         directory=displayed_path(files[0].parent),
         images=images,
-        video=embedded(video_info.path, "video/mp4") if video_info else "",
+        video=embedded(video_info.path) if video_info else "",
         video_caption=_video_caption(video_info) if video_info else "",
         ensemble_sentence=ensemble.sentence if ensemble else "",
         ensemble_bands=bands,
@@ -291,9 +293,9 @@ def embedded_image(path: Path, *, smaller: int = 1) -> EmbeddedImage:
     )
 
 
-def embedded(path: Path, kind: str) -> str:
+def embedded(path: Path) -> str:
     """Encode a file as a data URL."""
-    return data_url(path.read_bytes(), kind)
+    return data_url(path.read_bytes(), str(mimetypes.guess_type(path)[0]))
 
 
 def data_url(content: bytes, kind: str) -> str:

@@ -28,9 +28,9 @@ from softgrasp.model.shapes import extent
 from softgrasp.model.visual import add_visuals
 from softgrasp.pipeline import compile_model
 from softgrasp.rendering.camera import frame_points, geom_corner_points
+from softgrasp.rendering.encoding import write_png
 from softgrasp.rendering.renderer import open_renderer
-from softgrasp.rendering.video import write_png
-from softgrasp.report.grasp_report import data_url
+from softgrasp.report.grasp_report import data_url, embedded
 from softgrasp.report.grasp_text import summary
 from softgrasp.report.time_series import draw_object
 
@@ -38,7 +38,6 @@ SIZE = (480, 360)
 """Width and height of a picture [px]."""
 AZIMUTH, ELEVATION = 135.0, -25.0
 """Heading of its camera [deg]."""
-VIDEO_KINDS = {".mp4": "video/mp4", ".webm": "video/webm", ".gif": "image/gif"}
 
 
 def html_of(value: Any) -> str:
@@ -57,10 +56,8 @@ def video_html(path: str | Path) -> str:
     Raises:
         OSError: The file cannot be read.
     """
-    path = Path(path)
-    kind = VIDEO_KINDS[path.suffix.lower()]
-    source = data_url(path.read_bytes(), kind)
-    if kind.startswith("image"):
+    source = embedded(Path(path))
+    if source.startswith("data:image"):
         return f'<img src="{source}">'
     return f'<video controls loop src="{source}" style="max-width: 100%"></video>'
 

@@ -69,12 +69,13 @@ def run_twin_demo(directory: Path, *, renderer: str, video: bool, report: bool, 
 def _clear_earlier_twin_files(directory: Path) -> None:
     """Remove the record of an earlier run; files that no run wrote stay."""
     from softgrasp.plugin_api import remove_written
+    from softgrasp.rendering import video_names
     from softgrasp.twin.record import JOURNAL, TABLE, TWIN_FILE
     from softgrasp.twin.report import IMAGE, PRESSURE, REPORT, TIMING, TIPS, VIDEO
 
     figures = (PRESSURE, TIPS, TIMING)
     numbers = tuple(Path(name).with_suffix(".csv").name for name in figures)
-    written = (TWIN_FILE, JOURNAL, TABLE, REPORT, IMAGE, VIDEO, *figures, *numbers)
+    written = (TWIN_FILE, JOURNAL, TABLE, REPORT, IMAGE, *video_names(VIDEO), *figures, *numbers)
     remove_written(directory, written)
 
 

@@ -14,6 +14,7 @@ from softgrasp import __version__
 from softgrasp.errors import ResultError
 from softgrasp.mechanics import Array
 from softgrasp.plugin_api import embedded, embedded_image, templates, write_text
+from softgrasp.rendering import playable_path
 from softgrasp.report import signed, style
 from softgrasp.twin.finger_pieces import TwinShape
 from softgrasp.twin.piecewise_bending import KPA
@@ -95,7 +96,7 @@ def write_twin_report(
             caption = f"At {seen.time:.2f} s; each finger bent by {bend:.1f}°; {camera.note}."
             if video:
                 video_file = record_twin_video(
-                    camera, _video_frames(record), directory / VIDEO, progress
+                    camera, _video_frames(record), playable_path(directory / VIDEO), progress
                 )
     drawn: list[tuple[str, Path]] = []
     if record.rows:
@@ -109,7 +110,7 @@ def write_twin_report(
         title=f"Record of the twin '{record.twin.name}'",
         summary=twin_words(record),
         image=embedded_image(written[0]) if written else None,
-        video=embedded(video_file, "video/mp4") if video_file else "",
+        video=embedded(video_file) if video_file else "",
         aspect=f"{SIZE[0]} / {SIZE[1]}",
         caption=caption,
         keys=key_numbers(record),

@@ -39,7 +39,7 @@ def test_every_extra_is_reported_in_the_documentation() -> None:
 
 
 def test_the_version_is_defined_once() -> None:
-    assert PROJECT["dynamic"] == ["version"]
+    assert "version" in PROJECT["dynamic"]
     assert "version" not in PROJECT
     version = softgrasp.__version__
     positions = [
@@ -55,11 +55,21 @@ def test_the_version_is_defined_once() -> None:
     assert message.stdout == f"softgrasp {version}\n"
 
 
+def test_the_classifiers_name_the_pythons_that_were_measured() -> None:
+    """Those of the table that the script of clean installations has written."""
+    lines = (ROOT / "docs" / "data" / "install.md").read_text("utf-8").splitlines()
+    measured = {
+        tuple(map(int, line.split()[1].split(".")[:2])) for line in lines if " MB |" in line
+    }
+    named = re.findall(r":: (3)\.(\d+)$", "\n".join(PROJECT["classifiers"]), re.MULTILINE)
+    assert {(int(major), int(minor)) for major, minor in named} == measured
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The wheel, made from the sdist, and the sdist."""
     pytest.importorskip("hatchling", reason="the build tool comes with ./dev only")
-    return clean_install.built(tmp_path_factory.mktemp("built"))
+    return clean_install.build(tmp_path_factory.mktemp("built"))
 
 
 @pytest.mark.slow
@@ -78,6 +88,8 @@ def test_the_sdist_builds_the_wheel_of_the_checkout(built: tuple[Path, Path]) ->
     templates = {path.relative_to(ROOT).as_posix() for path in (ROOT / "softgrasp").rglob("*.j2")}
     assert modules | templates <= packed
     assert f"\nVersion: {softgrasp.__version__}\n" in message
+    assert "# softgrasp" in message
+    assert re.findall(r"\]\((?!https?:)", message) == []  # links lead nowhere on an index's page
     assert wheel.stat().st_size < 5e6
 
 
@@ -111,20 +123,20 @@ VERBS_OF_THE_BASE = {
 def test_the_wheel_works_where_nothing_else_is(built: tuple[Path, Path], tmp_path: Path) -> None:
     wheel, _ = built
     try:
-        made = clean_install.installed(wheel, tmp_path / "env")
+        made = clean_install.install(wheel, tmp_path / "env")
     except RuntimeError as error:
         if "No matching distribution" in str(error) or "Could not find a version" in str(error):
             pytest.skip("pip reaches no package index here")
         raise
     work = tmp_path / "elsewhere"
     work.mkdir()
-    assert clean_install.heavy_imports(made.python, work) == ""
-    message = json.loads(clean_install.demonstration(made.python, work))
+    assert clean_install.find_heavy_imports(made.python, work) == ""
+    message = json.loads(clean_install.demonstrate(made.python, work))
     assert message["held"] is True
     assert all((work / file).is_file() for file in message["files"])
     assert made.megabytes < 900.0  # docs/install.md says how much it is
     assert {words.split()[0] for words in VERBS_OF_THE_BASE} == {*VERBS, *GROUPS}
-    ended = {words: clean_install.tried(made.python, words, work) for words in VERBS_OF_THE_BASE}
+    ended = {words: clean_install.try_verb(made.python, words, work) for words in VERBS_OF_THE_BASE}
     assert not [message for _, message in ended.values() if "Traceback" in message]
     assert {words: code for words, (code, _) in ended.items()} == VERBS_OF_THE_BASE, ended
     assert all("pip install" in message for code, message in ended.values() if code == 3)

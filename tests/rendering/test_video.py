@@ -15,6 +15,7 @@ import imageio.v3
 import imageio_ffmpeg
 import mujoco
 import numpy as np
+import PIL.Image
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +23,7 @@ from hypothesis import strategies as st
 import softgrasp as sg
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
 from softgrasp.model.visual import IN_CONTACT_RGBA
-from softgrasp.rendering import tile, write_frames, write_png
+from softgrasp.rendering import encoding, tile, write_frames, write_png
 from softgrasp.rendering.camera import geom_corner_points
 from softgrasp.rendering.keyframes import HIDDEN_ALPHA, Playback, key_frames
 from softgrasp.rendering.overlay import Arrow, Ball
@@ -37,6 +38,7 @@ from softgrasp.rendering.video import (
     render_key_frames,
     render_video,
 )
+from softgrasp.report import write_report
 from tests.conftest import usual_ctrl_c
 from tests.support.scenes import pinch
 
@@ -121,17 +123,62 @@ def test_ctrl_c_while_ffmpeg_starts_ends_it_and_leaves_no_file(tmp_path, monkeyp
     assert not list(tmp_path.iterdir())
 
 
-def test_without_ffmpeg_the_sentence_names_the_cure(tmp_path, monkeypatch):
+@pytest.fixture
+def no_ffmpeg(monkeypatch):
+    """Neither the extra nor the system has an ffmpeg."""
+
     def missing():
         raise RuntimeError("no ffmpeg exe could be found")
 
     monkeypatch.setattr(imageio_ffmpeg, "get_ffmpeg_exe", missing)
-    with pytest.raises(BackendUnavailable, match="pip install imageio-ffmpeg"):
+
+
+def test_without_ffmpeg_the_error_names_the_extra(tmp_path, no_ffmpeg):
+    with pytest.raises(BackendUnavailable, match=r"pip install 'softgrasp\[video\]'"):
         write_frames(tmp_path / "film.mp4", _frames(2), fps=30)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_ffmpeg_of_the_system_serves_without_the_extra(tmp_path, monkeypatch):
+    program = imageio_ffmpeg.get_ffmpeg_exe()
+    monkeypatch.setattr(encoding.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(encoding.shutil, "which", {"ffmpeg": program}.get)
+    assert write_frames(tmp_path / "film.mp4", _frames(2), fps=30).stat().st_size > 0
+    monkeypatch.setattr(encoding.shutil, "which", {}.get)
+    assert encoding.playable_path(tmp_path / "film.mp4") == tmp_path / "film.gif"
+
+
+@pytest.mark.parametrize(("fps", "count", "every"), [(30, 12, 3), (10, 7, 1), (5, 4, 1)])
+def test_a_gif_has_the_images_and_their_times(tmp_path, no_ffmpeg, fps, count, every):
+    path = write_frames(tmp_path / "film.gif", _frames(count), fps=fps)
+    expected = list(_frames(count))[::every]
+    with PIL.Image.open(path) as film:
+        assert film.n_frames == len(expected)
+        assert film.info["loop"] == 0
+        for index, image in enumerate(expected):
+            film.seek(index)
+            assert film.info["duration"] == 1000 * every / fps
+            drawn = np.asarray(film.convert("RGB"), dtype=int)
+            assert np.abs(drawn - image).max() <= 1
+
+
+def test_a_gif_of_unequal_frames_leaves_no_file(tmp_path):
+    frames = [*_frames(5), np.zeros((2, 2, 3), dtype=np.uint8)]
+    with pytest.raises(ResultError, match="frame 5: expected shape"):
+        write_frames(tmp_path / "film.gif", frames, fps=10)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_report_without_ffmpeg_shows_a_gif(tmp_path, no_ffmpeg, held):
+    written = write_report(held, tmp_path, video_size=SMALL, renderer="raycast")
+    assert tmp_path / "grasp.gif" in written
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert 'src="data:image/gif;base64,' in page
+    assert "<video" not in page
 
 
 def test_an_ffmpeg_that_fails_is_reported(tmp_path, monkeypatch):
-    from softgrasp.rendering import video as film
+    from softgrasp.rendering import encoding as film
 
     monkeypatch.setattr(film, "_ENCODING", ("-no_such_option", "1"))
     with pytest.raises(ResultError, match=r"film\.mp4: ffmpeg could not write the video: .+"):
@@ -145,7 +192,7 @@ def test_an_ffmpeg_that_fails_is_reported(tmp_path, monkeypatch):
 def test_a_full_disk_is_one_sentence(
     silent: bool, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from softgrasp.rendering import video as film
+    from softgrasp.rendering import encoding as film
 
     @contextlib.contextmanager
     def full(_: Path) -> Iterator[Path]:
