@@ -21,7 +21,7 @@ from softgrasp.plugin_api import options, require_shipped, terminal
 from softgrasp.twin.cli_tools import fit, pick
 
 if TYPE_CHECKING:
-    from softgrasp.twin.commands import Command, CommandBox
+    from softgrasp.twin.commands import CommandBox
     from softgrasp.twin.description import Register, RegisterMap, Twin
     from softgrasp.twin.loop import RowCallback, TwinLoop
     from softgrasp.twin.modbus_server import ControllerServer
@@ -93,22 +93,18 @@ async def _served(twin: Twin, directory: Path) -> None:
 
 def _hand(box: CommandBox, _loop: TwinLoop) -> RowCallback:
     """Return a callback that sends commands at given times."""
-    waiting = _program()
+    from softgrasp.twin.commands import VENT, Command
+
+    close = Command(positive_target=100e3, positive_on=True, negative_on=False)
+    wide = Command(negative_target=-60e3, negative_on=True, positive_on=False)
+    half = Command(positive_target=50e3, positive_on=True, negative_on=False)
+    waiting = [(1.0, close), (3.5, wide), (5.0, half), (6.5, VENT)]
 
     def press(row: TwinRow) -> None:
         while waiting and row.time >= waiting[0][0]:
             box.put(waiting.pop(0)[1])
 
     return press
-
-
-def _program() -> list[tuple[float, Command]]:
-    from softgrasp.twin.commands import VENT, Command
-
-    close = Command(positive_target=100e3, positive_on=True, negative_on=False)
-    wide = Command(negative_target=-60e3, negative_on=True, positive_on=False)
-    half = Command(positive_target=50e3, positive_on=True, negative_on=False)
-    return [(1.0, close), (3.5, wide), (5.0, half), (6.5, VENT)]
 
 
 # softgrasp twin run, replay

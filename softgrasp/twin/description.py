@@ -41,7 +41,6 @@ RWS_PATH = "/rw/motionsystem/mechunits/{unit}/cartesian"
 """Path of the pose of a mechanical unit in Robot Web Services."""
 PIECES = Field(min_length=1)
 BIT_KINDS = ("coil", "discrete")
-WRITABLE_KINDS = ("holding", "coil")
 WIDTHS = {"bit": 1, "int16": 1, "uint16": 1, "int32": 2, "uint32": 2, "float32": 2}
 """Number of addresses that a value occupies."""
 RANGES: dict[str, tuple[float, float]] = {
@@ -430,7 +429,7 @@ class Commands(Description):
         for name, register in self:
             if register is None:
                 continue
-            if register.kind not in WRITABLE_KINDS:
+            if register.kind not in ("holding", "coil"):
                 raise FieldError(
                     f"expected a kind that can be written, holding or coil, found {register.kind}",
                     *(name, "kind"),
@@ -469,7 +468,7 @@ class RegisterMap(Description):
     @model_validator(mode="after")
     def _apart(self) -> Self:
         for one, other in combinations(self._entries(), 2):
-            if _overlap(one, other) and not _same_value(one, other):
+            if _conflict(one, other):
                 raise FieldError(
                     f"expected a separate address, found {other.register.address_text}, which is "
                     f"{path_text(one.path)}",
@@ -484,8 +483,12 @@ class RegisterMap(Description):
                     yield _Entry((part, name), register)
 
 
-def _overlap(one: _Entry, other: _Entry) -> bool:
+def _conflict(one: _Entry, other: _Entry) -> bool:
+    """Return whether two registers overlap that do not hold the same value in the same format."""
     if one.path == other.path or one.register.kind != other.register.kind:
+        return False
+    forms = [entry.register.model_dump(exclude={"limits"}) for entry in (one, other)]
+    if one.path[-1] == other.path[-1] and forms[0] == forms[1]:
         return False
     first, second = sorted((one.register, other.register), key=lambda entry: entry.address)
     return first.address + first.width > second.address
@@ -494,12 +497,6 @@ def _overlap(one: _Entry, other: _Entry) -> bool:
 class _Entry(NamedTuple):
     path: tuple[int | str, ...]
     register: Register
-
-
-def _same_value(one: _Entry, other: _Entry) -> bool:
-    """Return whether two registers hold the same value in the same format."""
-    forms = [entry.register.model_dump(exclude={"limits"}) for entry in (one, other)]
-    return one.path[-1] == other.path[-1] and forms[0] == forms[1]
 
 
 # Twin
