@@ -19,8 +19,7 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.evaluation.quality_log import QualityLog
 from softgrasp.io.load import load_hand
-from softgrasp.io.mesh_files import Triangles, shape_triangles
-from softgrasp.io.mjcf.model import primitive_of
+from softgrasp.io.mjcf.model import triangles_of
 from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.mechanics.transforms import Array, quaternion_of
 from softgrasp.model import names
@@ -392,25 +391,6 @@ def _is_round(model: mujoco.MjModel, geom: int) -> bool:
     kinds = mujoco.mjtGeom
     flat = (int(kinds.mjGEOM_BOX), int(kinds.mjGEOM_MESH), int(kinds.mjGEOM_CYLINDER))
     return int(model.geom_type[geom]) not in flat
-
-
-def triangles_of(model: mujoco.MjModel, geom: int) -> Triangles:
-    """Triangulate a geom in its frame.
-
-    Raises:
-        ValueError: The geom has no triangulated type.
-    """
-    if int(model.geom_type[geom]) == int(mujoco.mjtGeom.mjGEOM_MESH):
-        mesh = int(model.geom_dataid[geom])
-        vertices = slice(
-            model.mesh_vertadr[mesh], model.mesh_vertadr[mesh] + model.mesh_vertnum[mesh]
-        )
-        faces = slice(model.mesh_faceadr[mesh], model.mesh_faceadr[mesh] + model.mesh_facenum[mesh])
-        return model.mesh_vert[vertices].astype(float), model.mesh_face[faces].astype(np.int64)
-    shape = primitive_of(model, geom)
-    if shape is None:
-        raise ValueError(f"geom {geom}: expected a primitive or mesh geom")
-    return shape_triangles(shape)
 
 
 class HandMarks:
