@@ -18,6 +18,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from softgrasp.description.hand import Hand
 from softgrasp.description.soft_finger import MountedSoftFinger, SoftFinger
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.evaluation.diagnostics import closing_warnings, miss_warnings
@@ -66,6 +67,8 @@ FLEX_WARNING = (
     "version, whose flexes have other stiffness; its contacts have MuJoCo's own law "
     "(elasticity.contact_time), not stiffness and damping in N/m and N·s/m"
 )
+PULLED = 1.1
+"""Normal force over adhesion up to which the adhesion causes it [–]."""
 ROLLED = math.radians(30.0)
 """Rotation from which an object was not grasped in its initial orientation [rad]."""
 JOINT = mujoco.mjtTrn.mjTRN_JOINT
@@ -124,7 +127,7 @@ def result_of(
     reached = reached_forces(run, force[:closed, ..., 0].sum(-1))
     messages += force_warnings(reached) if run.finished else ()
     peaks = peak_forces(run, force)
-    messages += _peak_warnings(peaks) if run.finished else ()
+    messages += _peak_warnings(scene.hand, peaks) if run.finished else ()
     pressure, curvature = soft_series(run)
     called = zip(scene.object_names, tracks, strict=True)
     motions = tuple(object_motion(name, *track) for name, track in called)
@@ -279,9 +282,11 @@ def peak_forces(run: FinishedRun, force: Array) -> tuple[PeakForce, ...]:
     )
 
 
-def _peak_warnings(peaks: tuple[PeakForce, ...]) -> tuple[str, ...]:
-    """Warn if the largest force of a run is not resolved."""
-    peak = max(peaks, key=lambda one: one.force_N, default=None)
+def _peak_warnings(hand: Hand, peaks: tuple[PeakForce, ...]) -> tuple[str, ...]:
+    """Warn if the largest force of a run is not resolved, of those that adhesion does not cause."""
+    adhesion = {body: PULLED * one.area * one.pressure for body, one in hand.adhesions}
+    impacts = (peak for peak in peaks if peak.force_N > adhesion.get(peak.body, 0.0))
+    peak = max(impacts, key=lambda one: one.force_N, default=None)
     if peak is None or not peak.doubt or peak.resolving_timestep_s is None:
         return ()
     return (f"peak force of {peak.force_N:.3g} N on {peak.body}: {peak.doubt}",)

@@ -23,6 +23,8 @@ USED_UP = 0.9
 """Fraction of a limit from which it is the cause of a break; below it the lip leaks."""
 MAX_SLIDE = 0.2
 """Displacement of a sealed lip along the surface, over its radius, at which the seal breaks [–]."""
+MIN_EVENNESS = 0.1
+"""Smallest length of the mean of the contact normals that counts [–]."""
 VENTED = 0.01
 """Target over largest pressure below which a cup is vented [–]."""
 GROUPS = np.array([group in TOUCHING_GROUPS for group in range(6)], dtype=np.uint8)
@@ -55,10 +57,11 @@ class _Contacts(NamedTuple):
     body: int
     """The body; −1 without contacts."""
     count: int
+    """Balls of the lip that touch it, or are within its reach."""
     load: LipLoad
     friction: float
-    cosine: float
-    """Mean of the cosines between contact normals and axis [–]."""
+    evenness: float
+    """Length of the mean of the contact normals, 1 on a plane [–]."""
 
 
 class Cup:
@@ -82,6 +85,8 @@ class Cup:
         """Point of the lip in the frame of that body when it sealed [m]."""
         self._load = LipLoad(0.0, 0.0, 0.0, 0.0, 0.0)
         self._usage: dict[str, float] = {}
+        end = int(model.body_geomadr[self.body] + model.body_geomnum[self.body])
+        self._lip = range(end - LIP_POINTS, end)
         rings = lip_points(cup.radius, LIP_POINTS)
         back = np.full((*rings.shape[:2], 1), -2.0 * cup.depth)
         self._ray_starts = np.concatenate([rings, back], axis=2) + np.array(cup.position)
@@ -118,8 +123,8 @@ class Cup:
         self._load = touching.load
         limits = (touching.friction, self.cup.radius, self.cup.moment_limit)
         self._usage = touching.load.usage(*limits)
-        # the resultant is pressure times area along the axis also on a curved surface
-        self.model.actuator_gainprm[self.actuator, 0] = self.cup.area / touching.cosine
+        # so that the resultant is pressure times area also on a curved surface
+        self.model.actuator_gainprm[self.actuator, 0] = self.cup.area / touching.evenness
         return event
 
     def _broken_by(self, data: mujoco.MjData, touching: _Contacts, target: float) -> Cause:
@@ -162,9 +167,8 @@ class Cup:
 
     def _contacts(self, data: mujoco.MjData) -> _Contacts:
         """Read the contacts of the lip with the body that it touches most."""
-        frame = data.xmat[self.body].reshape(3, 3)
-        center = data.xpos[self.body] + frame @ self.cup.position
-        axis, owners, pairs = frame[:, 2], self.model.geom_bodyid, data.contact.geom
+        center = data.xpos[self.body] + data.xmat[self.body].reshape(3, 3) @ self.cup.position
+        owners, pairs = self.model.geom_bodyid, data.contact.geom
         bodies = owners[pairs] if len(pairs) else np.zeros((0, 2), dtype=int)
         mine = np.flatnonzero((bodies == self.body).any(axis=1))
         others = np.where(bodies[mine, 0] == self.body, bodies[mine, 1], bodies[mine, 0])
@@ -172,7 +176,7 @@ class Cup:
         if not len(mine):
             return _Contacts(-1, 0, LipLoad(suction, 0.0, 0.0, 0.0, 0.0), 0.0, 1.0)
         body = int(np.bincount(others).argmax())
-        total, moment, cosine, friction = np.zeros(3), np.zeros(3), 0.0, 0.0
+        total, moment, normals, friction = np.zeros(3), np.zeros(3), np.zeros(3), 0.0
         chosen = mine[others == body]
         for index in chosen.tolist():
             contact = data.contact[index]
@@ -181,10 +185,11 @@ class Cup:
             world = sign * force[:3] @ contact.frame.reshape(3, 3)
             total += world
             moment += np.cross(contact.pos - center, world)
-            cosine += sign * float(contact.frame[:3] @ axis)
-            friction += float(contact.friction[0])
-        count, along = len(chosen), float(total @ axis)
-        torsion = float(moment @ axis)
+            normals += sign * contact.frame[:3] / len(chosen)
+            friction += float(contact.friction[0]) / len(chosen)
+        evenness = float(np.linalg.norm(normals))
+        axis = normals / max(evenness, MIN_EVENNESS)
+        along, torsion = float(total @ axis), float(moment @ axis)
         load = LipLoad(
             suction,
             along,
@@ -192,7 +197,8 @@ class Cup:
             float(np.linalg.norm(moment - torsion * axis)),
             torsion,
         )
-        return _Contacts(body, count, load, friction / count, max(cosine / count, 0.1))
+        count = sum(bool((pairs[chosen] == ball).any()) for ball in self._lip)
+        return _Contacts(body, count, load, friction, max(evenness, MIN_EVENNESS))
 
     def _seals(self, data: mujoco.MjData, body: int) -> bool:
         """Return whether the lip seals on a body where it touches it."""
