@@ -128,7 +128,8 @@ class Bellows(Description):
             ("bend_y", "revolute", (-90, 0, 0), hinge, self.bending),
             ("", "prismatic", (0, -90, 0), (-self.stroke, half), self.axial),
         )
-        rows = [
+        start = Pose.model_validate(lip.get("origin") or {}).position
+        rows: list[dict[str, Any]] = [
             {
                 "name": f"{name}_{part}" if part else name,
                 "joint": joint,
@@ -141,8 +142,7 @@ class Bellows(Description):
             }
             for part, joint, euler, limits, stiffness in joints
         ]
-        start = Pose.model_validate(lip.get("origin") or {}).position
-        rows[0]["origin"] = rows[0]["origin"].replace(position=start)
+        rows[0]["origin"] = Pose.from_euler(joints[0][2], start, degrees=True)
         others = {"origin", "bellows", "joint", "driven", "limits", "stiffness", "damping"}
         rows[-1] |= {key: value for key, value in lip.items() if key not in others}
         return rows

@@ -43,8 +43,8 @@ from softgrasp.sim.hold_test import palm_body
 from softgrasp.sim.load_balance import LoadSampler, load_balance
 from softgrasp.sim.step_refinement import StepRefinement
 from softgrasp.sim.stepper import MujocoStepper
-from softgrasp.sim.suction import Suction
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
+from softgrasp.sim.suction import Suction
 
 SLACK = 0.5
 """Distance of a joint beyond its compliant limits that is observed [rad or m]."""

@@ -18,7 +18,6 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from softgrasp.description.hand import Hand
 from softgrasp.description.soft_finger import MountedSoftFinger, SoftFinger
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.evaluation.diagnostics import closing_warnings, miss_warnings
@@ -68,7 +67,7 @@ FLEX_WARNING = (
     "(elasticity.contact_time), not stiffness and damping in N/m and N·s/m"
 )
 PULLED = 1.1
-"""Normal force over adhesion up to which the adhesion causes it [–]."""
+"""Normal force over adhesion up to which it is that of adhesion, not of an impact [–]."""
 ROLLED = math.radians(30.0)
 """Rotation from which an object was not grasped in its initial orientation [rad]."""
 JOINT = mujoco.mjtTrn.mjTRN_JOINT
@@ -127,7 +126,7 @@ def result_of(
     reached = reached_forces(run, force[:closed, ..., 0].sum(-1))
     messages += force_warnings(reached) if run.finished else ()
     peaks = peak_forces(run, force)
-    messages += _peak_warnings(scene.hand, peaks) if run.finished else ()
+    messages += _peak_warnings(peaks) if run.finished else ()
     pressure, curvature = soft_series(run)
     called = zip(scene.object_names, tracks, strict=True)
     motions = tuple(object_motion(name, *track) for name, track in called)
@@ -269,6 +268,8 @@ def peak_forces(run: FinishedRun, force: Array) -> tuple[PeakForce, ...]:
         peaks = Peaks(sampled.max(axis=0), sampled.argmax(axis=0), steps)
     last, model = recording.rows - 1, run.model
     objects = [body for body in range(model.nbody) if names.is_object(model.body(body).name)]
+    parts = run.scene.hand.adhesions
+    adhesion = {body: PULLED * one.area * one.pressure for body, one in parts}
     return tuple(
         PeakForce(
             body=run.built.bodies[column],
@@ -276,17 +277,17 @@ def peak_forces(run: FinishedRun, force: Array) -> tuple[PeakForce, ...]:
             time_s=float(recording.time[min(int(peaks.row[column]), last)]),
             every_step=run.peaks is not None,
             timestep_s=float(peaks.timestep[column]),
-            resolving_timestep_s=_impact_timestep(run, run.built.bodies[column], objects),
+            resolving_timestep_s=float(peaks.timestep[column])
+            if peaks.force[column] <= adhesion.get(run.built.bodies[column], 0.0)
+            else _impact_timestep(run, run.built.bodies[column], objects),
         )
         for column in np.flatnonzero(peaks.force > 0.0).tolist()
     )
 
 
-def _peak_warnings(hand: Hand, peaks: tuple[PeakForce, ...]) -> tuple[str, ...]:
-    """Warn if the largest force of a run is not resolved, of those that adhesion does not cause."""
-    adhesion = {body: PULLED * one.area * one.pressure for body, one in hand.adhesions}
-    impacts = (peak for peak in peaks if peak.force_N > adhesion.get(peak.body, 0.0))
-    peak = max(impacts, key=lambda one: one.force_N, default=None)
+def _peak_warnings(peaks: tuple[PeakForce, ...]) -> tuple[str, ...]:
+    """Warn if the largest force of a run is not resolved."""
+    peak = max(peaks, key=lambda one: one.force_N, default=None)
     if peak is None or not peak.doubt or peak.resolving_timestep_s is None:
         return ()
     return (f"peak force of {peak.force_N:.3g} N on {peak.body}: {peak.doubt}",)

@@ -9,12 +9,13 @@ through the cone.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from softgrasp.mechanics.transforms import Array
 
+LoadLimit = Literal["pull", "shear", "moment", "torsion"]
 INNER_RINGS = (0.0, 0.5)
 """Radii over that of the lip at which the surface must be below the cone [–]."""
 OPENING_RATIO = 0.5
@@ -51,7 +52,7 @@ def lip_strain(depths: Array, radius: float, height: float) -> float:
 
     def lengths(ring: Array) -> Array:
         springs = (np.roll(ring, 1, 0) - ring, np.roll(ring, 2, 0) - ring, ring - apex)
-        return np.linalg.norm(np.concatenate(springs), axis=1)
+        return np.asarray(np.linalg.norm(np.concatenate(springs), axis=1))
 
     return float(np.abs(lengths(bent) / lengths(flat) - 1.0).max())
 
@@ -60,7 +61,7 @@ def is_blocked(depths: Array, height: float) -> bool:
     """Return whether a surface protrudes through the cone of a cup.
 
     Args:
-        depths: Distance of the surface below the plane of the lip, as of ``lip_points``, (k, n) [m].
+        depths: Distance of the surface below the plane of the lip at ``lip_points``, (k, n) [m].
         height: Height of the apex over the plane of the lip [m].
     """
     lip = depths[0].mean()
@@ -89,7 +90,7 @@ class LipLoad(NamedTuple):
 
     def usage(
         self, friction: float, radius: float, moment_limit: float | None = None
-    ) -> dict[str, float]:
+    ) -> dict[LoadLimit, float]:
         """Return each component over its limit [–]; the wrench leaves the limits at 1.
 
         The limits are ΔpA of the pull, µN of the shear, µ·r·N of the torsion, and of the moment the
@@ -102,10 +103,12 @@ class LipLoad(NamedTuple):
         """
         normal = max(self.normal, 0.0)
         moment = OPENING_RATIO * normal * radius
-        limits = {
+        limits: dict[LoadLimit, tuple[float, float]] = {
             "pull": (self.pull, self.suction),
             "shear": (self.shear, friction * normal),
             "moment": (self.moment, min(moment, moment_limit or math.inf)),
             "torsion": (abs(self.torsion), friction * radius * normal),
         }
-        return {name: load / limit if limit > 0.0 else 0.0 for name, (load, limit) in limits.items()}
+        return {
+            name: load / limit if limit > 0.0 else 0.0 for name, (load, limit) in limits.items()
+        }

@@ -472,7 +472,8 @@ class MujocoStepper(Stepper):
         self._detects_always = stopped or layout.feels
         self._by_substeps = layout.prescribed or friction is not None
         self._blocks: BlockRollout | None = None
-        if friction is None and sensing is None and suction is None and can_step_blocks(model, layout):
+        by_sample = (friction, sensing, suction) != (None, None, None)
+        if not by_sample and can_step_blocks(model, layout):
             self._blocks = BlockRollout(
                 model,
                 data,

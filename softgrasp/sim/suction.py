@@ -14,7 +14,7 @@ import numpy as np
 
 from softgrasp.description.adhesion import LIP_POINTS, SuctionCup, adhesion_actuator
 from softgrasp.description.base import Description
-from softgrasp.mechanics.suction import LipLoad, is_blocked, lip_points, lip_strain
+from softgrasp.mechanics.suction import LipLoad, LoadLimit, is_blocked, lip_points, lip_strain
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import CompiledScene
 from softgrasp.model.shapes import TOUCHING_GROUPS
@@ -30,7 +30,7 @@ VENTED = 0.01
 GROUPS = np.array([group in TOUCHING_GROUPS for group in range(6)], dtype=np.uint8)
 SavedSeals = tuple[tuple[int, Array], ...]
 """For each cup the body on which it is sealed, −1 for none, and a point of its lip there."""
-Cause = Literal["", "pull", "shear", "moment", "torsion", "leak", "vented"]
+Cause = LoadLimit | Literal["", "leak", "vented"]
 
 
 class SuctionEvent(Description):
@@ -56,7 +56,7 @@ class _Contacts(NamedTuple):
 
     body: int
     """The body; −1 without contacts."""
-    count: int
+    closed: int
     """Balls of the lip that touch it, or are within its reach."""
     load: LipLoad
     friction: float
@@ -84,7 +84,7 @@ class Cup:
         self.spot = np.zeros(3)
         """Point of the lip in the frame of that body when it sealed [m]."""
         self._load = LipLoad(0.0, 0.0, 0.0, 0.0, 0.0)
-        self._usage: dict[str, float] = {}
+        self._usage = self._load.usage(0.0, cup.radius)
         end = int(model.body_geomadr[self.body] + model.body_geomnum[self.body])
         self._lip = range(end - LIP_POINTS, end)
         rings = lip_points(cup.radius, LIP_POINTS)
@@ -112,11 +112,10 @@ class Cup:
             if cause:
                 event = self._event(time, "broken away", data, cause)
                 self.sealed_on = -1
-        elif target > VENTED * self.cup.pressure and touching.count == LIP_POINTS:
-            if self._seals(data, touching.body):
-                self.sealed_on, self.spot = touching.body, self._edge(data, touching.body)
-                self._load = touching.load
-                event = self._event(time, "sealed", data, "")
+        elif target > VENTED * self.cup.pressure and self._seals(data, touching):
+            self.sealed_on, self.spot = touching.body, self._edge(data, touching.body)
+            self._load = touching.load
+            event = self._event(time, "sealed", data, "")
         if self.sealed_on < 0:
             data.ctrl[self.actuator] = 0.0
             return event
@@ -130,15 +129,15 @@ class Cup:
     def _broken_by(self, data: mujoco.MjData, touching: _Contacts, target: float) -> Cause:
         """Return the cause for which a sealed cup breaks now; empty where it holds."""
         limit = self.cup.moment_limit
-        if touching.body == self.sealed_on and touching.count == LIP_POINTS:
+        if touching.body == self.sealed_on and touching.closed == LIP_POINTS:
             slide = self._edge(data, self.sealed_on) - self.spot
             if np.linalg.norm(slide) > MAX_SLIDE * self.cup.radius:
-                return "torsion" if self._usage.get("torsion", 0.0) > self._usage["shear"] else "shear"
+                return "torsion" if self._usage["torsion"] > self._usage["shear"] else "shear"
             return "moment" if limit is not None and touching.load.moment > limit else ""
         if target <= VENTED * self.cup.pressure:
             return "vented"
-        cause: Cause = max(self._usage, key=lambda name: self._usage[name])  # type: ignore[assignment]
-        return cause if self._usage[cause] >= USED_UP else "leak"
+        cause, used = max(self._usage.items(), key=lambda item: item[1])
+        return cause if used >= USED_UP else "leak"
 
     def _event(
         self,
@@ -161,7 +160,7 @@ class Cup:
 
     def _edge(self, data: mujoco.MjData, body: int) -> Array:
         """Return a point of the lip in the frame of a body, (3,) [m]."""
-        edge = np.array(self.cup.position) + [self.cup.radius, 0.0, 0.0]
+        edge = np.add(self.cup.position, (self.cup.radius, 0.0, 0.0))
         world = data.xpos[self.body] + data.xmat[self.body].reshape(3, 3) @ edge
         return np.asarray((world - data.xpos[body]) @ data.xmat[body].reshape(3, 3))
 
@@ -200,15 +199,17 @@ class Cup:
         count = sum(bool((pairs[chosen] == ball).any()) for ball in self._lip)
         return _Contacts(body, count, load, friction, max(evenness, MIN_EVENNESS))
 
-    def _seals(self, data: mujoco.MjData, body: int) -> bool:
-        """Return whether the lip seals on a body where it touches it."""
+    def _seals(self, data: mujoco.MjData, touching: _Contacts) -> bool:
+        """Return whether the lip seals on the body that it touches."""
+        if touching.closed < LIP_POINTS:
+            return False
         frame, cup = data.xmat[self.body].reshape(3, 3), self.cup
         starts = data.xpos[self.body] + self._ray_starts @ frame.T
         depths, geom = np.zeros(starts.shape[:2]), np.zeros(1, dtype=np.int32)
         for ring, point in np.ndindex(*depths.shape):
             start, axis = starts[ring, point], np.ascontiguousarray(frame[:, 2])
             away = mujoco.mj_ray(self.model, data, start, axis, GROUPS, 1, self.body, geom)
-            if away < 0.0 or int(self.model.geom_bodyid[geom[0]]) != body:
+            if away < 0.0 or int(self.model.geom_bodyid[geom[0]]) != touching.body:
                 return False
             depths[ring, point] = away - 2.0 * cup.depth
         strain = lip_strain(depths[0], cup.radius, cup.depth)

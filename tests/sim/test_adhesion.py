@@ -89,21 +89,24 @@ def test_a_cup_pulled_across_breaks_away_at_the_friction_of_suction_less_pull():
     assert force == pytest.approx(FRICTION * (SUCTION - event.pull_N), rel=0.03)
 
 
+@pytest.mark.slow
 def test_a_pull_reduces_the_shear_that_a_cup_holds():
+    """The force T along and across the axis that friction bears is T = µ (F − T)."""
     _, alone = breakaway("shear")
     event, force = broken(closed(), (1.0, 0.0, -1.0, 0.0, HALF, 0.0), SUCTION / 8)
-    # T = µ (F - T)
     assert event.cause == "shear"
     assert force == pytest.approx(FRICTION / (1.0 + FRICTION) * SUCTION, rel=0.05)
     assert force < 0.7 * alone
 
 
+@pytest.mark.slow
 def test_a_cup_twisted_breaks_away_at_the_friction_of_its_ring():
     event, moment = breakaway("torsion")
     assert event.cause == "torsion"
     assert moment == pytest.approx(LOADS["torsion"][1], rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_moment_opens_the_lip_from_half_of_suction_times_radius_on():
     event, moment = broken(closed(hand_with(CUP, gap=2e-5)), (0, 0, 0, 1, 0, 0), 0.1)
     assert event.cause == "moment"
@@ -117,6 +120,7 @@ def test_a_stated_moment_limit_breaks_the_seal_before():
     assert event.moment_Nm == pytest.approx(0.1, rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cause", ["pull", "shear"])
 def test_breakaway_does_not_depend_on_the_time_step(cause: str):
     _, force = breakaway(cause)
@@ -135,6 +139,7 @@ def test_a_plate_and_a_large_ball_seal_and_a_small_ball_does_not():
     assert last_event(closed(described=ball(0.012))) is None
 
 
+@pytest.mark.slow
 def test_a_ball_is_pulled_off_by_pressure_times_area_too():
     event, force = broken(closed(described=ball(0.05)), LOADS["pull"][0], 0.3 * SUCTION)
     assert event.cause == "pull"
@@ -158,7 +163,9 @@ def test_the_pressure_approaches_its_target_with_the_time_constant():
 @cache
 def lifted() -> sg.GraspResult:
     scene = sg.GraspScene(
-        hand=CUP, object=sg.load_object("cuboid"), success=sg.SuccessCriterion(gravity=(0, 0, -9.81))
+        hand=CUP,
+        object=sg.load_object("cuboid"),
+        success=sg.SuccessCriterion(gravity=(0, 0, -9.81)),
     )
     return sg.simulate(scene)
 
@@ -218,13 +225,15 @@ def test_a_plate_slides_off_a_pad_at_the_tilt_of_the_friction_law():
     run._stepper.loads = load[:, None] * np.stack(
         [np.sin(angles), np.zeros(len(angles)), -np.cos(angles)], axis=1
     )
-    for angle in angles:
+    slid_at = math.nan
+    for angle in angles.tolist():
         driven(run.advancing(1), run._stepper.run_chunk)
         if run.data.xpos[body, 0] - run.data.xpos[sole, 0] > 1e-4:
+            slid_at = math.degrees(angle)
             break
     excess = weight * np.sin(angles) - FRICTION * (ADHESION - weight * np.cos(angles))
     critical = float(angles[np.flatnonzero(excess > 0.0)[0]])
-    assert math.degrees(angle) == pytest.approx(math.degrees(critical), abs=1.0)
+    assert slid_at == pytest.approx(math.degrees(critical), abs=1.0)
 
 
 def test_a_pad_that_is_off_holds_nothing():

@@ -68,9 +68,9 @@ from softgrasp.sim import (
     PushRecord,
     Recording,
     Sensing,
+    Suction,
     borne_by_hand,
     contact_points,
-    Suction,
 )
 
 TIMEOUT = 60.0
