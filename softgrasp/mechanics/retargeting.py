@@ -111,9 +111,7 @@ def imitated_fingers(hand: Hand, fingers: Mapping[str, str] | None = None) -> di
                     raise DescriptionError(message, field="fingers")
         return dict(fingers)
     aliases = {"pinky": "little", **{name: name for name in DIGITS}}
-    named = {
-        end: human for end in ends for alias, human in aliases.items() if alias in end.lower()
-    }
+    named = {end: human for end in ends for alias, human in aliases.items() if alias in end.lower()}
     if len(named) == len(ends) and len(set(named.values())) == len(ends):
         return named
     return dict(zip(ends, DIGITS, strict=False))
@@ -208,9 +206,9 @@ class _Retargeting:
     def _placed(self, values: Array, frame: Array) -> Array:
         """Return the points of the hand in the frame of the keypoints, (n, np, 3) [m]."""
         lines = np.concatenate([_sampled(line) for line in self._lines(values[:, 6:])], axis=1)
-        turned = Rotation.from_rotvec(values[:, :3]).as_matrix() @ frame[:3, :3]
+        rotations = Rotation.from_rotvec(values[:, :3]).as_matrix() @ frame[:3, :3]
         return np.asarray(
-            np.einsum("nij,npj->npi", turned, lines) + (frame[:3, 3] + values[:, 3:6])[:, None]
+            np.einsum("nij,npj->npi", rotations, lines) + (frame[:3, 3] + values[:, 3:6])[:, None]
         )
 
     def _aligned(self, joints: Array) -> Array:

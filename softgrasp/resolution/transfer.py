@@ -70,16 +70,16 @@ def transferred_grasp(result: GraspResult, hand: Hand) -> TransferredGrasp:
         DescriptionError: The result has too few contacts of fingers.
         BuildError: No assignment of fingers brings the fingertips to the contacts.
     """
-    found = {c.finger: c for c in result.contacts if c.in_contact and c.finger and c.point_m}
-    if len(found) < FEWEST or not hand.fingers:
+    touching = {c.finger: c for c in result.contacts if c.in_contact and c.finger and c.point_m}
+    if len(touching) < FEWEST or not hand.fingers:
         raise DescriptionError(
             f"expected at least {FEWEST} fingers in contact at the end of the result and a hand "
-            f"with rigid fingers, found {len(found)} and '{hand.name}'",
+            f"with rigid fingers, found {len(touching)} and '{hand.name}'",
             field="result",
         )
-    points = np.array([contact.point_m for contact in found.values()])
-    outward = -np.array([contact.normal for contact in found.values()])
-    search, names, refusal = _TransferSearch(hand, points, outward, result), [*found], ""
+    points = np.array([contact.point_m for contact in touching.values()])
+    outward = -np.array([contact.normal for contact in touching.values()])
+    search, names, refusal = _TransferSearch(hand, points, outward, result), [*touching], ""
     for candidate in search.candidates():
         errors = search.errors(candidate)
         worst = max(errors, key=lambda name: errors[name])

@@ -260,9 +260,9 @@ class ContactReader:
         for actuator, adhering in self._adhering.items():
             if self._bodies[adhering] in pair:
                 touching = np.array(self._body_of_geom)[data.contact.geom] == adhering
-                share = float(data.actuator_force[actuator]) / touching.any(axis=1).sum()
+                part = float(data.actuator_force[actuator]) / touching.any(axis=1).sum()
                 towards_first = -1.0 if pair[1] == body else 1.0
-                total += towards_first * share * np.array(self._normal(contact))
+                total += towards_first * part * np.array(self._normal(contact))
         return total
 
     def _all(self, data: mujoco.MjData) -> Iterator[_RawContact]:

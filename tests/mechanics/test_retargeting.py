@@ -35,7 +35,7 @@ def random_targets(hand: sg.Hand) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", ["four_finger", "paradigmatic", "vizzy"])
-def test_the_posture_of_a_hand_is_recovered_from_its_own_keypoints(name: str):
+def test_the_posture_of_a_hand_is_recovered_from_keypoints_of_it(name: str):
     hand = sg.load_hand(name)
     joints = hand.posture(random_targets(hand).tolist())
     moved = Rotation.from_euler("xyz", [0.4, -1.0, 2.0])
