@@ -39,7 +39,7 @@ def test_the_posture_of_a_hand_is_recovered_from_keypoints_of_it(name: str):
     hand = sg.load_hand(name)
     joints = hand.posture(random_targets(hand).tolist())
     moved = Rotation.from_euler("xyz", [0.4, -1.0, 2.0])
-    result = retarget(hand, moved.apply(keypoints_of(hand, joints)) + [0.1, -0.3, 0.5])
+    result = retarget(hand, np.add(moved.apply(keypoints_of(hand, joints)), (0.1, -0.3, 0.5)))
     assert max(result.residual_mm.values()) < 1.0
     assert result.joints == pytest.approx(joints, abs=0.01)
     assert result.scale == pytest.approx(1.0)
