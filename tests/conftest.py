@@ -9,6 +9,7 @@ import resource
 import signal
 import sys
 import warnings
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,14 +79,37 @@ def coarse_figures() -> Iterator[None]:
 # Whole sentences of errors stand in one file a module, in the directory `sentences` next to it.
 
 
+def slice_of(text: str) -> tuple[int, int]:
+    """Part and number of parts in ``K/N``, K from 0.
+
+    Raises:
+        UsageError: It is no such pair.
+    """
+    part, _, count = text.partition("/")
+    if not (part.isdigit() and count.isdigit() and int(part) < int(count)):
+        raise pytest.UsageError(f"--slice: expected K/N with 0 <= K < N, found {text}")
+    return int(part), int(count)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--write-sentences", action="store_true", help="write sentences anew")
+    parser.addoption("--slice", metavar="K/N", type=slice_of, help="part K of N of the tests")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests without sentences where these are written."""
+    """Leave out tests without sentences where these are written, and those of other slices.
+
+    Cases of one test are in the same slice, as they share its fixtures.
+    """
     if config.getoption("write_sentences"):
         items[:] = [item for item in items if "golden" in getattr(item, "fixturenames", ())]
+    if config.getoption("slice"):
+        part, count = config.getoption("slice")
+        slices: list[list[pytest.Item]] = [[] for _ in range(count)]
+        for item in items:
+            slices[zlib.crc32(item.nodeid.partition("[")[0].encode()) % count].append(item)
+        items[:] = slices.pop(part)
+        config.hook.pytest_deselected(items=[item for left in slices for item in left])
 
 
 VARIABLE = {

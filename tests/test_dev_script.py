@@ -230,6 +230,7 @@ def test_a_failed_step_is_named(dev, capsys, monkeypatch, golden):
         ),
         (["test", "-x"], f".venv/bin/{PYTEST} -m not slow -x"),
         (["test", "--all"], f".venv/bin/{PYTEST}"),
+        (["test", "--slice", "2/5"], f".venv/bin/{PYTEST} -m slow --slice 2/5"),
         (
             ["test", "--mujoco4"],
             f".venv-mujoco4/bin/{PYTEST} -m not slow @tests/core_selection.txt",

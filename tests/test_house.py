@@ -174,8 +174,9 @@ def test_pinned_files_hold_names_versions_and_hashes_only(path: Path):
 def test_every_dependency_is_pinned_within_its_range():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"].values()
-    # the ODE of dartpy is installed only where the system has none, MuJoCo Warp and PyTorch nowhere
-    kinds = ("dev", "ode", "gpu", "learn")
+    # the ODE of dartpy is installed only where the system has none, MuJoCo Warp, PyTorch and
+    # the libraries of exports nowhere
+    kinds = ("dev", "ode", "gpu", "learn", "exports")
     pins = "\n".join((ROOT / f"requirements/{kind}.txt").read_text() for kind in kinds)
     for text in [*project["dependencies"], *chain.from_iterable(extras)]:
         target = Requirement(text)

@@ -38,7 +38,6 @@ OFF_CENTER = 0.05
 """Distance of the file's origin from the centre of mass over the extent, for a remark [–]."""
 MANY_FACES = 10_000
 """Faces above which building, rendering and decomposing a mesh take noticeably longer."""
-GOOD_FACES = 2000
 SMALL_DIFFERENCE = 0.05
 """Relative difference of volumes of parts and mesh above which there is a remark [–], as CoACD's
 threshold allows."""
@@ -222,7 +221,7 @@ def _faces(solid: Solid, subject: str) -> Check:
         subject,
         f"at most {MANY_FACES} faces",
         f"{number}",
-        f"{GOOD_FACES} are enough for a grasp; decomposing this many into convex parts can "
+        "2000 are enough for a grasp; decomposing this many into convex parts can "
         "take minutes, the first time",
         faces=float(number),
     )

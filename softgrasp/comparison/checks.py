@@ -97,7 +97,8 @@ def grasp_findings(runs: GraspRuns, tolerances: Tolerances) -> list[Finding]:
         return findings
     runs = comparable(runs)
     findings += [contacts(runs), *touch_times(runs, tolerances.touch_samples)]
-    shared = _shared_bodies(runs)
+    touching = [set(bodies_in_contact(result)) for result in runs.resting.values()]
+    shared = sorted(set.intersection(*touching))
     if shared:
         findings += [
             normal_force(runs, shared, tolerances.normal_force_percent),
@@ -168,12 +169,6 @@ def displacement(runs: GraspRuns, tolerance: float) -> Finding:
     distances = {name: 1e3 * float(np.linalg.norm(vector)) for name, vector in moved.items()}
     quantity = Quantity("displacement", "Position of the object at rest", "mm", "mm")
     return quantity.compared(distances, apart, tolerance, "values are distances from its start")
-
-
-def _shared_bodies(runs: GraspRuns) -> list[str]:
-    """Return the bodies that are in contact at rest in all engines."""
-    sets = [set(bodies_in_contact(result)) for result in runs.resting.values()]
-    return sorted(set.intersection(*sets))
 
 
 def normal_force(runs: GraspRuns, bodies: list[str], percent: float) -> Finding:
@@ -677,7 +672,9 @@ def ambiguous_contacts(result: GraspResult, bodies: list[str]) -> list[NormalFor
         if contact.normal is not None and contact.finger:
             angle = _angle(model, data, contact)
             if angle > MIN_ANGLE:
-                ambiguities.append(NormalForceAmbiguity(body, angle, _spread(angle, friction)))
+                product = friction * math.tan(angle)
+                spread = 2.0 * product / (1.0 - product) if product < 1.0 else math.inf
+                ambiguities.append(NormalForceAmbiguity(body, angle, spread))
     return ambiguities
 
 
@@ -690,8 +687,3 @@ def _angle(model: mujoco.MjModel, data: mujoco.MjData, contact: BodyContact) -> 
     moving: Array = directions[:, : int((sizes > RANK * max(sizes[0], RANK)).sum())]
     along = float(np.linalg.norm(moving.T @ np.array(contact.normal)))
     return math.acos(min(along, 1.0))
-
-
-def _spread(angle: float, friction: float) -> float:
-    product = friction * math.tan(angle)
-    return (1.0 + product) / (1.0 - product) - 1.0 if product < 1.0 else math.inf

@@ -39,7 +39,6 @@ ROUNDING = 1e-12
 LARGEST, SMALLEST = 0.2, 2e-3
 """Envelopes over that at the release between which the vibration is fitted [–]: then faster modes
 and large angles have decayed, and rounding errors are far below."""
-MIN_PERIODS = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -318,7 +317,7 @@ def vibration(time: Array, signal: Array, expected: LinearMode) -> Vibration:
     if expected.frequency <= 0.0 or not expected.ratio < 1.0:
         return nothing
     start, end = window(expected, float(time[-1]))
-    if end - start < MIN_PERIODS / expected.frequency or not np.isfinite(signal).all():
+    if end - start < 1.0 / expected.frequency or not np.isfinite(signal).all():
         return nothing
     inside = (time >= start) & (time <= end)
     t, y = time[inside] - start, signal[inside]

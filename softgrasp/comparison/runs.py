@@ -49,7 +49,6 @@ from softgrasp.sim.soft_statics import damped_finger, loaded_finger, loaded_shap
 
 RELEASE_HALVINGS = 3
 """Number of halvings of the time step of a release."""
-SETTLING_RULE = "band-5%"
 TOTAL_FORCE_ENGINE = "webots"
 """Engine that does not separate normal force and friction."""
 REST = 1.0
@@ -103,7 +102,7 @@ class ReleaseRuns:
     def settled(self, backend: str) -> Settling:
         """Settling time to 5 %."""
         motion = self.motion(backend)
-        return settling(motion.time, motion.tip[:, 1], SETTLING_RULE)
+        return settling(motion.time, motion.tip[:, 1], "band-5%")
 
     def convergence(self, backend: str) -> Convergence:
         """Convergence of joint angles after the release [deg]."""

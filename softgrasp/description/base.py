@@ -417,14 +417,17 @@ def _walk(location: FieldPath, model: Any) -> tuple[FieldPath, type[BaseModel] |
     path: list[int | str] = []
     candidates: list[type[BaseModel]] = [model]
     owner: type[BaseModel] | None = model
+    keyed = False
     for depth, part in enumerate(location):
         fields = {} if owner is None else owner.model_fields
-        if isinstance(part, int):
+        if isinstance(part, int) or keyed:
             path.append(part)
+            keyed = False
         elif part in fields and depth < len(location) - 1:
             path.append(part)
             candidates = _models_in(fields[part].annotation)
             owner = candidates[0] if candidates else None
+            keyed = get_origin(fields[part].annotation) is dict
         elif named := [c for c in candidates if part in (c.__name__, _tag_of(c))]:
             owner, candidates = named[0], []
         elif depth == len(location) - 1 and part.isidentifier():
@@ -487,7 +490,8 @@ def _sentence(problem: dict[str, Any]) -> str:
 
 
 def _choice(value: Any, context: dict[str, Any]) -> str:
-    known = re.findall(r"'([^']*)'", str(context.get("expected") or context["expected_tags"]))
+    text = str(context.get("expected") or context["expected_tags"])
+    known = re.findall(r"'([^']*)'", text) or [text]  # a number has no quotation marks
     near = get_close_matches(str(value), known, n=1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     return f"expected {either(known)}, found {short(value)}{hint}"

@@ -44,6 +44,7 @@ from softgrasp.sim.load_balance import LoadSampler, load_balance
 from softgrasp.sim.step_refinement import StepRefinement
 from softgrasp.sim.stepper import MujocoStepper
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
+from softgrasp.sim.suction import Suction
 
 SLACK = 0.5
 """Distance of a joint beyond its compliant limits that is observed [rad or m]."""
@@ -263,6 +264,7 @@ class SteppedScene(SceneSimulation):
             Recording.empty(self.model, bodies, width, 1),
             StepRefinement(self._layout, self.stiffness, self.model),
             SlipFriction.of(self._built),
+            suction=Suction.of(self._built),
         )
 
     def step(self, actions: Array) -> Decision:

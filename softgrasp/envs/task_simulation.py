@@ -156,7 +156,8 @@ class TaskSimulation:
         size = chosen.get("size", draw.uniform(*task.size))
         kind = int(draw.integers(len(task.shapes))) if task.shapes else 0
         shape = self._shape(row, kind, chosen.get("shape"))
-        goal = [draw.uniform(*bounds) for bounds in task.goal]
+        goal = np.array([draw.uniform(*bounds) for bounds in task.goal])
+        goal *= draw.choice([-1.0, 1.0]) if task.signed else 1.0
         self.goals[row] = chosen.get("goal", goal)
         offset = draw.uniform(-1.0, 1.0, size=(3, 2)) * [
             [task.position], [task.wrist_range], [task.moved_range],
@@ -320,7 +321,7 @@ class TaskSimulation:
             ) * 10.0,
             "rotation": np.concatenate([features.rotation, features.velocity], axis=1),
             "force": np.tanh(features.force / 5.0),
-            "goal": features.goal * (1.0 if task.follows else 10.0),
+            "goal": features.goal * task.goal_scale,
             "time": features.decision[:, None] / task.steps,
         }  # fmt: skip
         state = np.concatenate(list(parts.values()), axis=1)

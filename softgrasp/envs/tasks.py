@@ -1,4 +1,4 @@
-"""The learning tasks ``softgrasp/<Task>-v0``: one entry of a table for each.
+"""The learning tasks of ``_gymnasium.TASK_VERSIONS``: one entry of a table for each.
 
 ``measure`` is the fraction of the goal that is reached, 0 to 1. The reward of a decision is the
 change of a weighted sum of approach, touching fingers and ``measure``, plus 1 for success. Success
@@ -113,6 +113,10 @@ class Task:
     """Largest further offset of the wrist along x and along y [m]."""
     goal: tuple[Range, ...] = ()
     """Range of each number of the goal."""
+    signed: bool = False
+    """Whether the sign of the goal is drawn, too."""
+    goal_scale: float = 10.0
+    """Factor of the goal in observations, which makes it of order 1."""
     moved: tuple[str, ...] = ()
     """Bodies of the surroundings or further objects that are displaced with the first two numbers
     of a random offset of at most ``moved_range`` along x and y."""
@@ -146,17 +150,27 @@ def _lifted(f: Features) -> Array:
     return _fraction(f.height, f.goal[:, 0])
 
 
-def _under_gravity(f: Features) -> Array:
-    return np.asarray((f.decision >= HOLD_FROM + 10) * (f.fingers.sum(axis=1) >= 2.0), dtype=float)
+def _held_gently(f: Features) -> Array:
+    """Return closeness to the force of the goal [N], under all of gravity and with two fingers."""
+    error = np.abs(f.force.sum(axis=1) / f.goal[:, 0] - 1.0)
+    loaded = (f.decision >= HOLD_FROM + 10) * (f.fingers.sum(axis=1) >= 2.0)
+    return np.asarray(loaded * _closeness(error, FORCE_TOLERANCE, 0.5))
+
+
+def _stopped_at(value: Array, goal: Array) -> Array:
+    """Return the fraction of a signed goal that is reached; less where it is exceeded."""
+    error = np.abs(value / goal - 1.0)
+    return np.where(error < ANGLE_TOLERANCE, 1.0, np.maximum(1.0 - error, 0.0))
 
 
 def _rotated(f: Features) -> Array:
-    return _fraction(f.angle, f.goal[:, 0])
+    return _stopped_at(f.angle, f.goal[:, 0])
 
 
 def _regrasped(f: Features) -> Array:
     close = _closeness(np.abs(f.relative[:, 2] - f.goal[:, 0]), 4e-3, 0.01)
-    return 0.6 * close + 0.4 * close * _fraction(f.height, 0.03)
+    reached = 0.6 * close + 0.4 * close * _fraction(f.height, 0.03)
+    return np.asarray(reached * (f.force.sum(axis=1) < 40.0))
 
 
 def _pressed(f: Features) -> Array:
@@ -175,10 +189,14 @@ def _inserted(f: Features) -> Array:
 
 
 def _valve_rotated(f: Features) -> Array:
-    return _fraction(f.extra[:, 0], f.goal[:, 0])
+    return _stopped_at(f.extra[:, 0], f.goal[:, 0])
 
 
 HOLD_FROM = 45
+ANGLE_TOLERANCE = 0.1
+"""Relative error of a rotation that is still success [–]."""
+FORCE_TOLERANCE = 0.2
+"""Relative error of a held force that is still success [–]."""
 WRIST = ("wrist_x@0.2", "wrist_y@0.2", "wrist_z@0.2")
 FINGERS = ("F?_J?",)
 LIFT: dict[str, Any] = {
@@ -195,8 +213,9 @@ TASKS = {
     task.name: task
     for task in (
         Task(
-            "CloseAndHold", "Close four fingers on a free object and hold it against gravity.",
-            scenes.held, ("F1_J?", "F2_J?", "F3_J?", "F4_J?"), _under_gravity,
+            "CloseAndHold", "Hold a free object against gravity with a given force.",
+            scenes.held, ("F1_J?", "F2_J?", "F3_J?", "F4_J?"), _held_gently, goal=((4.0, 16.0),),
+            goal_scale=0.1, window=15,
             shapes=("cube", "ball", "can"), position=0.004, gravity_from=HOLD_FROM, lowest=-0.05,
             center=(0.0, 0.0, -0.105),
         ),
@@ -207,7 +226,7 @@ TASKS = {
         Task(
             "InHandRotation", "Roll a held ball between two fingertips.", scenes.held,
             ("F1_J1@1", "F1_J2@1", "F3_J1@1", "F3_J2@1"), _rotated, shapes=("ball",),
-            size=(0.023, 0.027), goal=((0.15, 0.25),), gravity_from=0,
+            size=(0.023, 0.027), goal=((0.15, 0.25),), signed=True,
             preparation=((0.25, 0.6, 0.25, 0.6), 50), lowest=-0.05, center=(0.0, 0.0, -0.105),
         ),
         Task(
@@ -227,7 +246,7 @@ TASKS = {
             "SoftReach", "Bring the tip of a continuum arm to a target.", scenes.soft_arm,
             ("segment1_*1|segment2_*1|segment3_*1", "segment1_*2|segment2_*2|segment3_*2",
              "segment1_*3|segment2_*3|segment3_*3"), _reached, holds=False,
-            shapes=(), follows=True, goal=((0.3, 0.8), (-3.1416, 3.1416)), center=(0, 0, 0),
+            shapes=(), follows=True, goal_scale=1.0, goal=((0.3, 0.8), (-3.1416, 3.1416)), center=(0, 0, 0),
             weights=(0.0, 0.0, 1.0), density=(1.0, 1.0), friction=(1.0, 1.0), steps=150,
         ),
         Task(
@@ -246,7 +265,7 @@ TASKS = {
             "Valve", "Grasp a knob on a hinge and rotate it.", scenes.above_valve,
             ("wrist_z@0.2", "wrist_turn_z@1", *FINGERS), _valve_rotated, extra=("valve",),
             holds=False, shapes=(), density=(1.0, 1.0), wrist=(0.0, 0.0, 0.03),
-            goal=((0.3, 0.45),), steps=150, center=(0.0, 0.0, -0.105),
+            goal=((0.2, 0.4),), signed=True, steps=150, center=(0.0, 0.0, -0.105),
         ),
         Task(
             "TwoHands", "Lift a beam with two grippers on wrists of their own.", scenes.two_hands,

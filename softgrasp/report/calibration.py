@@ -44,8 +44,6 @@ MM = 1e3
 DEGREES = 180.0 / math.pi
 
 REPORT = "report.html"
-ADVICE = 6
-"""Number of measurements that the page advises."""
 NEAR = 0.02
 """A parameter closer to a bound than this fraction of the range is reported as near it."""
 CLOSE = 2.0
@@ -99,7 +97,7 @@ def write_calibration_report(
         advice=[
             [capitalized(one.measurement), f"{one.information:.2f}", one.parameter,
              f"{100 * one.now:.3g} %", f"{100 * one.then:.3g} %"]
-            for one in result.advice[:ADVICE]
+            for one in result.advice[:6]
         ],
         stages=[_stage(stage, set(result.undetermined)) for stage in result.stages],
         models=[_model(model, springs[0].residual_unit) for model in models],

@@ -46,10 +46,6 @@ MIN_DIFFERENCE = 1e-12
 REPORT = "report.html"
 
 HELD, DROPPED = "#9fd2cf", "#f0c4bb"
-MIN_FORCE_SHOWN = 1e-3
-"""Zero forces are drawn here on a logarithmic axis [N]."""
-LATE = 0.6
-"""Time after the first touch that the force panel shows [s]."""
 
 MM = 1e3
 
@@ -403,7 +399,7 @@ def draw_forces(runs: GraspRuns, path: str | Path) -> Path | None:
             if len(bodies) * count <= 12:
                 left.bar_label(bars, [f"{value:.4g}" for value in values], fontsize=6.5, padding=1)
             column = result.contact_bodies.tolist().index(worst)
-            force = np.maximum(result.normal_force[:, column], MIN_FORCE_SHOWN)
+            force = np.maximum(result.normal_force[:, column], 1e-3)
             table.add({"body": bodies, f"{name} at rest [N]": values})
             table.plot(right, result.time, force, f"{name} {worst} [N]", color=color, lw=1.3,
                        ls=style.DASHES[index % 4])  # fmt: skip
@@ -429,7 +425,7 @@ def _format_force_panel(axes: Axes, runs: GraspRuns, body: str) -> None:
 
     touched = [result.contact_of(body).first_touch_s for result in runs.resting.values()]
     begin = min((time for time in touched if time is not None), default=0.0)
-    axes.set_xlim(begin - 0.02, begin + LATE)
+    axes.set_xlim(begin - 0.02, begin + 0.6)
     ends = [value for result in runs.resting.values() if (value := force_at(result, body)) > 0.0]
     axes.set_yscale("log")
     axes.set_ylim(0.3 * min(ends, default=1.0), 1.4 * axes.get_ylim()[1])

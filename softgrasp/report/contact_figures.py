@@ -1,11 +1,5 @@
 """Figures of contacts, grasp quality, sensors, pull tests, and rendered image rows.
 
-- ``draw_contacts``: normal force and contact state of each body of the hand over time.
-- ``draw_quality``: Ferrari-Canny epsilon and friction margin over time.
-- ``draw_sensors``, ``draw_tactile``: sensor signals over time, taxel maps at the end.
-- ``draw_pulls``: object displacement over the pulling force of a hold test.
-- ``draw_strip``, ``final_poses``: rendered key frames of one run, final states of several runs.
-
 Each ``draw_…`` function writes ``path`` (``.png``) and the CSV of its table, and raises
 ``ResultError`` where a file cannot be written.
 """
@@ -67,8 +61,6 @@ if TYPE_CHECKING:
 
 ROW_HEIGHT, PANEL_HEIGHT, PALM_GAP = 1.15, 0.85, 0.25
 """Height of a row with its title, of its panel, and gap above the palm rows [in]."""
-LONG_TITLE = 10
-"""Characters of a title beside which only the short annotation fits."""
 MAX_EDGES = 20
 """Contacts lost more often than this chatter; their single losses are not drawn."""
 FINEST = 1.5e-3
@@ -80,14 +72,7 @@ annotated instead."""
 QUALITY_HEADROOM = 1.25
 SMALL_MARGIN, MIN_MARGIN = 0.2, 0.01
 """Friction margins below the first value get a smaller axis, which spans at least the second."""
-PERCENTILE = 95.0
-"""Percentile of the margins that is compared with ``SMALL_MARGIN``."""
-MIN_TOP = 0.05
-"""Minimum span of the axis of ε."""
 
-SENSOR_ROW_HEIGHT = 1.7
-MAX_LEGEND_ENTRIES = 8
-"""Maximum number of lines in the legend of a panel."""
 FORCES, TORQUES = slice(0, 3), slice(3, 6)
 
 Draw = Callable[["Axes"], None]
@@ -95,8 +80,6 @@ Draw = Callable[["Axes"], None]
 COLUMNS, TACTILE_PANEL_HEIGHT = 4, 1.9
 """Maps per row, and height of one [in]."""
 MAP = "YlGnBu"
-MAX_NUMBERS = 150
-"""Largest number of taxels of a map with printed values."""
 
 BEYOND = 2.0
 """Upper limit of the displacement axis over the largest displacement at slip."""
@@ -209,7 +192,7 @@ def _draw_body(axes: Axes, result: GraspResult, body: str, *, columns: int) -> N
     axes.set_ylim(0.0, _top(result, bodies))
     title = body_label(contact)
     axes.set_title(title)
-    short = columns > 3 or (columns > 1 and len(title) > LONG_TITLE)
+    short = columns > 3 or (columns > 1 and len(title) > 10)
     style.annotate(axes, _contact_annotation(contact, short))
     peak = next((one for one in result.peaks if one.body == body), None)
     if peak is not None and peak.force_N > axes.get_ylim()[1]:
@@ -315,7 +298,7 @@ def draw_quality(result: GraspResult, path: str | Path) -> Path:
 
 def _draw_epsilon(axes: Axes, log: QualityLog) -> None:
     axes.plot(log.time, log.epsilon, color=style.POSITION)
-    axes.set_ylim(0.0, max(QUALITY_HEADROOM * float(log.epsilon.max()), MIN_TOP))
+    axes.set_ylim(0.0, max(QUALITY_HEADROOM * float(log.epsilon.max()), 0.05))
     axes.set_title("ε: the smallest wrench that breaks the grasp, per newton of its contacts [–]")
     if log.closed_at is None:
         style.annotate(axes, "no force closure")
@@ -332,7 +315,7 @@ def _draw_margin(axes: Axes, log: QualityLog) -> None:
     axes.plot(log.time, log.margin, color=style.INK)
     axes.axhline(0.0, color=style.LOST, lw=0.9, ls=(0, (3, 2)))
     finite = log.margin[np.isfinite(log.margin)]
-    usual = float(np.percentile(finite, PERCENTILE)) if finite.size else 1.0
+    usual = float(np.percentile(finite, 95.0)) if finite.size else 1.0
     # a contact close to slipping throughout would be a line on the axis
     top = 1.05 if usual > SMALL_MARGIN else QUALITY_HEADROOM * max(usual, MIN_MARGIN)
     axes.set_ylim(-0.05 * top, top)
@@ -346,7 +329,7 @@ def _draw_margin(axes: Axes, log: QualityLog) -> None:
 def draw_sensors(result: GraspResult, path: str | Path) -> Path:
     """Draw the signals of each sensor, with the true value where the sensor model adds errors."""
     rows = _rows(result)
-    with style.figure(path, SENSOR_ROW_HEIGHT * len(rows) + 0.7) as (figure, table):
+    with style.figure(path, 1.7 * len(rows) + 0.7) as (figure, table):
         table.add(sampled(_sensor_columns(result)))
         grid = style.panels(figure, len(rows), 2, margins=(0.6, 1.35, 0.5, 0.35), gaps=(1.75, 0.4))
         for index, row in enumerate(rows):
@@ -405,7 +388,7 @@ def _panel(
                 axes.plot(*thinned(result.time, truth[:, index]), color=color, lw=1.3)
         axes.set_title(title)
         style.set_min_span(axes, 1e-3)
-        if len(names) <= MAX_LEGEND_ENTRIES:
+        if len(names) <= 8:
             axes.legend(
                 loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=7.5, handlelength=1.2
             )
@@ -470,7 +453,7 @@ def _draw_map(axes: Axes, reading: SensorReading, scale: Normalize) -> None:
     axes.set_xticks(range(0, forces.shape[1], max(forces.shape[1] // 8, 1)))
     axes.set_yticks(range(0, forces.shape[0], max(forces.shape[0] // 8, 1)))
     axes.grid(visible=False)
-    if forces.size > MAX_NUMBERS:
+    if forces.size > 150:
         return
     largest = max(float(np.abs(forces).max()), 1e-12)
     for (row, taxel_column), force in np.ndenumerate(forces):

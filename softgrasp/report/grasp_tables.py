@@ -27,7 +27,6 @@ from softgrasp.evaluation.result import (
     GraspResult,
     HoldPart,
     PairContact,
-    PhaseSpan,
 )
 from softgrasp.mechanics.transforms import euler_from_quaternions
 from softgrasp.model import names
@@ -59,6 +58,7 @@ GRAVITY = 9.81
 def scene_properties(result: GraspResult) -> list[tuple[str, str]]:
     """Rows (name, value) that describe the simulated scene."""
     scene, solver = result.scene, result.scene.solver
+    period = 1e3 * scene.control_period
     rows = [
         ("Hand", ", ".join([scene.hand.name, *_fingers(scene.hand)])),
         ("Object", _object_text(scene.object)),
@@ -73,7 +73,7 @@ def scene_properties(result: GraspResult) -> list[tuple[str, str]]:
         *_surroundings(scene),
         *_phases(result),
         ("Lift" if scene.lift else "Hold test", _criterion(result)),
-        ("Time step", _steps(result)),
+        ("Time step", f"{result.contact_model.steps_text}, controller every {period:g} ms"),
         *_discretisation(result),
         ("Solver", f"{scene.integrator}, {solver.cone} cone, impratio {solver.impratio:g}"),
     ]
@@ -91,12 +91,8 @@ def _fingers(hand: Hand) -> list[str]:
 
 
 def _object_text(described: GraspObject) -> str:
-    return f"{described.name}, {shape_text(described.shape)}, {_weight(described)}"
-
-
-def _weight(described: GraspObject) -> str:
-    mass = f"{1e3 * object_mass(described):.4g} g"
-    return mass if described.density is None else f"{mass} ({described.density:g} kg/m³)"
+    text = f"{described.name}, {shape_text(described.shape)}, {1e3 * object_mass(described):.4g} g"
+    return text if described.density is None else f"{text} ({described.density:g} kg/m³)"
 
 
 def _start_text(scene: GraspScene) -> str:
@@ -212,13 +208,12 @@ def _phases(result: GraspResult) -> list[tuple[str, str]]:
         return []
     sequence = result.scene.sequence
     sequence_rows = [("Sequence", "; ".join(map(phase_text, sequence)))] if sequence else []
-    spans = map(_span_text, shown_phases(result))
+    spans = [
+        f"{span.name} {span.start_s:.3f}–{span.end_s:.3f} s"
+        + ("" if span.stopped_by_N is None else f" (stopped by {span.stopped_by_N:.3g} N)")
+        for span in shown_phases(result)
+    ]
     return [*sequence_rows, ("Phases", ", ".join(spans))]
-
-
-def _span_text(span: PhaseSpan) -> str:
-    stop = "" if span.stopped_by_N is None else f" (stopped by {span.stopped_by_N:.3g} N)"
-    return f"{span.name} {span.start_s:.3f}–{span.end_s:.3f} s{stop}"
 
 
 def _criterion(result: GraspResult) -> str:
@@ -230,11 +225,6 @@ def _criterion(result: GraspResult) -> str:
         text = f"{criterion.name}: {text}. Source: {criterion.source}"
         return f"{text}. Deviations: {criterion.deviations}" if criterion.deviations else text
     return text
-
-
-def _steps(result: GraspResult) -> str:
-    controller = 1e3 * result.scene.control_period
-    return f"{result.contact_model.steps_text}, controller every {controller:g} ms"
 
 
 def _discretisation(result: GraspResult) -> list[tuple[str, str]]:
@@ -590,7 +580,31 @@ def pull_rows(result: GraspResult) -> list[Row]:
 
 
 def event_rows(result: GraspResult) -> list[Row]:
-    """Rows of all contact events."""
+    """Rows of all contact events and of the seals of suction cups, in order of time."""
+    rows = [*_contact_rows(result), *_suction_rows(result)]
+    return sorted(rows, key=lambda row: float(row["time"]))
+
+
+def _suction_rows(result: GraspResult) -> list[Row]:
+    called = {names.OBJECT: result.object.name}
+    return [
+        {
+            "time": f"{event.time_s:.4f}",
+            "label": label_of(result, event.cup),
+            "object": called.get(event.object, event.object),
+            "kind": f"{event.kind} at {1e-3 * event.pressure_Pa:.3g} kPa"
+            + (f" and {event.pull_N:.3g} N of pull: {event.cause}" if event.cause else ""),
+            "normal_force": EMPTY,
+            "friction_force": f"{event.shear_N:.2f}",
+            "slip": EMPTY,
+            "separation": EMPTY,
+            "point": EMPTY,
+        }
+        for event in result.suction_events
+    ]
+
+
+def _contact_rows(result: GraspResult) -> list[Row]:
     return [
         {
             "time": f"{event.time_s:.4f}",

@@ -1,8 +1,7 @@
 """Sentences of a grasp report and of the terminal output, computed from a result.
 
 ``summary`` is the paragraph that both show; the ``*_clause`` functions return single statements
-without a full stop. Lengths, forces and counts are formatted by ``millimetres``, ``newtons``,
-``count`` and ``grouped``.
+without a full stop.
 """
 
 from __future__ import annotations
@@ -39,8 +38,6 @@ MAX_ENDS = 5
 
 MIN_SAG = 1e-5
 """Sag of the palm that is mentioned [m]."""
-PLAIN_NAMES = ("hold", "")
-"""Names of criteria that are not mentioned."""
 
 _KINDS = {"tactile": "tactile", "force_torque": "force and torque", "joint_torque": "joint torque"}
 
@@ -259,7 +256,7 @@ def _hold_result_clause(result: GraspResult) -> str:
         clause = _carried_clause(result, hold)
     else:
         clause = _weight_clause(result, hold)
-    if isinstance(criterion, SuccessCriterion) and criterion.name not in PLAIN_NAMES:
+    if isinstance(criterion, SuccessCriterion) and criterion.name not in ("hold", ""):
         return f"By '{criterion.name}': {clause[0].lower()}{clause[1:]}"
     return clause
 

@@ -36,8 +36,6 @@ from softgrasp.report.time_series import draw_object
 
 SIZE = (480, 360)
 """Width and height of a picture [px]."""
-AZIMUTH, ELEVATION = 135.0, -25.0
-"""Heading of its camera [deg]."""
 
 
 def html_of(value: Any) -> str:
@@ -108,9 +106,7 @@ def _image(model: mujoco.MjModel) -> bytes:
     mujoco.mj_forward(model, data)
     cloud: Array = geom_corner_points(model, data)
     width, height = SIZE
-    camera = frame_points(
-        cloud, azimuth_deg=AZIMUTH, elevation_deg=ELEVATION, aspect=width / height
-    )
+    camera = frame_points(cloud, azimuth_deg=135.0, elevation_deg=-25.0, aspect=width / height)
     with open_renderer(model, width, height) as renderer:
         image = renderer.draw(data, camera)
     with tempfile.TemporaryDirectory() as directory:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.stats import chi2, spearmanr
+from scipy.stats import spearmanr
 
 from softgrasp.errors import BackendUnavailable
 from softgrasp.evaluation.result import GraspResult
@@ -47,24 +47,15 @@ INDEX = "index.html"
 BEST, DIRECTIONS, SCORES = "best.png", "directions.png", "scores.png"
 FILES = (INDEX, BEST, DIRECTIONS, SCORES, "directions.csv", "scores.csv")
 """Files of the report."""
-SHOWN_ROWS = 20
-"""Maximum number of candidates in the table."""
-MAX_POSES = 5
-"""Maximum number of grasps in the image of the best."""
 
 TEST = "Test"
-MIN_DIRECTIONS = 10
-"""Smallest number of directions whose uniformity is tested."""
 """Column with the hold-test result of the best grasps, linked to their reports."""
 
-MIN_COUNT = 8
-"""Minimum number of grasps for a correlation."""
 ENDS = {"MISSED": ("o", style.MUTED), "EJECTED": ("x", style.LOST),
         "DROPPED": ("v", style.LOST), "NOT_CLOSED": ("*", style.MUTED),
         "TIMED_OUT": ("s", style.TARGET), "UNSTABLE": ("D", style.TARGET),
         "FAILED": ("+", style.INK)}  # fmt: skip
 """Markers of candidates without a score."""
-HALVES = ((1.0, "hand on the side of +z of the object"), (-1.0, "hand on the side of −z"))
 
 
 class Best(NamedTuple):
@@ -140,7 +131,7 @@ def write_planner_report(
     directory, scene = Path(directory), planned.plan.scene
     figures = _drawn(planned, best, directory, renderer)
     links = {one.row: f"{one.directory.name}/{REPORT}" for one in best}
-    heads, rows = ranked_rows(planned, best, SHOWN_ROWS)
+    heads, rows = ranked_rows(planned, best, 20)
     html = render_html(
         "planner.html.j2",
         figures=figures,
@@ -162,7 +153,7 @@ def _drawn(
 ) -> list[Figure]:
     """Draw all figures."""
     figures = []
-    few = list(best)[:MAX_POSES]
+    few = list(best)[:5]
     if few and renderer != NO_IMAGES:
         labels = [f"{rank} (candidate {one.row})" for rank, one in enumerate(few, start=1)]
         try:
@@ -178,7 +169,7 @@ def _drawn(
     path = draw_directions(planned, directory / DIRECTIONS)
     caption = (
         "Approach directions seen from the object, equal-area projection; circles at 30° and 60° "
-        f"from the centre. {evenness_verdict(planned)}"
+        "from the centre."
     )
     figures.append(Figure("Directions", path, caption))
     if planned.ranked:
@@ -196,7 +187,9 @@ def draw_directions(planned: PlannedGrasps, path: Path) -> Path:
     directions = dict(zip(("x", "y", "z"), _directions(table).T, strict=True))
     with style.figure(path, 4.6, 9.6) as (figure, columns):
         columns.add(directions | {"status": table["status"].tolist(), planned.plan.rank_by: score})
-        for index, (side, title) in enumerate(HALVES):
+        for index, (side, title) in enumerate(
+            ((1.0, "hand on the side of +z of the object"), (-1.0, "hand on the side of −z"))
+        ):
             axes = figure.add_axes((0.03 + 0.45 * index, 0.11, 0.42, 0.8))
             _globe(axes, title)
             on_side = side * _numbers(table, "direction_z") >= 0.0
@@ -304,7 +297,14 @@ def draw_scores(planned: PlannedGrasps, path: Path) -> Path:
                      "bodies in contact": _numbers(planned.table, "contacts")})  # fmt: skip
         grid = style.panels(figure, 1, 2, margins=(0.7, 0.25, 0.5, 0.35), gaps=(0.95, 0.3))
         _over_drift(figure.add_subplot(grid[0]), planned, score)
-        _over_rank(figure.add_subplot(grid[1]), planned, score[np.isfinite(score)])
+        axes, ranked = figure.add_subplot(grid[1]), score[np.isfinite(score)]
+        ranks, best = np.arange(1, len(ranked) + 1), len(planned.best_rows)
+        axes.plot(ranks, ranked, color=style.POSITION)
+        axes.scatter(ranks[:best], ranked[:best], s=40, color=style.LOST, zorder=3)
+        axes.set_xlabel("rank")
+        axes.set_ylabel(rank_name(planned))
+        axes.set_xlim(0, len(ranked) + 1)
+        axes.set_title("score by rank")
     return path
 
 
@@ -324,16 +324,6 @@ def _over_drift(axes: Axes, planned: PlannedGrasps, score: Array) -> None:
     bar.set_label("bodies in contact", fontsize=7)
 
 
-def _over_rank(axes: Axes, planned: PlannedGrasps, score: Array) -> None:
-    ranks, best = np.arange(1, len(score) + 1), len(planned.best_rows)
-    axes.plot(ranks, score, color=style.POSITION)
-    axes.scatter(ranks[:best], score[:best], s=40, color=style.LOST, zorder=3)
-    axes.set_xlabel("rank")
-    axes.set_ylabel(rank_name(planned))
-    axes.set_xlim(0, len(score) + 1)
-    axes.set_title("score by rank")
-
-
 def rank_name(planned: PlannedGrasps) -> str:
     """Return the name of the measure that ranks grasps; by default that of its column."""
     column = planned.plan.rank_by
@@ -345,7 +335,7 @@ def correlation_verdict(planned: PlannedGrasps) -> str:
     drift = drift_of(planned)
     score, moved = _numbers(planned.table, "score"), _numbers(planned.table, drift.column)
     both = np.isfinite(score) & np.isfinite(moved)
-    if both.sum() < MIN_COUNT or np.ptp(score[both]) == 0.0 or np.ptp(moved[both]) == 0.0:
+    if both.sum() < 8 or np.ptp(score[both]) == 0.0 or np.ptp(moved[both]) == 0.0:
         return f"Too few data to compare the {rank_name(planned)} with the {drift.name}."
     correlation = spearmanr(score[both], moved[both])
     rho, chance = float(correlation.statistic), float(correlation.pvalue)
@@ -358,26 +348,6 @@ def correlation_verdict(planned: PlannedGrasps) -> str:
     return (
         f"Over {int(both.sum())} grasps the {rank_name(planned)} {how} the {drift.name} "
         f"(Spearman ρ = {signed(rho, 2)}, {odds})."
-    )
-
-
-def evenness_verdict(planned: PlannedGrasps) -> str:
-    """Sentence about the uniformity of the directions: Rayleigh test, 3nR² ~ χ² with 3 degrees.
-
-    Mardia and Jupp, Directional Statistics, Wiley 2000, section 10.4.1.
-    """
-    directions = _directions(planned.table)
-    if planned.plan.poses.cone < math.pi:
-        cone_deg = math.degrees(planned.plan.poses.cone)
-        return f"Directions are within {cone_deg:.3g}° of the direction of the scene."
-    if len(directions) < MIN_DIRECTIONS:
-        return f"{len(directions)} directions are too few to test whether they are uniform."
-    length = float(np.linalg.norm(directions.mean(axis=0)))
-    chance = float(chi2.sf(3 * len(directions) * length**2, df=3))
-    word = "uniform" if chance > 0.01 else "not uniform"
-    return (
-        f"Directions are {word} over the sphere: mean resultant length {length:.3f}, Rayleigh test "
-        f"p = {chance:.2f}."
     )
 
 

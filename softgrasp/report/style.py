@@ -33,8 +33,6 @@ PNG = {"compress_level": 3}
 """Half the time of the default level 6; files are 14 % smaller to 25 % larger."""
 WIDTH = 10.0
 """Width of a figure [in]."""
-LETTER = 0.06
-"""Width of a letter of a footnote [in]."""
 
 INK, MUTED, RULE = "#1f2933", "#66727f", "#d5dbe1"
 ESTABLISHED, LATER, EDGE = "#9fd2cf", "#d7ecea", "#2a9d98"
@@ -218,7 +216,7 @@ def edge_labels(figure: Figure, *, x: str = "time [s]", y: str = "", above: floa
 def footnote(figure: Figure, text: str) -> None:
     """Write a note below the panels of a figure."""
     width, height = figure.get_size_inches().tolist()
-    letters = int(width / LETTER)
+    letters = int(width / 0.06)
     figure.text(0.55 / width, 0.06 / height, fill(text, letters), fontsize=7.5, color=INK,
                 va="bottom")  # fmt: skip
 

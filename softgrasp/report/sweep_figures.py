@@ -46,10 +46,6 @@ DPI = 200
 FIGURE_COLUMNS = 3
 """Maximum number of panels per row."""
 MAX_SERIES = len(style.SERIES)
-MAX_LETTERS = 28
-"""Total characters of the tick labels of an axis; longer labels are rotated."""
-BELOW = 0.06
-"""Vertical distance between the crosses of two lines, over the height of the panel."""
 CROSS = "×"
 """Symbol of grasps that end without the object in the hand."""
 MARGIN_LABEL = "friction margin [–], 0: slips"
@@ -62,8 +58,6 @@ MIN_WORD, MAX_WORD, WORD_WIDTH = 5.0, 8.0, 0.75
 four letters, and left out where these do not fit."""
 MARKERS = dict(zip([*Outcome.__members__, FAILED], "oPospXDvd^*ohH", strict=True))
 """Markers of outcomes."""
-KEY_WIDTH, KEY_HEIGHT = 135, 0.17
-"""Characters in a row of a legend, and the height of a further row [in]."""
 LETTER = 0.075
 """Width of a character of a tick label [in]."""
 
@@ -252,8 +246,8 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
         series = [*levels(table, axes[1].path)[:MAX_SERIES]]
     keys = ["" if level is None else _key(plan, axes[1], level) for level in series]
     across, steps = axis_label(plan.scene, axes[0].path), _steps(table, axes[0])
-    columns_of_key = max(min(int(KEY_WIDTH / (max(map(len, keys)) + 6)), len(keys) + 1), 1)
-    key_height = KEY_HEIGHT * (len(keys) // columns_of_key)
+    columns_of_key = max(min(int(135 / (max(map(len, keys)) + 6)), len(keys) + 1), 1)
+    key_height = 0.17 * (len(keys) // columns_of_key)
     with style.figure(path, _height(len(measures)) + key_height, dpi=DPI) as (figure, columns):
         panels = _panels(figure, len(measures), key_height=key_height)
         for panel, measure in zip(panels, measures, strict=True):
@@ -267,7 +261,7 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
                 names = (across, *(f"{name}: {one} [{measure.unit}]" for one in kinds))
                 columns.add(dict(zip(names, line, strict=True)))
                 if measure.of_motion:
-                    _crosses(panel, table[rows & lost(table)], axes[0], color, 1.0 - BELOW * index)
+                    _crosses(panel, table[rows & lost(table)], axes[0], color, 1.0 - 0.06 * index)
             panel.set_title(measure.label)
             panel.ticklabel_format(axis="y", useOffset=False)  # it would cover the title
             fit_ticks(panel, table, axes[0], _width(figure, panel))
@@ -442,7 +436,7 @@ def _mark_lost(
                            bbox={"facecolor": "white", "lw": 0, "pad": 1.5})  # fmt: skip
 
 
-def _name_ticks(panel: Axes, names: Sequence[str], max_letters: int = MAX_LETTERS) -> None:
+def _name_ticks(panel: Axes, names: Sequence[str], max_letters: int = 28) -> None:
     long = sum(map(len, names)) > max_letters
     tick_style: dict[str, Any] = {"rotation": 30, "ha": "right"} if long else {}
     panel.set_xticks(range(len(names)), names, **tick_style)

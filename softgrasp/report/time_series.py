@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.description.adhesion import SuctionCup
 from softgrasp.description.closure_base import ClosureActuator
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.soft_finger import MountedSoftFinger
@@ -43,21 +44,14 @@ APART = 1e-3
 """Smallest time between two rows of a CSV table [s]."""
 Columns = dict[str, Array]
 
-ROW_HEIGHT = 1.2
-MIN_SPAN = 1.0
-"""Minimum span of a panel in its unit, so that a joint at rest looks like one."""
 
 BEYOND = 1.0
 """Curves are clipped this many joint ranges outside the limits."""
 
-OBJECT_ROW_HEIGHT = 3.3
-"""Height of the panels of an object [in]."""
 MIN_OBJECT_SPAN = 0.1
 """Minimum span of a panel [mm or deg]; smaller motion is rounding."""
 MARGIN = 0.14
 """Free space above and below the curves over their span, for annotations."""
-WORD = 0.16
-"""Width of an annotation over that of a panel."""
 KEY_LETTERS, KEY_HEIGHT = 150, 0.19
 """Characters in a line of the legend (a handle counts as eight), and its height [in]."""
 TRANSLATIONS = ("x", "y", "z")
@@ -72,9 +66,6 @@ UNITS = {"rad": ("°", 180.0 / np.pi), "m": (" mm", 1e3), "": ("", 1.0)}
 
 PHASE_BAR_HEIGHT, BAR_HEIGHT = 0.36, 0.2
 """Height of the row with the phase names, and of its bars [in]."""
-LETTER = 0.062
-"""Width of a character of the names [in]."""
-SHADES = (style.HOLD, "#ffffff")
 CLOSING = "#e4ecd9"
 """Background of the closure."""
 
@@ -105,7 +96,7 @@ def draw_joints(result: GraspResult, path: str | Path) -> Path:
     rows = list(actuator_rows(result))
     columns = max(map(len, rows))
     bar_height = PHASE_BAR_HEIGHT if has_phases(result) else 0.0
-    with style.figure(path, ROW_HEIGHT * len(rows) + 0.8 + bar_height) as (figure, table):
+    with style.figure(path, 1.2 * len(rows) + 0.8 + bar_height) as (figure, table):
         table.add(sampled(_joint_columns(result, chain.from_iterable(rows))))
         grid = style.panels(figure, len(rows), columns, margins=(0.6, 0.1, 0.5, 0.55 + bar_height))
         if has_phases(result):
@@ -121,7 +112,7 @@ def draw_joints(result: GraspResult, path: str | Path) -> Path:
                 _draw_panel(axes, result, panel, brief=columns > 3)
                 axes.tick_params(labelbottom=all(len(below) <= j for below in rows[i + 1 :]))
         for axes in heads.values():
-            style.set_min_span(axes, MIN_SPAN)
+            style.set_min_span(axes, 1.0)
         style.edge_labels(figure, y=_quantity(rows))
         style.legend(figure, _keys(result))
     return Path(path)
@@ -185,8 +176,13 @@ def _keys(result: GraspResult) -> list[Artist]:
 def draw_object(result: GraspResult, path: str | Path) -> Path:
     """Draw translation and Euler angles of each object since the start."""
     count = len(result.objects)
-    with style.figure(path, OBJECT_ROW_HEIGHT * count) as (figure, table):
-        table.add(sampled(_object_columns(result)))
+    with style.figure(path, 3.3 * count) as (figure, table):
+        columns: Columns = {TIME: result.time}
+        for index, motion in enumerate(result.objects):
+            moved, rotation = displacement_mm(result, index), rotation_deg(result, index)
+            columns |= {f"{motion.name} {x} [mm]": moved[:, i] for i, x in enumerate("xyz")}
+            columns |= {f"{motion.name} about {x} [°]": rotation[:, i] for i, x in enumerate("xyz")}
+        table.add(sampled(columns))
         gaps = (0.6, 1.05)
         grid = style.panels(figure, count, 2, margins=(0.55, 0.1, 0.75, 0.3), gaps=gaps)
         for index, motion in enumerate(result.objects):
@@ -243,7 +239,7 @@ def _mark_events(axes: Axes, result: GraspResult) -> None:
         if has_phases(result):  # their names are at the top
             _annotate(axes, touches[0], "first contact", height=0.09)
         else:
-            width = WORD * result.time[-1]
+            width = 0.16 * result.time[-1]
             near = result.hold is not None and result.hold.start_s - touches[0] < width
             _annotate(axes, touches[0], "first contact", before=near)
 
@@ -329,16 +325,6 @@ def sampled(columns: Columns) -> Columns:
     return {name: values[rows] for name, values in columns.items()}
 
 
-def _object_columns(result: GraspResult) -> Columns:
-    """Translation and z-y-x Euler angles of each object since the start."""
-    columns: Columns = {TIME: result.time}
-    for index, motion in enumerate(result.objects):
-        moved, rotation = displacement_mm(result, index), rotation_deg(result, index)
-        columns |= {f"{motion.name} {x} [mm]": moved[:, i] for i, x in enumerate("xyz")}
-        columns |= {f"{motion.name} about {x} [°]": rotation[:, i] for i, x in enumerate("xyz")}
-    return columns
-
-
 def _joint_columns(result: GraspResult, panels: Iterable[ActuatorPanel]) -> Columns:
     """Values and targets of all joints and actuators."""
     columns: Columns = {TIME: result.time}
@@ -371,6 +357,8 @@ def actuator_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
         yield from _torque_row(result, finger)
     if result.scene.hand.model is not None and (numbers := _number_panels(result)):
         yield numbers
+    if result.vacuum is not None:
+        yield _vacuum_panels(result, result.vacuum)
     for index, digit in enumerate(result.scene.hand.soft_fingers):
         yield _soft_panels(result, index, digit)
     yield from _wrist_rows(result)
@@ -458,6 +446,23 @@ def _number_panels(result: GraspResult) -> list[ActuatorPanel]:
         )
         for command in result.scene.actuators
         if command.joint is None and command.unit != "Pa" and command.limits[1] > command.limits[0]
+    ]
+
+
+def _vacuum_panels(result: GraspResult, vacuum: Array) -> list[ActuatorPanel]:
+    """Return the difference of pressure of each suction cup, and its target."""
+    cups = [(b, cup) for b, cup in result.scene.hand.adhesions if isinstance(cup, SuctionCup)]
+    return [
+        ActuatorPanel(
+            "vacuum" if len(cups) == 1 else f"vacuum of {body}",
+            " kPa",
+            (0.0, 1e-3 * cup.pressure),
+            1e-3 * vacuum[:, index],
+            1e-3 * result.joint_target[:, column(result.actuator_names, f"{body}_adhesion")],
+            [body],
+            [],
+        )
+        for index, (body, cup) in enumerate(cups)
     ]
 
 
@@ -562,7 +567,7 @@ def shade_phases(axes: Axes, result: GraspResult) -> None:
 def _shades(result: GraspResult) -> list[tuple[PhaseSpan, str]]:
     closing = result.closing
     return [
-        (phase, CLOSING if phase is closing else SHADES[index % 2])
+        (phase, CLOSING if phase is closing else (style.HOLD, "#ffffff")[index % 2])
         for index, phase in enumerate(shown_phases(result))
     ]
 
@@ -584,7 +589,7 @@ def draw_phase_bar(figure: Figure, result: GraspResult) -> None:
         axes.broken_barh(
             [(phase.start_s, lasting)], (0, 1), facecolor=color, edgecolor=edge, lw=0.6
         )
-        max_letters = int(lasting * inches / LETTER)
+        max_letters = int(lasting * inches / 0.062)
         text = (
             phase.name
             if len(phase.name) <= max_letters

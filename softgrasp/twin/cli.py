@@ -12,7 +12,6 @@ import secrets
 import signal
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,8 +21,8 @@ from softgrasp.plugin_api import options, require_shipped, terminal
 from softgrasp.twin.cli_tools import fit, pick
 
 if TYPE_CHECKING:
-    from softgrasp.twin.commands import Command, CommandBox
-    from softgrasp.twin.description import Register, RegisterMap, Twin, UdpFlange
+    from softgrasp.twin.commands import CommandBox
+    from softgrasp.twin.description import Register, RegisterMap, Twin
     from softgrasp.twin.loop import RowCallback, TwinLoop
     from softgrasp.twin.modbus_server import ControllerServer
     from softgrasp.twin.record import TwinRecord, TwinRow
@@ -94,22 +93,18 @@ async def _served(twin: Twin, directory: Path) -> None:
 
 def _hand(box: CommandBox, _loop: TwinLoop) -> RowCallback:
     """Return a callback that sends commands at given times."""
-    waiting = _program()
+    from softgrasp.twin.commands import VENT, Command
+
+    close = Command(positive_target=100e3, positive_on=True, negative_on=False)
+    wide = Command(negative_target=-60e3, negative_on=True, positive_on=False)
+    half = Command(positive_target=50e3, positive_on=True, negative_on=False)
+    waiting = [(1.0, close), (3.5, wide), (5.0, half), (6.5, VENT)]
 
     def press(row: TwinRow) -> None:
         while waiting and row.time >= waiting[0][0]:
             box.put(waiting.pop(0)[1])
 
     return press
-
-
-def _program() -> list[tuple[float, Command]]:
-    from softgrasp.twin.commands import VENT, Command
-
-    close = Command(positive_target=100e3, positive_on=True, negative_on=False)
-    wide = Command(negative_target=-60e3, negative_on=True, positive_on=False)
-    half = Command(positive_target=50e3, positive_on=True, negative_on=False)
-    return [(1.0, close), (3.5, wide), (5.0, half), (6.5, VENT)]
 
 
 # softgrasp twin run, replay
@@ -205,19 +200,15 @@ def _at(twin: Twin, address: str) -> Twin:
     """Return the twin with another address of its pneumatic controller."""
     if not address:
         return twin
-    host, port = _host_and_port("--controller", address, 5020)
-    return twin.replace(controller=twin.controller.replace(host=host, port=port))
-
-
-def _host_and_port(option: str, text: str, example: int) -> tuple[str, int]:
     from softgrasp.errors import DescriptionError
 
-    host, _, port = text.rpartition(":")
+    host, _, port = address.rpartition(":")
     if not host or not (port.isascii() and port.isdigit()) or int(port) == 0:
         raise DescriptionError(
-            f"{option}: expected HOST:PORT such as 127.0.0.1:{example}, found '{text}'"
+            f"--controller: expected HOST:PORT such as 127.0.0.1:5020, found '{address}'"
         )
-    return host.strip("[]"), int(port)
+    reached = twin.controller.replace(host=host.strip("[]"), port=int(port))
+    return twin.replace(controller=reached)
 
 
 def _open_viewer(
@@ -339,8 +330,7 @@ def serve(
     valve = Valve(time_constant=time_constant, noise=noise, seed=seed)
     server = controller_server(registers, valve, watchdog=watchdog or None)
     asyncio.run(_serve(server, host, port, registers, json=json))
-    counts = ", ".join(f"{count} {name}" for name, count in asdict(server.counts).items() if count)
-    terminal.note(f"stopped; {counts or 'no connections'}")
+    terminal.note("stopped")
 
 
 async def _serve(
@@ -406,9 +396,6 @@ def robot(
     rate: Annotated[
         float, typer.Option(min=0.1, max=1000.0, help="New poses per second [Hz].")
     ] = 250.0,
-    udp: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Also send the poses there by UDP.")
-    ] = "",
     program: Annotated[
         str, typer.Option(metavar="NAME|FILE", help="Program of the robot.")
     ] = "pick_and_place",
@@ -426,37 +413,18 @@ def robot(
     from softgrasp.twin.flange_server import SimulatedRobot
     from softgrasp.twin.robot_server import RobotServer
 
-    target = _target(udp)
     simulated = SimulatedRobot(load_robot_program(program))
     server = RobotServer(simulated, host=host, port=port, rate=rate)
-    asyncio.run(_run(server, target, duration))
+    asyncio.run(_run(server, duration))
 
 
-def _target(text: str) -> UdpFlange | None:
-    from softgrasp.errors import DescriptionError
-    from softgrasp.twin.description import UdpFlange
-
-    if not text:
-        return None
-    host, port = _host_and_port("--udp", text, 8611)
-    try:
-        return UdpFlange(host=host, port=port)
-    except DescriptionError as error:
-        raise DescriptionError(f"--udp: {error}") from None
-
-
-async def _run(server: RobotServer, target: UdpFlange | None, duration: float | None) -> None:
-    from softgrasp.twin.flange_server import send_poses
-
+async def _run(server: RobotServer, duration: float | None) -> None:
     async with server:
         arm = server.robot.program.arm.name
         terminal.note(f"the robot '{arm}' reports its pose at {server.url}; Ctrl-C ends it")
         with suppress(TimeoutError):
             async with asyncio.timeout(duration):
-                if target is None:
-                    await asyncio.Event().wait()
-                else:
-                    await send_poses(server.robot, target, rate=server.rate)
+                await asyncio.Event().wait()
 
 
 # Registration

@@ -35,13 +35,12 @@ from softgrasp.plugin_api import (
 
 MAX_FINGERS = 100
 """Largest number of fingers of a gripper."""
-RWS_PORT, UDP_PORT = 8610, 8611
-"""Default ports of the simulated robot."""
+RWS_PORT = 8610
+"""Default port of the simulated robot."""
 RWS_PATH = "/rw/motionsystem/mechunits/{unit}/cartesian"
 """Path of the pose of a mechanical unit in Robot Web Services."""
 PIECES = Field(min_length=1)
 BIT_KINDS = ("coil", "discrete")
-WRITABLE_KINDS = ("holding", "coil")
 WIDTHS = {"bit": 1, "int16": 1, "uint16": 1, "int32": 2, "uint32": 2, "float32": 2}
 """Number of addresses that a value occupies."""
 RANGES: dict[str, tuple[float, float]] = {
@@ -57,8 +56,6 @@ SLACK = 1e-9
 """Fraction of a count by which a limit may miss an integer count through rounding [–]."""
 SLOWEST, FASTEST = 1.0, 1000.0
 """Range of the loop rate [Hz]."""
-Port = Annotated[int, Field(strict=True, ge=0, le=65535)]
-"""A port; 0 lets the operating system choose."""
 KeyPath = Annotated[tuple[str | int, ...], Field(strict=False)]
 """Keys and indices that lead through a JSON document."""
 Address = Annotated[int, Field(strict=True, ge=0, le=0xFFFF)]
@@ -163,26 +160,6 @@ class FileFlange(Description):
     """``recorded``: at the recorded times; ``fast``: without waiting."""
 
 
-class UdpFlange(Description):
-    """Poses received by UDP from this machine, one JSON object per datagram."""
-
-    type: Literal["udp"] = "udp"
-    host: str = "127.0.0.1"
-    port: Port = UDP_PORT
-    stale_after: Positive = 1.0
-    """Time without a new pose after which the stream is stale [s]."""
-
-    @field_validator("host")
-    @classmethod
-    def _local_address(cls, value: str) -> str:
-        if not is_loopback(value):
-            raise ValueError(
-                f"expected a loopback address such as 127.0.0.1, since the sender of a datagram "
-                f"cannot be verified, found {short(value)}"
-            )
-        return value
-
-
 class SimulatedFlange(Description):
     """Poses of a robot simulated in the same process."""
 
@@ -192,9 +169,7 @@ class SimulatedFlange(Description):
     """Samples per second [Hz]."""
 
 
-FlangeSource = Annotated[
-    HttpFlange | FileFlange | UdpFlange | SimulatedFlange, Field(discriminator="type")
-]
+FlangeSource = Annotated[HttpFlange | FileFlange | SimulatedFlange, Field(discriminator="type")]
 
 
 def require_loopback(host: str, port: int) -> None:
@@ -454,7 +429,7 @@ class Commands(Description):
         for name, register in self:
             if register is None:
                 continue
-            if register.kind not in WRITABLE_KINDS:
+            if register.kind not in ("holding", "coil"):
                 raise FieldError(
                     f"expected a kind that can be written, holding or coil, found {register.kind}",
                     *(name, "kind"),
@@ -493,7 +468,7 @@ class RegisterMap(Description):
     @model_validator(mode="after")
     def _apart(self) -> Self:
         for one, other in combinations(self._entries(), 2):
-            if _overlap(one, other) and not _same_value(one, other):
+            if _conflict(one, other):
                 raise FieldError(
                     f"expected a separate address, found {other.register.address_text}, which is "
                     f"{path_text(one.path)}",
@@ -508,8 +483,12 @@ class RegisterMap(Description):
                     yield _Entry((part, name), register)
 
 
-def _overlap(one: _Entry, other: _Entry) -> bool:
+def _conflict(one: _Entry, other: _Entry) -> bool:
+    """Return whether two registers overlap that do not hold the same value in the same format."""
     if one.path == other.path or one.register.kind != other.register.kind:
+        return False
+    forms = [entry.register.model_dump(exclude={"limits"}) for entry in (one, other)]
+    if one.path[-1] == other.path[-1] and forms[0] == forms[1]:
         return False
     first, second = sorted((one.register, other.register), key=lambda entry: entry.address)
     return first.address + first.width > second.address
@@ -518,12 +497,6 @@ def _overlap(one: _Entry, other: _Entry) -> bool:
 class _Entry(NamedTuple):
     path: tuple[int | str, ...]
     register: Register
-
-
-def _same_value(one: _Entry, other: _Entry) -> bool:
-    """Return whether two registers hold the same value in the same format."""
-    forms = [entry.register.model_dump(exclude={"limits"}) for entry in (one, other)]
-    return one.path[-1] == other.path[-1] and forms[0] == forms[1]
 
 
 # Twin

@@ -61,14 +61,10 @@ ANGLE_COLUMNS = (
     Column("pressure", {unit.lower(): size for unit, size in TABLE_PRESSURES.items()}),
     Column("angle_", {unit: ANGLE_UNITS[unit] for unit in ("deg", "rad")}, numbered=True),
 )
-DEFAULT_TWIN = "three_fingers"
 CIRCLE = ("count", "radius", "height", "tilt")
 """Fields of fingers arranged on a circle."""
 DEFAULT = "softgrasp_default"
 JOINTS, MAX_JOINTS = "joints", 32
-MAX_NAME = 40
-"""Longest name of an unknown field in a message."""
-DEFAULT_PROGRAM = "pick_and_place"
 
 # Flange poses
 
@@ -178,7 +174,7 @@ def sample_from(row: Mapping[str, Any]) -> FlangeSample:
             raise DescriptionError(f"expected {', '.join(COLUMNS)}, found no {name}", field=name)
     for name in row:
         if name not in (*COLUMNS, JOINTS):
-            shown = name if name.isidentifier() and len(name) <= MAX_NAME else short(name)
+            shown = name if name.isidentifier() and len(name) <= 40 else short(name)
             raise DescriptionError(f"no such field; {did_you_mean(name, COLUMNS)}", field=shown)
     time, x, y, z, *quaternion = (_real(name, row[name]) for name in COLUMNS)
     joints = row.get(JOINTS, [])
@@ -244,17 +240,13 @@ def load_piece_angles(name: str | Path) -> PieceAngles:
     """
     path = Path(name)
     if path.suffix.lower() != SUFFIX:
-        path = _shipped(str(name))
+        directory = assets.directory("pressure_fits")
+        known = sorted(path.stem for path in directory.glob(f"*{SUFFIX}"))
+        if name not in known:
+            raise DescriptionError(f"no table of angles '{name}'; {did_you_mean(str(name), known)}")
+        path = directory / f"{name}{SUFFIX}"
     table = read_table(path, ANGLE_COLUMNS)
     return PieceAngles(table["pressure"], table["angle_"])
-
-
-def _shipped(name: str) -> Path:
-    directory = assets.directory("pressure_fits")
-    known = sorted(path.stem for path in directory.glob(f"*{SUFFIX}"))
-    if name not in known:
-        raise DescriptionError(f"no table of angles '{name}'; {did_you_mean(name, known)}")
-    return directory / f"{name}{SUFFIX}"
 
 
 def save_piece_angles(table: PieceAngles, path: str | Path, *, remarks: str = "") -> Path:
@@ -321,7 +313,7 @@ def append_piece_angles(path: str | Path, pressure: float, angles: Array) -> Pat
 
 
 @loader
-def load_twin(name: str | Path = DEFAULT_TWIN) -> Twin:
+def load_twin(name: str | Path = "three_fingers") -> Twin:
     """Load a shipped twin by name (``three_fingers``), or one from a YAML file.
 
     ``finger``, ``arm``, ``controller.map`` and ``flange.program`` are names of shipped ones or
@@ -519,7 +511,7 @@ def _in_pascals(data: Tree, factor: float) -> Tree:
 
 
 @loader
-def load_robot_program(name: str | Path = DEFAULT_PROGRAM) -> RobotProgram:
+def load_robot_program(name: str | Path = "pick_and_place") -> RobotProgram:
     """Load a shipped robot program by name (``pick_and_place``), or one from a YAML file.
 
     A program has an arm and the postures that it moves through. ``arm`` is the name of a shipped

@@ -1,37 +1,32 @@
-"""Simulated robot that reports its flange pose by UDP; opening of flange streams.
+"""Simulated robot that reports its flange pose; opening of flange streams.
 
 ``SimulatedRobot`` repeats a program without state: the same time always gives the same pose.
-``send_poses`` sends poses by UDP, ``robot_server`` serves them over HTTP. ``open_flange`` opens
-the stream of any described source.
+``robot_server`` serves its poses over HTTP. ``open_flange`` opens the stream of any described
+source.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
 import math
 import os
 from pathlib import Path
 
 from softgrasp.description import RobotProgram
-from softgrasp.errors import ConnectionLostError, DescriptionError
+from softgrasp.errors import DescriptionError
 from softgrasp.mechanics import Quintic, forward_kinematics, position_of, quaternion_of
 from softgrasp.twin.description import (
     FileFlange,
     FlangeSample,
     FlangeSource,
     HttpFlange,
-    UdpFlange,
 )
-from softgrasp.twin.files import load_flange_samples, row_of
+from softgrasp.twin.files import load_flange_samples
 from softgrasp.twin.flange_streams import (
     Clock,
     FlangeStream,
     HttpStream,
     ReplayStream,
-    SystemClock,
     Ticks,
-    UdpStream,
 )
 
 
@@ -53,8 +48,6 @@ def open_flange(
     if isinstance(source, FileFlange):
         path = (directory or Path()) / source.path
         return ReplayStream(load_flange_samples(path), source.pace, clock)
-    if isinstance(source, UdpFlange):
-        return UdpStream(source, clock)
     return RobotStream(SimulatedRobot(source.program), source.rate, clock)
 
 
@@ -133,55 +126,3 @@ class RobotStream(FlangeStream):
         if self._begin is None:
             self._begin = instant
         return self.robot.sample_at(instant - self._begin)
-
-
-# UDP
-
-
-async def send_poses(
-    robot: SimulatedRobot,
-    target: UdpFlange,
-    *,
-    rate: float = 50.0,
-    count: int | None = None,
-    clock: Clock | None = None,
-) -> int:
-    """Send the poses of a robot by UDP, one JSON object per datagram, from its time 0 on.
-
-    Args:
-        robot: Simulated robot.
-        target: Target address.
-        rate: Datagrams per second [Hz].
-        count: Number of datagrams; None: unlimited.
-        clock: Clock.
-
-    Returns:
-        Number of sent datagrams.
-
-    Raises:
-        ConnectionLostError: The target cannot be reached. A missing receiver is no error.
-    """
-    clock = clock or SystemClock()
-    loop, address = asyncio.get_running_loop(), (target.host, target.port)
-    try:
-        transport, _ = await loop.create_datagram_endpoint(_Sender, remote_addr=address)
-    except OSError as error:
-        raise ConnectionLostError(
-            f"udp://{target.host}:{target.port}: expected a reachable address, found: "
-            f"{error.strerror or error}"
-        ) from None
-    ticks, sent = Ticks(clock, rate), 0
-    try:
-        begin = clock.now()
-        while count is None or sent < count:
-            time = round(await ticks.next() - begin, 6)
-            transport.sendto(json.dumps(row_of(robot.sample_at(time))).encode())
-            sent += 1
-        return sent
-    finally:
-        transport.close()
-
-
-class _Sender(asyncio.DatagramProtocol):
-    def error_received(self, exc: Exception) -> None:
-        """Ignore a missing receiver: a later datagram may be received."""

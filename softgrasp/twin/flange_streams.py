@@ -1,4 +1,4 @@
-"""Streams of flange poses: replayed from files, received by UDP, or polled over HTTP.
+"""Streams of flange poses: replayed from files, or polled over HTTP.
 
 A ``FlangeStream`` is an asynchronous iterator of ``FlangeSample`` with continuous quaternion
 signs that can be closed at any time. ``HttpStream`` polls a server with the documents of Robot
@@ -15,7 +15,6 @@ import math
 import socket
 import time
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,8 +32,8 @@ from softgrasp.errors import (
     StaleDataError,
 )
 from softgrasp.plugin_api import Vec3, Vec4, short
-from softgrasp.twin.description import CartesianFields, FlangeSample, HttpFlange, UdpFlange
-from softgrasp.twin.files import json_object, sample_from
+from softgrasp.twin.description import CartesianFields, FlangeSample, HttpFlange
+from softgrasp.twin.files import json_object
 
 PAUSE = 0.05
 """Pause before a failed stream is read again [s]."""
@@ -44,10 +43,6 @@ MAX_BYTES = 65536
 FIELDS = CartesianFields()
 TIME = "time"
 """Additional key of the simulated robot; real controllers do not report a time."""
-LEAP = 0.5
-"""Largest advance of a sample's time beyond that of the clock [s]."""
-MAX_WAITING = 256
-"""Largest number of samples that wait to be fetched; beyond it the oldest are discarded."""
 OK, BUSY = 200, (429, 500, 502, 503, 504)
 """Success, and answers of a server that may succeed when the request is repeated."""
 JsonDocument = dict[str, Any]
@@ -126,14 +121,10 @@ class StreamCounts:
     """Returned samples."""
     late: int = 0
     """Discarded samples that are older than a previous one."""
-    ahead: int = 0
-    """Discarded samples whose time is far ahead of the clock."""
     twice: int = 0
     """Discarded samples with the time of a previous one."""
     refused: int = 0
     """Discarded messages that are not poses."""
-    overrun: int = 0
-    """Discarded samples that were not fetched in time."""
     missed: int = 0
     """Skipped periods while waiting for an answer."""
     reconnected: int = 0
@@ -297,125 +288,6 @@ class ReplayStream(FlangeStream):
                 await self.clock.sleep(wait)
         self._index += 1
         return sample
-
-
-class UdpStream(FlangeStream):
-    """Poses received from a sender on this machine.
-
-    Datagrams can overtake each other and arrive twice: samples that are not newer than all
-    previous ones are discarded and counted, and so are datagrams that are not poses. Without a
-    new pose for ``stale_after`` a ``StaleDataError`` reports the counts. A restarted sender
-    counts from 0 again, so after a ``StaleDataError`` any time is accepted.
-    """
-
-    def __init__(self, source: UdpFlange, clock: Clock | None = None) -> None:
-        """Set the address; ``open`` or the first sample opens the socket.
-
-        Args:
-            source: Address and timeout.
-            clock: Clock.
-        """
-        super().__init__(clock)
-        self.source = source
-        self.last_refusal = ""
-        self._waiting: deque[FlangeSample] = deque()
-        self._arrived = asyncio.Event()
-        self._newest: tuple[float, float] | None = None
-        self._ahead: float | None = None
-        self._transport: asyncio.DatagramTransport | None = None
-
-    async def open(self) -> int:
-        """Open the socket and return its port.
-
-        Raises:
-            ConnectionLostError: The port is in use.
-        """
-        if self._transport is None:
-            loop, address = asyncio.get_running_loop(), (self.source.host, self.source.port)
-            try:
-                self._transport, _ = await loop.create_datagram_endpoint(
-                    lambda: _Receiver(self), local_addr=address
-                )
-            except OSError as error:
-                raise ConnectionLostError(
-                    f"{self._name}: expected a free port, found: {error.strerror or error}"
-                ) from None
-        port: int = self._transport.get_extra_info("sockname")[1]
-        return port
-
-    def take(self, datagram: bytes) -> None:
-        """Queue the pose of a datagram, or count why it is discarded."""
-        try:
-            sample = sample_from(json_object(datagram))
-        except DescriptionError as error:
-            self.counts.refused += 1
-            self.last_refusal = str(error)
-            return
-        if not self._is_next(sample.time):
-            return
-        self._waiting.append(sample)
-        if len(self._waiting) > MAX_WAITING:
-            self._waiting.popleft()
-            self.counts.overrun += 1
-        self._arrived.set()
-
-    def _is_next(self, time: float) -> bool:
-        """Tell whether a sample of this time follows the previous ones; count why not.
-
-        A time that advances much more than the clock counts only when another one follows it, so
-        that a single wrong one does not make all later samples seem late.
-        """
-        arrival = self.clock.now()
-        if self._newest is not None:
-            newest, at = self._newest
-            if time <= newest:
-                self.counts.twice += time == newest
-                self.counts.late += time < newest
-                return False
-            ahead, self._ahead = self._ahead, None
-            if time - newest > arrival - at + LEAP and not (
-                ahead is not None and 0.0 < time - ahead <= LEAP
-            ):
-                self._ahead = time
-                self.counts.ahead += 1
-                return False
-        self._newest = time, arrival
-        return True
-
-    @property
-    def _name(self) -> str:
-        return f"udp://{self.source.host}:{self.source.port}"
-
-    async def _next(self) -> FlangeSample | None:
-        await self.open()
-        if not self._waiting:
-            self._arrived.clear()
-            await first_of(self._arrived.wait(), self.clock.sleep(self.source.stale_after))
-        if not self._waiting:
-            message = self._stale()
-            self._newest = None
-            raise StaleDataError(message)
-        return self._waiting.popleft()
-
-    def _stale(self) -> str:
-        counts = self.counts
-        message = (
-            f"{self._name}: expected a new pose within {self.source.stale_after:g} s, found none; "
-            f"so far {counts.late} arrived late, {counts.twice} twice, {counts.refused} invalid"
-        )
-        return f"{message} (the last: {self.last_refusal})" if self.last_refusal else message
-
-    def _release(self) -> None:
-        if self._transport is not None:
-            self._transport.close()
-
-
-class _Receiver(asyncio.DatagramProtocol):
-    def __init__(self, stream: UdpStream) -> None:
-        self._stream = stream
-
-    def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:  # noqa: ARG002
-        self._stream.take(data)
 
 
 class HttpStream(FlangeStream):

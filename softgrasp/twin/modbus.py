@@ -416,25 +416,20 @@ class TcpLink:
     def _failed(self, error: OSError | EOFError | FrameError) -> str:
         """Count a failure, drop an untrustworthy connection, and return the reason."""
         self._failures += 1
-        was_open, silent = self._connection is not None, isinstance(error, TimeoutError)
-        if was_open and silent:
+        silent = isinstance(error, TimeoutError)
+        if self._connection is not None and silent:
             self.counts.timeouts += 1
             self._silent += 1
         self.counts.garbled += isinstance(error, FrameError)
-        if was_open and (not silent or self._silent >= MAX_SILENT):
-            self._drop()
+        if self._connection is not None and (not silent or self._silent >= MAX_SILENT):
+            self._connection.close()
+            self._connection, self._silent = None, 0
+            self.counts.drops += 1
         if silent:
             return f"no answer within {self._timeout:g} s"
         if isinstance(error, EOFError):
             return "the connection was closed"
         return getattr(error, "strerror", None) or str(error)
-
-    def _drop(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
-        self._silent = 0
-        self.counts.drops += 1
 
 
 class Connection:

@@ -29,10 +29,6 @@ CELLS = 6
 """Straight cells per arc."""
 FLANGE_RADIUS, FLANGE_THICKNESS = 0.03, 0.008
 """Size of the plate at the flange [m]."""
-POST_RATIO = 0.55
-"""Radius of the post of a finger, over the finger's [–]."""
-SECOND_RGBA = (0.80, 0.75, 0.66, 1.0)
-"""Colour of every second piece."""
 SEEN: dict[str, Any] = {"group": VISUAL_GROUP, "contype": 0, "conaffinity": 0}
 """Options of geoms for display only."""
 FLOOR = -0.02
@@ -80,8 +76,10 @@ def _add_finger(
             # rotations about two axes do not commute: alternate their order from link to link
             for axis in list(AXES)[:: -1 if link % 2 else 1]:
                 _add_joint(body, f"{label}_{axis}", AXES[axis], stiffness * dynamics.damping_time)
-            for axis in AXES:
-                _add_spring(spec, f"{label}_{axis}", stiffness)
+            for axis in AXES:  # controls have the order of these calls
+                servo: dict[str, Any] = {"trntype": mujoco.mjtTrn.mjTRN_JOINT}
+                servo["target"] = joint = f"{label}_{axis}"
+                spec.add_actuator(name=joint, **servo).set_to_position(kp=stiffness)
             rest = 0.5 * cell
     body.add_site(name=f"{name}_tip", pos=[0.0, 0.0, rest])
 
@@ -117,12 +115,6 @@ def _add_joint(
         damping=damping,
         limited=False,
     )
-
-
-def _add_spring(spec: mujoco.MjSpec, joint: str, stiffness: float) -> None:
-    """Add a servo with the stiffness of the finger; controls have the order of these calls."""
-    servo: dict[str, Any] = {"trntype": mujoco.mjtTrn.mjTRN_JOINT, "target": joint}
-    spec.add_actuator(name=joint, **servo).set_to_position(kp=stiffness)
 
 
 # Display
@@ -207,7 +199,7 @@ def _add_flange(spec: mujoco.MjSpec, twin: Twin) -> None:
             body.add_geom(
                 type=kinds.mjGEOM_CAPSULE,
                 fromto=ends,
-                size=[POST_RATIO * twin.finger_radius, 0.0, 0.0],
+                size=[0.55 * twin.finger_radius, 0.0, 0.0],
                 rgba=visual.PALM_RGBA,
                 **SEEN,
             )
@@ -220,7 +212,7 @@ def _add_twin_finger(spec: mujoco.MjSpec, twin: Twin, finger: int) -> None:
             body.add_geom(
                 type=mujoco.mjtGeom.mjGEOM_CAPSULE,
                 size=[twin.finger_radius, 0.5 * length / CELLS, 0.0],
-                rgba=visual.SILICONE_RGBA if piece % 2 == 0 else SECOND_RGBA,
+                rgba=visual.SILICONE_RGBA if piece % 2 == 0 else (0.80, 0.75, 0.66, 1.0),
                 **SEEN,
             )
 

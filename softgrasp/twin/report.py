@@ -24,8 +24,6 @@ from softgrasp.twin.viewer import FPS, SIZE, TwinCamera, record_twin_video
 REPORT, IMAGE, VIDEO, PRESSURE, TIPS, TIMING = (
     "report.html", "twin.png", "twin.mp4", "pressure.png", "tips.png", "timing.png",
 )  # fmt: skip
-MAX_EVENTS = 200
-"""Largest number of events in the report; all are in the record."""
 HEIGHT = 2.8
 MARGINS, GAPS = (0.75, 0.2, 0.5, 0.3), (0.7, 0.4)
 SHORTEST = 0.01
@@ -139,7 +137,7 @@ def _video_frames(record: TwinRecord) -> list[tuple[TwinShape, Array | None, str
 
 def _events(record: TwinRecord) -> list[tuple[str, str]]:
     events = [(f"{row['time']:.2f} s", str(row["events"])) for row in record.rows if row["events"]]
-    return events[-MAX_EVENTS:]
+    return events[-200:]
 
 
 def twin_words(record: TwinRecord) -> str:

@@ -1,25 +1,20 @@
 """HTTP server of a simulated robot, in the format of Robot Web Services, by Tornado.
 
 ``RobotServer`` serves the pose of the flange, the joints and the health of a robot as JSON, to
-clients on this machine. Tornado reads and limits the requests; it has no limit of connections
-and no time limit of answers, which are here.
+clients on this machine.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
 from http import HTTPStatus
-from typing import Any, Self, cast
+from typing import Any, Self
 
-from tornado.http1connection import HTTP1ServerConnection
 from tornado.httpserver import HTTPServer
-from tornado.iostream import IOStream, StreamClosedError
 from tornado.web import Application, RequestHandler
 
 from softgrasp.errors import ConnectionLostError
-from softgrasp.twin.connections import ConnectionLimits
 from softgrasp.twin.description import RWS_PATH, RWS_PORT, require_loopback
 from softgrasp.twin.flange_server import SimulatedRobot
 from softgrasp.twin.flange_streams import (
@@ -30,13 +25,10 @@ from softgrasp.twin.flange_streams import (
     joint_document,
 )
 
-SEND_BUFFER = 65536
-"""Send buffer of the operating system for one client [bytes]."""
-BACKLOG = 128
 MAX_HEAD = 8192
 """Largest length of a request line with headers [bytes]."""
-HEAD_TIME, ANSWER_TIME = 10.0, 5.0
-"""Time for a request, including the wait for it, and for a client to receive an answer [s]."""
+HEAD_TIME = 10.0
+"""Time for a request, including the wait for it [s]."""
 CARTESIAN = RWS_PATH.format(unit="ROB_1")
 JOINTS = CARTESIAN.replace("cartesian", "jointtarget")
 HEALTH = "/health"
@@ -58,7 +50,6 @@ class RobotServer:
         port: int = RWS_PORT,
         rate: float = 250.0,
         clock: Clock | None = None,
-        limits: ConnectionLimits | None = None,
     ) -> None:
         """Set up the server; ``start`` opens the socket.
 
@@ -68,7 +59,6 @@ class RobotServer:
             port: Port; 0 lets the operating system choose.
             rate: New poses per second [Hz].
             clock: Clock of the robot.
-            limits: Limit of connections.
 
         Raises:
             DescriptionError: Other machines can reach the host.
@@ -77,10 +67,9 @@ class RobotServer:
         self.robot, self.rate = robot, rate
         # the name may resolve to two addresses, and each would get another port
         self.host, self.port = "127.0.0.1" if host == "localhost" else host, port
-        self.limits = ConnectionLimits() if limits is None else limits
         self._clock = clock or SystemClock()
         self._begin = self._clock.now()
-        self._server: _LimitedServer | None = None
+        self._server: HTTPServer | None = None
 
     @property
     def url(self) -> str:
@@ -107,20 +96,19 @@ class RobotServer:
         """
         try:
             family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-            listening = socket.create_server((self.host, self.port), family=family, backlog=BACKLOG)
+            listening = socket.create_server((self.host, self.port), family=family)
         except (OSError, OverflowError) as error:
             raise ConnectionLostError(
                 f"{self._base}: expected a free address, found: "
                 f"{getattr(error, 'strerror', None) or error}"
             ) from None
         application = Application([("/.*", _Documents, {"owner": self})], log_function=_no_log)
-        self._server = _LimitedServer(
+        self._server = HTTPServer(
             application,
             idle_connection_timeout=HEAD_TIME,
             max_header_size=MAX_HEAD,
             max_body_size=0,
         )
-        self._server.limits = self.limits
         listening.setblocking(False)
         self._server.add_socket(listening)
         self.port = listening.getsockname()[1]
@@ -156,23 +144,6 @@ def _no_log(_handler: RequestHandler) -> None:
     """Log no request."""
 
 
-class _LimitedServer(HTTPServer):
-    """A server with a limit of connections."""
-
-    limits: ConnectionLimits
-
-    def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
-        """Serve a new connection."""
-        stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
-        super().handle_stream(stream, address)
-        self.limits.opened(stream, stream.close)
-
-    def on_close(self, server_conn: object) -> None:
-        """Forget a connection that is closed."""
-        self.limits.closed(cast(HTTP1ServerConnection, server_conn).stream)
-        super().on_close(server_conn)
-
-
 class _Documents(RequestHandler):
     """Answer the requests of a client."""
 
@@ -180,38 +151,19 @@ class _Documents(RequestHandler):
         self.owner = owner
 
     def set_default_headers(self) -> None:
-        self.clear_header("Server")
         self.set_header("Content-Type", "application/json")
         self.set_header("Cache-Control", "no-store")
-        self.set_header("X-Content-Type-Options", "nosniff")
 
-    def compute_etag(self) -> None:
-        """Send no entity tag: every answer is new."""
+    def write_error(self, status_code: int, **_: Any) -> None:
+        """Answer a request with another method than GET and HEAD."""
+        message = f"expected GET or HEAD, found {self.request.method} ({status_code})"
+        self.finish(json.dumps({"error": message}))
 
-    async def prepare(self) -> None:
-        """Register the request and check its method."""
-        self.stream = cast(Any, self.request.connection).stream
-        self.owner.limits.heard(self.stream)
-        if self.request.method not in ("GET", "HEAD"):
-            self.set_header("Allow", "GET, HEAD")
-            await self._answer(HTTPStatus.METHOD_NOT_ALLOWED, {
-                "error": f"expected GET or HEAD, found {self.request.method}"
-            })  # fmt: skip
-
-    async def get(self) -> None:
+    def get(self) -> None:
         document = self.owner.document(self.request.path)
         if document is None:
+            self.set_status(HTTPStatus.NOT_FOUND)
             document = {"error": f"no document at {self.request.path[:120]}"}
-            await self._answer(HTTPStatus.NOT_FOUND, document)
-        else:
-            await self._answer(HTTPStatus.OK, document)
+        self.finish(json.dumps(document, allow_nan=False))
 
     head = get
-
-    async def _answer(self, status: HTTPStatus, document: JsonDocument) -> None:
-        self.set_status(status)
-        try:
-            async with asyncio.timeout(ANSWER_TIME):
-                await self.finish(json.dumps(document, allow_nan=False))
-        except (TimeoutError, StreamClosedError):
-            self.stream.close()  # the client does not receive its answer, or is gone

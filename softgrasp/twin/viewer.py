@@ -31,16 +31,10 @@ from softgrasp.twin.piecewise_bending import KPA
 from softgrasp.twin.record import TwinRow
 from softgrasp.viewer import DrawnModel, Page, RunningChart, plain, set_camera
 
-REFRESH = 15.0
-"""Updates per second."""
 SECONDS = 20.0
 """Duration of the curves [s]."""
 AROUND = 0.18
 """Margin around the centres of the bodies on the page [–]."""
-BESIDE_DEG, ABOVE_DEG = 70.0, 12.0
-"""Angles of the page's camera beside the direction of the gripper, and above it [deg]."""
-EVENTS = 12
-"""Number of shown events, the newest first."""
 STATES = {
     "connecting": "not connected, commands are not sent",
     "idle": "connected, both triggers off",
@@ -56,8 +50,6 @@ CLOSE, OPEN, VENT = "Close", "Open", "Vent"
 SIZE, FPS = (960, 640), 24
 """Size of images [pixels], and frames per second of videos."""
 AZIMUTH_DEG, ELEVATION_DEG, MARGIN = 145.0, -14.0, 0.12
-ROUND_FLANGE = 0.05
-"""Margin around the flange in the image [m]."""
 Values = dict[str, float | bool]
 Image = npt.NDArray[np.uint8]
 
@@ -87,7 +79,7 @@ class TwinView:
         self._bodies = TwinModel(twin)
         self._model = DrawnModel(page.server.scene, self._bodies.model)
         self._row: TwinRow | None = None
-        self._log: deque[str] = deque(maxlen=EVENTS)
+        self._log: deque[str] = deque(maxlen=12)
         self._lock, self._aimed, self._ended = threading.Lock(), False, threading.Event()
         gui = page.server.gui
         if queue is not None:
@@ -132,7 +124,7 @@ class TwinView:
 
     def _refresh(self) -> None:
         shown: TwinRow | None = None
-        while not self._ended.wait(1.0 / REFRESH):
+        while not self._ended.wait(1.0 / 15.0):
             with self._lock:
                 row, log = self._row, list(self._log)
             if row is None or row is shown:
@@ -160,8 +152,8 @@ class TwinView:
         x, y, _ = points[-1]
         camera = frame_points(
             points,
-            azimuth_deg=float(np.degrees(np.arctan2(y, x))) + BESIDE_DEG,
-            elevation_deg=-ABOVE_DEG,
+            azimuth_deg=float(np.degrees(np.arctan2(y, x))) + 70.0,
+            elevation_deg=-12.0,
             aspect=1.0,
             margin=AROUND,
         )
@@ -325,7 +317,7 @@ class TwinCamera:
         reach = float(np.sum(self._bodies.twin.finger.lengths))
         roots = shape.roots[:, :3, 3]
         ends = roots + reach * shape.roots[:, :3, 2]
-        behind = roots - ROUND_FLANGE * shape.roots[:, :3, 2]
+        behind = roots - 0.05 * shape.roots[:, :3, 2]
         cloud = np.concatenate([roots, ends, behind])
         aspect = SIZE[0] / SIZE[1]
         return frame_points(

@@ -193,8 +193,12 @@ class Watchdog:
             self._compare(time, reading)
         elif self.state is State.STOPPED:
             self._go(State.IDLE)
-        if self.state is State.STOPPING:
-            self._go_on_stopping(time, reading)
+        if self.state is State.STOPPING and self.confirm(time, reading):
+            self._report(f"Safe stop: confirmed at {_kpa(reading.pressure)}.")
+        elif self.state is State.STOPPING and self.is_late(time):
+            problem = f"expected a vented gripper, found {self.confirmation.problem}"
+            self._report(f"Fault: {problem}.")
+            self.give_up(problem)
 
     def missed(self, time: float, error: DeviceError) -> None:
         """Take a cycle without a valid reading at a time [s], and the reason."""
@@ -284,14 +288,6 @@ class Watchdog:
         self.confirmation.interrupt("no reading")
         self._go(State.STOPPING)
         self._report(f"Safe stop, as {reason}: positive trigger off, negative trigger off.")
-
-    def _go_on_stopping(self, time: float, reading: ControllerReading) -> None:
-        if self.confirm(time, reading):
-            self._report(f"Safe stop: confirmed at {_kpa(reading.pressure)}.")
-        elif self.is_late(time):
-            problem = f"expected a vented gripper, found {self.confirmation.problem}"
-            self._report(f"Fault: {problem}.")
-            self.give_up(problem)
 
     def _compare(self, time: float, reading: ControllerReading) -> None:
         """Compare a reading with what was commanded."""

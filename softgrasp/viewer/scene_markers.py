@@ -19,8 +19,7 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.evaluation.quality_log import QualityLog
 from softgrasp.io.load import load_hand
-from softgrasp.io.mesh_files import Triangles, shape_triangles
-from softgrasp.io.mjcf.model import primitive_of
+from softgrasp.io.mjcf.model import triangles_of
 from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.mechanics.transforms import Array, quaternion_of
 from softgrasp.model import names
@@ -48,32 +47,21 @@ if TYPE_CHECKING:
 
 CONTACTS, FORCES = "/marks/contacts", "/marks/forces"
 """Names of scene nodes."""
+FLAT = (mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_MESH, mujoco.mjtGeom.mjGEOM_CYLINDER)
 SIDES = 24
 """Sides of a cone."""
-CONE_RATIO = 0.07
-"""Height of a cone over the image height."""
 HEAD = 3.0, 7.0
 """Radius and length of an arrow head in shaft radii."""
 COLOR = np.array([round(255 * part) for part in CONTACT_RGBA[:3]], dtype=np.uint8)
-CONE_COLOR = (30, 80, 150)
 
-AXES_RATIO, THICKNESS = 0.09, 0.04
-"""Axis length of a frame over the hand size, and axis radius over axis length."""
-FAN_RATIO = 0.16
-"""Radius of the fan of a joint range over the hand size."""
-CENTER_RATIO = 0.07
-"""Radius of the sphere at a grasp centre over the hand size."""
 RAYS = 24
 """Segments of a fan."""
 FAN_COLOR, NOW_COLOR = (90, 140, 200), (192, 57, 43)
-CENTER_COLORS = {"power": (46, 125, 80), "precision": (138, 91, 184)}
 SAME = 1e-6
 """Frames closer than this share one label [m]."""
 
 CLEAR: Rgba = (0.95, 0.55, 0.15, 0.35)
 """Colour of collision shapes."""
-FOLDS = 30.0
-"""Meshes with fewer triangles than the square of this are shaded flat."""
 
 ASPECT = 1.2
 """Aspect ratio of the window without the panel."""
@@ -337,6 +325,7 @@ class DrawnModel:
 
     def _add_geom(self, geom: int) -> viser.MeshHandle:
         vertices, faces = triangles_of(self.model, geom)
+        kind = int(self.model.geom_type[geom])
         rgba = tuple(self._colors[geom]) if self._is_shown(geom) else CLEAR
         return self._scene.add_mesh_simple(
             f"{self._root}/{self.model.geom_bodyid[geom]}/{geom}",
@@ -344,7 +333,7 @@ class DrawnModel:
             faces,
             color=_bytes(rgba),
             opacity=None if rgba[3] >= 1.0 else float(rgba[3]),
-            flat_shading=len(faces) < FOLDS**2 and not _is_round(self.model, geom),
+            flat_shading=len(faces) < 900 and kind in FLAT,
             receive_shadow=False,  # shadows are stripes at the scale of a hand
             position=self.model.geom_pos[geom],
             wxyz=self.model.geom_quat[geom],
@@ -388,31 +377,6 @@ def _bytes(rgba: tuple[float, ...]) -> tuple[int, int, int]:
     return (red, green, blue)
 
 
-def _is_round(model: mujoco.MjModel, geom: int) -> bool:
-    kinds = mujoco.mjtGeom
-    flat = (int(kinds.mjGEOM_BOX), int(kinds.mjGEOM_MESH), int(kinds.mjGEOM_CYLINDER))
-    return int(model.geom_type[geom]) not in flat
-
-
-def triangles_of(model: mujoco.MjModel, geom: int) -> Triangles:
-    """Triangulate a geom in its frame.
-
-    Raises:
-        ValueError: The geom has no triangulated type.
-    """
-    if int(model.geom_type[geom]) == int(mujoco.mjtGeom.mjGEOM_MESH):
-        mesh = int(model.geom_dataid[geom])
-        vertices = slice(
-            model.mesh_vertadr[mesh], model.mesh_vertadr[mesh] + model.mesh_vertnum[mesh]
-        )
-        faces = slice(model.mesh_faceadr[mesh], model.mesh_faceadr[mesh] + model.mesh_facenum[mesh])
-        return model.mesh_vert[vertices].astype(float), model.mesh_face[faces].astype(np.int64)
-    shape = primitive_of(model, geom)
-    if shape is None:
-        raise ValueError(f"geom {geom}: expected a primitive or mesh geom")
-    return shape_triangles(shape)
-
-
 class HandMarks:
     """Joint frames, joint limits and grasp centres of a hand, scaled by its size [m]."""
 
@@ -439,7 +403,7 @@ class HandMarks:
         if not self.frames:
             self._scene.remove_by_name("/frames")
             return
-        length = AXES_RATIO * self._size
+        length = 0.09 * self._size
         quaternions = np.array([quaternion_of(frame.pose) for frame in frames])
         positions = np.array([frame.pose[:3, 3] for frame in frames])
         if updated(self._scene, "/frames", batched_wxyzs=quaternions, batched_positions=positions):
@@ -449,7 +413,7 @@ class HandMarks:
             quaternions,
             positions,
             axes_length=length,
-            axes_radius=THICKNESS * length,
+            axes_radius=0.04 * length,
         )
 
     def _draw_limits(self, frames: Sequence[JointFrame]) -> None:
@@ -457,7 +421,7 @@ class HandMarks:
             self._scene.remove_by_name("/limits/fans")
             self._scene.remove_by_name("/limits/lines")
             return
-        radius = FAN_RATIO * self._size
+        radius = 0.16 * self._size
         turning = [frame for frame in frames if frame.is_hinge]
         if turning:
             vertices, faces = fans(turning, radius)
@@ -482,8 +446,10 @@ class HandMarks:
                 continue
             self._scene.add_icosphere(
                 f"/centers/{name}",
-                radius=CENTER_RATIO * self._size,
-                color=CENTER_COLORS.get(name, CONTACT_RGBA[:3]),
+                radius=0.07 * self._size,
+                color={"power": (46, 125, 80), "precision": (138, 91, 184)}.get(
+                    name, CONTACT_RGBA[:3]
+                ),
                 opacity=0.5,
                 position=center,
             )
@@ -599,9 +565,9 @@ class GraspMarks:
             self._scene.remove_by_name("/marks/cones")
             return
         # wireframe, because transparent cones would be hidden by a transparent object
-        vertices, faces = cones(*_contacts(log, time), CONE_RATIO * self._height)
+        vertices, faces = cones(*_contacts(log, time), 0.07 * self._height)
         self._scene.add_mesh_simple(
-            "/marks/cones", vertices, faces, color=CONE_COLOR, wireframe=True, side="double"
+            "/marks/cones", vertices, faces, color=(30, 80, 150), wireframe=True, side="double"
         )
 
 

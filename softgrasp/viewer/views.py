@@ -41,19 +41,10 @@ from softgrasp.viewer.widgets import ActuatorSliders, GraspForm, TimeChart, plai
 MAX_CLOSURE_TIME = 2.0
 """Assumed maximum duration of a closure, for the progress bar [s]."""
 
-HAND_OPACITY = 0.55
-"""Opacity of a hand with visible joint frames."""
-HAND_FRAMES = 50
-"""Number of frames of a saved hand scene."""
 
 SPEEDS = {"1 ×": 1.0, "0.5 ×": 0.5, "0.2 ×": 0.2, "0.1 ×": 0.1}
 SLIDER_STEPS, MIN_TIME = 1000, 1e-3
-MAX_DIGITS = 3
-"""Maximum number of decimals of a time."""
 PLAYER = "The player shows the time of the run in seconds; arrows are forces on the object."
-SAVED_AS = "grasp.html"
-RESULT_OPACITY = 0.45
-"""Opacity of the object if it is transparent."""
 MAX_FRAMES = 250
 """Maximum number of frames of a saved result scene."""
 
@@ -279,7 +270,7 @@ class HandView:
         """
 
         def frames() -> Iterator[None]:
-            for fraction in (1.0 - np.cos(np.linspace(0.0, 2.0 * np.pi, HAND_FRAMES))) / 2.0:
+            for fraction in (1.0 - np.cos(np.linspace(0.0, 2.0 * np.pi, 50))) / 2.0:
                 self.show(targets_between(self.hand, float(fraction)))
                 yield
 
@@ -319,7 +310,7 @@ class HandView:
         is_hand = np.isin(self.posed.model.geom_bodyid, hand_bodies(self.posed))
         geoms = np.flatnonzero(is_hand).tolist()
         inside = self._marks.frames or self._marks.limits
-        self._model.fade(geoms, HAND_OPACITY if inside else 1.0)
+        self._model.fade(geoms, 0.55 if inside else 1.0)
 
     def _add_choices(self) -> None:
         gui, marks = self._page.server.gui, self._marks
@@ -416,7 +407,7 @@ class ResultView:
     def _add_timeline(self) -> None:
         gui = self._page.server.gui
         steps = max(self._end - self._begin, MIN_TIME) / SLIDER_STEPS
-        digits = min(-math.floor(math.log10(steps)), MAX_DIGITS)
+        digits = min(-math.floor(math.log10(steps)), 3)
         step = 10.0**-digits
         # the number field shows the decimals of the end values and fits five digits
         last = math.ceil(round(self._end / step, 6)) * step
@@ -439,7 +430,7 @@ class ResultView:
         @keep.on_click
         def _(press: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
             if press.client is not None:
-                press.client.send_file_download(SAVED_AS, self.html().encode())
+                press.client.send_file_download("grasp.html", self.html().encode())
 
     def _add_choices(self) -> None:
         gui = self._page.server.gui
@@ -451,7 +442,7 @@ class ResultView:
 
         def changed(_: object) -> None:
             self._marks.forces, self._marks.cones = forces.value, cones.value
-            self._model.fade(self._object_geoms, RESULT_OPACITY if through.value else 1.0)
+            self._model.fade(self._object_geoms, 0.45 if through.value else 1.0)
             self._model.show_collisions(shown=shapes.value)
             self.show(self._time)
 

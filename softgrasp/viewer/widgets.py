@@ -20,15 +20,12 @@ from softgrasp.viewer.scene_markers import NUMBER_LABELS, Choices
 
 HEIGHT, LABEL_WIDTH = 210, 62
 """Height of a chart, and width of its y labels [px]."""
-PADDING = (9, 24, 0, 0)
-"""Top, right, bottom and left padding, so that the highest label is not cut [px]."""
 MAX_ROWS = 400
 """Maximum number of samples of a chart."""
 COLORS = (
     "#2a78b5", "#d1622b", "#3a9a5b", "#8a5bb8", "#b5487a", "#5a6b7b",
     "#2aa5a0", "#b58b2a", "#6a4fd1", "#c03a3a", "#4f8a10", "#7f6a4a",
 )  # fmt: skip
-TIME_LINE_COLOR = "#22272e"
 MARGIN, HIDDEN_OFFSET = 0.05, 20.0
 """Margin above the highest value, and offset of hidden samples below the lowest, both over the
 value range; uPlot charts of viser do not support gaps."""
@@ -39,8 +36,6 @@ STEPS, DIGITS = 500, 1
 """Steps of a slider, and decimals of values with a unit."""
 MARKUP = str.maketrans({mark: f"\\{mark}" for mark in "\\`*[]<>&{}|~"} | {"\n": " ", "\r": " "})
 """Characters that begin markup or HTML in the texts of a page."""
-MAX_EXPANDED = 12
-"""Slider groups are collapsed for hands with more actuators."""
 LOCKED = 1e-6
 """Range of a slider of a fixed actuator."""
 
@@ -70,7 +65,7 @@ class ActuatorSliders:
             groups.setdefault(_finger_of(hand, actuator), []).append(actuator)
         made: dict[str, viser.GuiInputHandle[float]] = {}
         for name, members in groups.items():
-            with gui.add_folder(name, expand_by_default=len(hand.actuators) <= MAX_EXPANDED):
+            with gui.add_folder(name, expand_by_default=len(hand.actuators) <= 12):
                 made |= {actuator.name: self._add(gui, actuator, name) for actuator in members}
         self.handles = [made[actuator.name] for actuator in hand.actuators]
 
@@ -141,14 +136,15 @@ class TimeChart:
     def __init__(
         self, gui: viser.GuiApi, title: str, time: Array, curves: Mapping[str, Array]
     ) -> None:
-        rows = _thinned(len(time))
+        count = min(len(time), MAX_ROWS)
+        rows = np.unique(np.linspace(0, len(time) - 1, count).round().astype(int))
         self._time = np.asarray(time, dtype=float)[rows]
         self._curves = [np.asarray(curve, dtype=float)[rows] for curve in curves.values()]
         values = np.concatenate([*self._curves, [0.0]])
         values = values[np.isfinite(values)]
         self._low, self._high = float(values.min()), float(values.max())
         self._high += MARGIN * (self._high - self._low) or 1.0
-        lines = [*map(_line, curves, cycle(COLORS)), _line("now", TIME_LINE_COLOR)]
+        lines = [*map(_line, curves, cycle(COLORS)), _line("now", "#22272e")]
         scales = {"y": uplot.Scale(range=(self._low, self._high))}
         self._handle = _add_chart(gui, title, self._data(float(self._time[0])), lines, scales)
 
@@ -181,13 +177,8 @@ def _add_chart(
         axes=(uplot.Axis(), uplot.Axis(size=LABEL_WIDTH)),
         title=title,
         height=HEIGHT,
-        padding=PADDING,
+        padding=(9, 24, 0, 0),
     )
-
-
-def _thinned(rows: int) -> Array:
-    """Indices of at most ``MAX_ROWS`` evenly spaced rows, including the last."""
-    return np.unique(np.linspace(0, rows - 1, min(rows, MAX_ROWS)).round().astype(int))
 
 
 def _line(name: str, color: str) -> uplot.Series:
@@ -303,7 +294,12 @@ class GraspForm:
         Raises:
             DescriptionError: A numeric field is invalid.
         """
-        numbers: dict[str, Any] = {name: self._chosen_number(name) for name in self.numbers}
+        numbers: dict[str, Any] = {
+            name: None
+            if field.value.strip() == self._used.get(name)
+            else _number(name, field.value)
+            for name, field in self.numbers.items()  # None where the user did not change it
+        }
         return Choices(
             hand=self.hand.value,
             object=None if self.object.value == NONE else self.object.value,
@@ -313,11 +309,6 @@ class GraspForm:
             hold=self.hold.value,
             **numbers,
         )
-
-    def _chosen_number(self, name: str) -> float | None:
-        """Return the number in a field; None if the user did not change it."""
-        text = self.numbers[name].value
-        return None if text.strip() == self._used.get(name) else _number(name, text)
 
     def show_progress(self, done: float | None) -> None:
         """Show the completed fraction of the simulation, 0 to 1; None hides the bar."""

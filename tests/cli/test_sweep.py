@@ -118,7 +118,7 @@ def test_the_summary_has_warnings_by_their_sentences(run: Run, tmp_path: Path) -
 
 def test_trajectories_and_a_dataset_are_kept_where_requested(run: Run, tmp_path: Path) -> None:
     words = ("sweep", "four_finger", "sphere", "--density", "160,700", *SMALL)
-    assert run(*words, "--trajectories", "--dataset", "--out", tmp_path / "all").code == 0
+    assert run(*words, "--trajectories", "--dataset", "arrays", "--out", tmp_path / "all").code == 0
     assert run(*words, "--out", tmp_path / "bare").code == 0
     kept = {row: arrays["time"].size for row, arrays in trajectories(tmp_path / "all")}
     assert kept == {0: 21, 1: 21}

@@ -20,6 +20,7 @@ gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is the extra 'gym
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
+from softgrasp._gymnasium import SCENE_ENV, TASK_VERSIONS  # noqa: E402
 from softgrasp.envs import policies  # noqa: E402
 from softgrasp.envs.task_env import TaskEnv, TaskVectorEnv  # noqa: E402
 from softgrasp.envs.task_model import Source, object_of, scene_source, task_model  # noqa: E402
@@ -37,9 +38,9 @@ def env_of(task: str) -> TaskEnv:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_task_follows_the_rules_of_gymnasium(task: str) -> None:
-    env = gymnasium.make(f"softgrasp/{task}-v0").unwrapped
+    env = gymnasium.make(f"softgrasp/{task}-v{TASK_VERSIONS[task]}").unwrapped
     check_env(env, skip_render_check=True)
-    assert env.spec.id == f"softgrasp/{task}-v0"
+    assert env.spec.id == f"softgrasp/{task}-v{TASK_VERSIONS[task]}"
 
 
 def actions_of(env: Any, count: int) -> np.ndarray:
@@ -48,7 +49,10 @@ def actions_of(env: Any, count: int) -> np.ndarray:
 
 @pytest.mark.parametrize("task", ["Lift", "Insertion", "SoftReach"])
 def test_the_same_seed_gives_the_same_bits_alone_and_in_a_vector(task: str) -> None:
-    alone, vector = env_of(task), gymnasium.make_vec(f"softgrasp/{task}-v0", num_envs=3)
+    alone, vector = (
+        env_of(task),
+        gymnasium.make_vec(f"softgrasp/{task}-v{TASK_VERSIONS[task]}", num_envs=3),
+    )
     assert isinstance(vector, TaskVectorEnv)
     actions = actions_of(alone, 8)
     observed, _ = vector.reset(seed=20)
@@ -240,7 +244,8 @@ def test_the_environments_are_registered_on_import(order: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
     )
-    tasks = [f"softgrasp/{name}-v0" for name in ("Grasp", *TASKS)]
+    tasks = [f"softgrasp/{name}-v{version}" for name, version in TASK_VERSIONS.items()]
+    tasks.append(SCENE_ENV)
     assert done.stdout.split() == sorted(tasks)
 
 
@@ -284,6 +289,37 @@ def test_what_does_not_exist_is_refused() -> None:
         with pytest.raises(sg.DescriptionError) as refused:
             TaskEnv(**arguments)
         assert str(refused.value).startswith(sentence)
+
+
+# Constants that solved a task before it had to be stopped at a drawn goal, or to press gently.
+SOLVED_BY: dict[str, list[list[float]]] = {
+    "CloseAndHold": [[1.0, -1.0, 1.0, -1.0], [0.63, 0.83, 0.21, 0.46]],
+    "Regrasp": [[1.0, 1.0], [0.09, 0.87]],
+    "InHandRotation": [[0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]],
+    "Valve": [[-1.0, 1.0, 1.0]],
+    "Insertion": [[0.0, 0.0, -1.0, 1.0]],
+}
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        pytest.param(task, marks=[] if task in ("CloseAndHold", "Valve") else pytest.mark.slow)
+        for task in TASKS
+    ],
+)
+def test_no_constant_action_solves_a_task_that_its_script_solves(task: str) -> None:
+    """−1, 0, 1, the same for all channels or drawn for each, and uniformly random constants."""
+    channels, draw = env_of(task).simulation.channels, np.random.default_rng(0)
+    fixed = [np.full(channels, value) for value in (-1.0, 0.0, 1.0)]
+    several = np.repeat([*fixed, *map(np.array, SOLVED_BY.get(task, []))], 5, axis=0)
+    single = [*draw.uniform(-1.0, 1.0, (20, channels)), *draw.integers(-1, 2, (20, channels))]
+    solved = policies.successes(
+        task, lambda _: np.concatenate([several, single]), 40 + len(several), 0
+    )
+    assert solved[: len(several)].reshape(-1, 5).mean(axis=1).max() <= 0.2
+    assert solved[len(several) :].mean() <= 0.1
+    assert policies.successes(task, "scripted", 10, 100).mean() >= 0.9
 
 
 @pytest.mark.slow  # every stored score again; the quick one is that of the first task

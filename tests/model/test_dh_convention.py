@@ -18,7 +18,11 @@ from softgrasp.model.hand import add_hand
 from tests.conftest import Golden
 from tests.support.kinematics import fingertip
 
-RIGID = [name for name in assets.names("hands") if sg.load_hand(name).fingers]
+RIGID = [
+    name
+    for name in assets.names("hands")
+    if {finger.convention for finger in sg.load_hand(name).fingers} == {"standard"}
+]
 ANGLE = st.floats(-math.pi, math.pi)
 LENGTH = st.floats(-0.1, 0.1).filter(lambda value: value == 0 or abs(value) > 1e-6)
 FEW = settings(max_examples=15, deadline=None)

@@ -83,13 +83,12 @@ async def rig(
     *,
     clock: Clock | None = None,
     valve: Valve | None = None,
-    **options: Any,
 ) -> AsyncIterator[Bench]:
     """A server on a free port, whose plant runs on a clock that only the test moves."""
     heard: list[ControllerState] = []
     controller = SimulatedController(
         registers or load_register_map(), valve, clock=clock or Clock(), heard=heard.append
     )
-    async with ControllerServer(controller, **options) as server:
+    async with ControllerServer(controller) as server:
         await server.start(port=0)
         yield Bench(server, heard)

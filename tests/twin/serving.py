@@ -42,7 +42,7 @@ class Serving:
         """What it said on standard error, without the last line that it always says."""
         self._told.seek(0)
         lines = self._told.read().splitlines()
-        return "\n".join(line for line in lines if not line.startswith("softgrasp: stopped; "))
+        return "\n".join(line for line in lines if line != "softgrasp: stopped")
 
     def farewell(self) -> str:
         self._told.seek(0)

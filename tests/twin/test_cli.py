@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import signal
 import socket
 from pathlib import Path
@@ -19,7 +18,7 @@ from tests.twin.serving import serving
 
 
 def test_robot_serves_for_a_duration(run: Run) -> None:
-    ran = run("twin", "robot", "--port", "0", "--duration", "0.05", "--udp", "127.0.0.1:9")
+    ran = run("twin", "robot", "--port", "0", "--duration", "0.05")
     assert ran.code == 0, ran.err
     assert "the robot 'irb120' reports its pose at http://127.0.0.1:" in ran.err
     assert ran.out == ""
@@ -29,9 +28,6 @@ def test_robot_serves_for_a_duration(run: Run) -> None:
     ("words", "sentence"),
     [
         (("--host", "0.0.0.0"), "host: expected an address of this machine such as 127.0.0.1"),
-        (("--udp", "3"), "--udp: expected HOST:PORT such as 127.0.0.1:8611, found '3'"),
-        (("--udp", "8.8.8.8:53"), "--udp: host: expected a loopback address such as 127.0.0.1"),
-        (("--udp", "127.0.0.1:99999"), "--udp: port: expected a number at most 65535"),
         (("--program", "pick"), "no robot program 'pick'; "),
         (("--rate", "0"), "--rate"),
     ],
@@ -158,7 +154,7 @@ def test_a_process_serves_until_it_is_terminated(number: signal.Signals) -> None
 
         assert asyncio.run(talk()) == -70e3
         assert there.stop(number) == 0
-        assert re.fullmatch(r"softgrasp: stopped; 1 connections, \d requests", there.farewell())
+        assert there.farewell() == "softgrasp: stopped"
         assert there.errors() == ""
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", there.port), timeout=5)
@@ -188,4 +184,4 @@ def test_a_port_in_use_is_reported(run: Run) -> None:
         port = other.getsockname()[1]
         ran = run("twin", "serve", "--port", str(port))
     assert ran.code == 2
-    assert f"127.0.0.1:{port}: expected an address to listen on, found: " in ran.err
+    assert f"127.0.0.1:{port}: expected an address to listen on, found one" in ran.err

@@ -11,7 +11,6 @@ from softgrasp.errors import BadAnswerError, ConnectionLostError, DescriptionErr
 from softgrasp.twin.files import load_register_map
 from softgrasp.twin.loop import Cycle, poll
 from softgrasp.twin.modbus import Backoff
-from softgrasp.twin.modbus_server import Session
 from softgrasp.twin.pneumatic_controller import (
     ControllerClient,
     ControllerState,
@@ -248,9 +247,7 @@ def test_an_hour_at_50_hz_in_memory() -> None:
     async def talk() -> None:
         clock, heard = Clock(), []
         controller = SimulatedController(load_register_map(), clock=clock, heard=heard.append)
-        client = ControllerClient(
-            controller.registers, MemoryLink(Session(controller)), clock=clock
-        )
+        client = ControllerClient(controller.registers, MemoryLink(controller), clock=clock)
         rotations = await traffic(client, 180_000, clock)
         assert check(rotations, 180_000, heard) == {}
         assert clock.now == pytest.approx(100.0 + 3600.0, abs=0.05)

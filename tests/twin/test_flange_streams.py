@@ -1,12 +1,10 @@
-"""Streams of flange poses: HTTP, UDP, replays, ticks, quaternion signs and closing."""
+"""Streams of flange poses: HTTP, replays, ticks, quaternion signs and closing."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 import json
-import random
-import socket
 from functools import cache
 from pathlib import Path
 
@@ -27,19 +25,16 @@ from softgrasp.twin.description import (
     FileFlange,
     HttpFlange,
     SimulatedFlange,
-    UdpFlange,
 )
 from softgrasp.twin.files import json_object, row_of, sample_from
-from softgrasp.twin.flange_server import RobotStream, send_poses
+from softgrasp.twin.flange_server import RobotStream
 from softgrasp.twin.flange_streams import (
     MAX_BYTES,
-    MAX_WAITING,
     FlangeStream,
     HttpStream,
     ReplayStream,
     SystemClock,
     Ticks,
-    UdpStream,
     cartesian_document,
     sample_of,
 )
@@ -303,12 +298,11 @@ def test_text_of_a_server_in_errors_is_short_and_printable(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("content", [{HOSTILE: 1}, OBJECT | {HOSTILE: 1}, OBJECT | {"qw": HOSTILE}])
-def test_text_of_a_datagram_in_errors_is_short_and_printable(content: dict[str, object]) -> None:
-    stream = UdpStream(UdpFlange(port=0), ManualClock())
-    stream.take(json.dumps(content).encode())
-    assert stream.counts.refused == 1
-    assert len(stream.last_refusal) < 250
-    assert stream.last_refusal.isprintable()
+def test_text_of_a_row_in_errors_is_short_and_printable(content: dict[str, object]) -> None:
+    with pytest.raises(sg.DescriptionError) as message:
+        sample_from(json_object(json.dumps(content).encode()))
+    assert len(str(message.value)) < 200
+    assert str(message.value).isprintable()
 
 
 def test_an_answer_that_is_too_long() -> None:
@@ -341,23 +335,12 @@ def test_a_robot_with_constant_time_is_stale() -> None:
 
 
 FLANGE_STREAMS_FEW = settings(max_examples=25)
-UDP = UdpFlange(port=0, stale_after=10.0)
 
 
 @cache
 def record(count: int, step: float = 0.02, begin: float = 3.0) -> list[sg.twin.FlangeSample]:
     """Poses of the robot while it moves."""
     return [robot().sample_at(begin + step * index) for index in range(count)]
-
-
-def datagram(sample: sg.twin.FlangeSample) -> bytes:
-    return json.dumps(row_of(sample)).encode()
-
-
-async def drained(stream: UdpStream) -> list[float]:
-    """Times of what waits in a stream."""
-    count = len(stream._waiting)
-    return [(await anext(stream)).time for _ in range(count)]
 
 
 # rates
@@ -453,10 +436,10 @@ def test_each_source_has_its_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_TOKEN", raising=False)
 
     async def run() -> list[type]:
-        sources = (HttpFlange(token_variable="OUR_TOKEN"), UDP, SimulatedFlange(program=program()))
+        sources = (HttpFlange(token_variable="OUR_TOKEN"), SimulatedFlange(program=program()))
         return [type(sg.twin.open_flange(source)) for source in sources]
 
-    assert finished(run()) == [HttpStream, UdpStream, RobotStream]
+    assert finished(run()) == [HttpStream, RobotStream]
     with pytest.raises(sg.DescriptionError) as message:
         sg.twin.open_flange(HttpFlange(token_variable="NO_TOKEN"))
     assert str(message.value) == (
@@ -478,89 +461,8 @@ def test_closing_ends_a_pending_read() -> None:
         replay = ReplayStream(late)
         await anext(replay)
         await run(replay)
-        await run(UdpStream(UDP))
 
     finished(both())
-
-
-# UDP
-
-
-def test_poses_come_by_udp_with_all_digits() -> None:
-    async def run() -> list[sg.twin.FlangeSample]:
-        async with UdpStream(UDP) as stream:
-            target = UDP.replace(port=await stream.open())
-            sent = await send_poses(robot(), target, rate=50.0, count=40, clock=ManualClock(9.0))
-            assert sent == 40
-            return [await anext(stream) for _ in range(40)]
-
-    for index, sample in enumerate(finished(run())):
-        assert max(apart(sample, robot().sample_at(round(0.02 * index, 6)))) < 1e-15
-
-
-@FLANGE_STREAMS_FEW
-@given(st.randoms(use_true_random=False))
-def test_late_and_duplicate_datagrams_are_discarded_and_counted(chance: random.Random) -> None:
-    samples = record(20)
-    sent = [chance.choice(samples) for _ in range(40)]
-    expected: list[float] = []
-    for sample in sent:
-        if not expected or sample.time > expected[-1]:
-            expected.append(sample.time)
-
-    async def run() -> None:
-        stream = UdpStream(UDP)
-        for sample in sent:
-            stream.take(datagram(sample))
-        counts = stream.counts
-        async with stream:
-            assert await drained(stream) == pytest.approx(expected)
-        assert counts.samples + counts.late + counts.twice == len(sent)
-        assert counts.refused == counts.overrun == 0
-
-    finished(run())
-
-
-@FLANGE_STREAMS_FEW
-@given(st.binary(max_size=100))
-def test_any_datagram_is_survived(garbage: bytes) -> None:
-    async def run() -> None:
-        stream = UdpStream(UDP)
-        stream.take(garbage)
-        stream.take(datagram(record(1)[0]))
-        assert stream.counts.refused == 1
-        assert stream.last_refusal
-        async with stream:
-            assert len(await drained(stream)) == 1
-
-    finished(run())
-
-
-def test_one_time_far_ahead_does_not_hold_up_the_poses() -> None:
-    async def run() -> None:
-        clock, samples = ManualClock(), record(6, step=0.02)
-        async with UdpStream(UDP, clock) as stream:
-            for sample in [*samples[:3], samples[3].replace(time=1e6), *samples[3:]]:
-                stream.take(datagram(sample))
-                clock.time += 0.02
-            assert await drained(stream) == pytest.approx([sample.time for sample in samples])
-            assert stream.counts.ahead == 1
-
-    finished(run())
-
-
-def test_a_sender_whose_clock_was_set_is_followed_from_its_second_pose() -> None:
-    async def run() -> None:
-        clock, samples = ManualClock(), record(6, step=0.02)
-        later = [sample.replace(time=sample.time + 3600.0) for sample in samples[2:]]
-        async with UdpStream(UDP, clock) as stream:
-            for sample in [*samples[:2], *later]:
-                stream.take(datagram(sample))
-                clock.time += 0.02
-            times = [sample.time for sample in (*samples[:2], *later[1:])]
-            assert await drained(stream) == pytest.approx(times)
-
-    finished(run())
 
 
 def test_joints_are_polled_from_a_second_address() -> None:
@@ -576,7 +478,7 @@ def test_joints_are_polled_from_a_second_address() -> None:
     assert all(sample.joints == () for sample in finished(run("nowhere")))
 
 
-def test_joints_come_by_udp_and_wrong_ones_are_refused() -> None:
+def test_joints_of_a_row_are_read_and_wrong_ones_are_refused() -> None:
     sample = robot().sample_at(0.3)
     assert sample_from(json_object(json.dumps(row_of(sample)))) == sample
     for joints, sentence in (
@@ -586,59 +488,3 @@ def test_joints_come_by_udp_and_wrong_ones_are_refused() -> None:
     ):
         with pytest.raises(sg.errors.DescriptionError, match=sentence):
             sample_from(row_of(sample) | {"joints": joints})
-
-
-def test_the_oldest_samples_are_discarded_on_overrun() -> None:
-    async def run() -> None:
-        stream = UdpStream(UDP)
-        for sample in record(MAX_WAITING + 5, step=1e-3):
-            stream.take(datagram(sample))
-        assert stream.counts.overrun == 5
-        async with stream:
-            assert (await anext(stream)).time == pytest.approx(3.0 + 5e-3)
-
-    finished(run())
-
-
-def test_silence_is_reported_and_a_restarted_sender_is_accepted() -> None:
-    async def run() -> None:
-        clock, samples = ManualClock(), record(3)
-        async with UdpStream(UDP.replace(stale_after=0.4), clock) as stream:
-            for sample in (samples[1], samples[1], samples[0]):
-                stream.take(datagram(sample))
-            stream.take(b"{}")
-            await anext(stream)
-            with pytest.raises(sg.errors.StaleDataError) as message:
-                await anext(stream)
-            assert str(message.value) == (
-                "udp://127.0.0.1:0: expected a new pose within 0.4 s, found none; so far 1 arrived "
-                "late, 1 twice, 1 invalid (the last: time_s: expected time_s, x_mm, y_mm, "
-                "z_mm, qw, qx, qy, qz, found no time_s)"
-            )
-            assert clock.now() == pytest.approx(0.4)
-            stream.take(datagram(samples[0]))
-            assert (await anext(stream)).time == samples[0].time
-
-    finished(run())
-
-
-def test_a_port_in_use() -> None:
-    async def run(port: int) -> None:
-        async with UdpStream(UDP.replace(port=port)) as stream:
-            with pytest.raises(sg.errors.ConnectionLostError) as message:
-                await stream.open()
-            assert str(message.value).startswith(
-                f"udp://127.0.0.1:{port}: expected a free port, found: "
-            )
-
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
-        taken.bind(("127.0.0.1", 0))
-        finished(run(taken.getsockname()[1]))
-
-
-def test_sending_without_a_receiver_continues() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    target = UdpFlange(port=port)
-    assert finished(send_poses(robot(), target, count=5, clock=ManualClock())) == 5

@@ -23,7 +23,7 @@ class BadLink(BreakingLink):
     """Answers are lost, late, or of registers out of range; now and then the wire is cut."""
 
     def __init__(self, link: BreakingLink, seed: int) -> None:
-        super().__init__(link._session, link._clock, link._broken)
+        super().__init__(link.controller, link._clock, link._broken)
         self._random, self._cut_until = random.Random(seed), -1.0
         self.faults = {"cut": 0, "lost": 0, "late": 0, "out of range": 0}
         self.targets: list[tuple[int, int]] = []

@@ -1,4 +1,4 @@
-"""Modbus of softgrasp and of pymodbus, for the cases in which softgrasp keeps its implementation.
+"""Clients of softgrasp and of pymodbus, for the cases in which softgrasp keeps its own.
 
 Where a test of pymodbus fails, pymodbus has improved: compare again and use it there.
 """
@@ -7,91 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
 import pytest
 from pymodbus.client import AsyncModbusTcpClient
 from pymodbus.exceptions import ModbusException
-from pymodbus.server import ModbusTcpServer
-from pymodbus.simulator import DataType, SimData, SimDevice
 
 from softgrasp.errors import DeviceError
 from softgrasp.twin.modbus import HEADER, Frame, TcpLink, read_request, words_in
-from tests.twin.controllers import PATIENCE, rig
+from tests.twin.controllers import PATIENCE
 
 READ = read_request("holding", 0, 2)
-WORDS = [1, 2]
 SILENCE = 0.3
 """Time after which no further answer is expected [s]."""
-WRONG_HEADER = HEADER.pack(1, 7, len(READ) + 1, 1) + READ
-
-
-async def answers(port: int, raw: bytes) -> int:
-    """Number of answers to some bytes on one connection."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(raw)
-    received = b""
-    with contextlib.suppress(TimeoutError):
-        while data := await asyncio.wait_for(reader.read(1000), SILENCE):
-            received += data
-    writer.transport.abort()
-    return len(received) // (HEADER.size + 2 + 2 * len(WORDS))
-
-
-def frames(*transactions: int, unit: int = 1) -> bytes:
-    return b"".join(Frame(number, unit, READ).encoded() for number in transactions)
-
-
-@contextlib.asynccontextmanager
-async def pymodbus_server() -> AsyncIterator[int]:
-    device = SimDevice(1, [SimData(0, values=WORDS, datatype=DataType.REGISTERS)])
-    server = ModbusTcpServer(device, address=("127.0.0.1", 0))
-    await server.listen()
-    try:
-        yield server.transport.sockets[0].getsockname()[1]
-    finally:
-        await server.shutdown()
-
-
-def test_several_requests_in_one_packet() -> None:
-    async def run() -> tuple[int, int]:
-        async with rig() as there, pymodbus_server() as port:
-            raw = frames(1, 2, 3)
-            return await answers(there.server.address[1], raw), await answers(port, raw)
-
-    assert asyncio.run(run()) == (3, 1)
-
-
-def test_after_a_wrong_header() -> None:
-    """softgrasp closes the connection, so that a client reconnects; pymodbus never answers."""
-
-    async def ends(port: int) -> bool:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(WRONG_HEADER + frames(2, 3))
-        try:
-            return await asyncio.wait_for(reader.read(1000), SILENCE) == b""
-        except ConnectionError:
-            return True
-        except TimeoutError:
-            return False
-        finally:
-            writer.transport.abort()
-
-    async def run() -> tuple[bool, bool]:
-        async with rig() as there, pymodbus_server() as port:
-            return await ends(there.server.address[1]), await ends(port)
-
-    assert asyncio.run(run()) == (True, False)
-
-
-@pytest.mark.parametrize("unit", [0, 255])
-def test_units_of_the_device_itself(unit: int) -> None:
-    async def run() -> tuple[int, int]:
-        async with rig() as there, pymodbus_server() as port:
-            raw = frames(1, unit=unit)
-            return await answers(there.server.address[1], raw), await answers(port, raw)
-
-    assert asyncio.run(run()) == (1, 0)
 
 
 @pytest.mark.parametrize(

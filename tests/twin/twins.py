@@ -11,7 +11,6 @@ from softgrasp.twin.files import load_twin
 from softgrasp.twin.flange_server import open_flange
 from softgrasp.twin.flange_streams import LatestPose
 from softgrasp.twin.loop import TwinLoop
-from softgrasp.twin.modbus_server import Session
 from softgrasp.twin.pneumatic_controller import ControllerClient, SimulatedController
 from softgrasp.twin.record import TwinRow
 from tests.support.memory_link import MemoryLink
@@ -23,8 +22,8 @@ Broken = Callable[[float], bool]
 class BreakingLink(MemoryLink):
     """A wire that is cut at some times."""
 
-    def __init__(self, session: Session, clock: ManualClock, broken: Broken) -> None:
-        super().__init__(session)
+    def __init__(self, controller: SimulatedController, clock: ManualClock, broken: Broken) -> None:
+        super().__init__(controller)
         self._clock, self._broken = clock, broken
 
     async def ask(self, unit: int, pdu: bytes, take: Any) -> Any:
@@ -63,7 +62,7 @@ class Bench:
             heard=self.commands.append,
             **controller,
         )
-        link = BreakingLink(Session(self.controller), self.clock, broken)
+        link = BreakingLink(self.controller, self.clock, broken)
         self.client = ControllerClient(self.twin.controller.map, link, clock=self.clock.now)
         self.rows: list[TwinRow] = []
         self.pose = LatestPose(open_flange(self.twin.flange, clock=self.clock))

@@ -41,6 +41,7 @@ def test_another_version_than_that_of_mujoco_is_refused(monkeypatch):
     ("fields", "sentence"),
     [
         ({"hand": "soft_gripper"}, "hand.soft_fingers: the backend warp has no soft"),
+        ({"hand": "suction_cup"}, "hand.fingers: the backend warp has no suction cups"),
         (
             {"lift": sg.description.Lift(), "gravity": (0.0, 0.0, -9.81)},
             "lift: the backend warp has no lifts",
