@@ -135,7 +135,7 @@ def sample_times(time: Array, fps: int) -> Array:
     if fps < 1:
         raise DescriptionError(f"expected at least 1 sample a second, found {fps}", field="fps")
     count = int((time[-1] - time[0]) * fps + 1e-6) + 1
-    return np.minimum(time[0] + np.arange(count) / fps, time[-1])
+    return np.asarray(np.minimum(time[0] + np.arange(count) / fps, time[-1]))
 
 
 def _linear(times: Array, time: Array, values: NDArray[Any]) -> Array:

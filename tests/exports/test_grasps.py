@@ -224,7 +224,7 @@ def test_a_file_of_the_grasp_editor_is_read(tmp_path: Path) -> None:
     file.write_text(ISAAC.replace("xyz", "xy"), "utf-8")
     with pytest.raises(sg.DescriptionError) as refused:
         load_grasps(file)
-    assert refused.value.field == "grasps.grasp_0.orientation.xyz"
+    assert refused.value.field == "grasps.grasp_0.xyz"
     assert refused.value.file == file
 
 

@@ -171,6 +171,23 @@ def test_a_hand_on_a_wrist_keeps_its_six_freedoms(tmp_path: Path) -> None:
         assert len(locked) == 6 - model.body_jntnum[body]
 
 
+@pytest.mark.parametrize("name", ["demo", "demo_soft", "corner"])
+def test_the_validators_of_usd_find_nothing(name: str, tmp_path: Path) -> None:
+    """Among them those of rigid bodies, colliders, joints and articulations."""
+    validation = pytest.importorskip("pxr.UsdValidation", reason="usd-core 25.5 and newer")
+    file = write_usd(sg.load_scene(name), tmp_path / "it.usdc")
+    validators = validation.ValidationRegistry().GetOrLoadAllValidators()
+    names = {one.GetMetadata().name for one in validators}
+    assert "usdPhysicsValidators:ArticulationChecker" in names
+    errors = validation.ValidationContext(validators).Validate(Usd.Stage.Open(str(file)))
+    assert [error.GetMessage() for error in errors] == []
+
+
+def test_a_deformable_object_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(sg.DescriptionError, match="expected rigid objects in USD"):
+        write_usd(sg.load_scene("foam_cube"), tmp_path / "it.usda")
+
+
 @pytest.mark.parametrize("name", ["it.obj", "it"])
 def test_another_ending_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(
