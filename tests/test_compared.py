@@ -36,7 +36,8 @@ def ours(rows: list[list[str]], column: int) -> list[str]:
     return sorted({code for cell in cells for code in re.findall(r"`([^`]+)`", cell)})
 
 
-OURS = sorted({*ours(features(), 5), *ours(rows_of(FUNCTIONS), 1)})
+LEARNING = rows_of(PAGE.split("\n## Learning, grippers and data\n")[1].split("\n## ")[0])[1:]
+OURS = sorted({*ours(features(), 5), *ours(LEARNING, 4), *ours(rows_of(FUNCTIONS), 1)})
 
 
 @pytest.mark.parametrize("line", [code for code in OURS if code.startswith("softgrasp ")])
@@ -55,6 +56,14 @@ def test_every_row_of_ours_has_a_line() -> None:
         assert len(row) == 6
         assert re.search(r"`(sg\.|softgrasp )", row[5]), row
         assert all(cell.strip().split(",")[0] in ("yes", "part", "–") for cell in row[1:5]), row
+
+
+def test_rows_on_learning_have_a_line_each() -> None:
+    assert len(LEARNING) == 16
+    for row in LEARNING[1:]:
+        assert len(row) == 5
+        assert re.search(r"`(sg\.|softgrasp )", row[4]), row
+        assert all(cell.strip().split(",")[0] in ("yes", "part", "–") for cell in row[1:4]), row
 
 
 def test_every_function_of_syngrasp_is_named() -> None:
