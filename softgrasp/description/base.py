@@ -417,17 +417,14 @@ def _walk(location: FieldPath, model: Any) -> tuple[FieldPath, type[BaseModel] |
     path: list[int | str] = []
     candidates: list[type[BaseModel]] = [model]
     owner: type[BaseModel] | None = model
-    keyed = False
     for depth, part in enumerate(location):
         fields = {} if owner is None else owner.model_fields
-        if isinstance(part, int) or keyed:
+        if isinstance(part, int):
             path.append(part)
-            keyed = False
         elif part in fields and depth < len(location) - 1:
             path.append(part)
             candidates = _models_in(fields[part].annotation)
             owner = candidates[0] if candidates else None
-            keyed = get_origin(fields[part].annotation) is dict
         elif named := [c for c in candidates if part in (c.__name__, _tag_of(c))]:
             owner, candidates = named[0], []
         elif depth == len(location) - 1 and part.isidentifier():

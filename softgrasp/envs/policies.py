@@ -51,6 +51,15 @@ def _lift(f: Features) -> Array:
     return np.concatenate([xy, z[:, None], close[:, None]], axis=1)
 
 
+def _lift_any(f: Features) -> Array:
+    """Close where the hand is, and lift what two fingers hold."""
+    gripped = _gripped(f, 6.0, 2)
+    raised = f.height > 2e-3
+    z = np.where(gripped | raised, 0.5 * _move(f.goal[:, 0] + 5e-3 - f.height), 0.0)
+    still = np.zeros_like(z)
+    return np.stack([still, still, z, np.where(gripped, 0.1, 0.5)], axis=1)
+
+
 def _roll(f: Features) -> Array:
     """Move the tips at +x and −x up and down, both pressing, by the inverse of the Jacobian."""
     first, second, press = 0.05, 0.063, 0.002
@@ -129,6 +138,7 @@ def _two_hands(f: Features) -> Array:
 SCRIPTS: dict[str, Script] = {
     "CloseAndHold": _close_and_hold,
     "Lift": _lift,
+    "LiftAny": _lift_any,
     "InHandRotation": _roll,
     "Regrasp": _regrasp,
     "SoftLift": _soft_lift,

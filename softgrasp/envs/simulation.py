@@ -18,6 +18,7 @@ from softgrasp.envs.core import (
     Bound,
     Decision,
     Generator,
+    Look,
     Observation,
     Offset,
     clear_offset,
@@ -279,12 +280,12 @@ class SteppedScene(SceneSimulation):
         ended = (episode.held is True, episode.terminated, episode.truncated)
         return Decision(np.array([episode.reward()]), *(np.array([flag]) for flag in ended))
 
-    def shown(self, row: int) -> tuple[mujoco.MjModel, Array, dict[int, Any]]:  # noqa: ARG002
+    def shown(self, row: int) -> Look:  # noqa: ARG002
         """Return model, positions and the colours of geoms whose body is in contact."""
         model, touching = self.model, np.flatnonzero(self.episode.in_contact)
         bodies = [model.body(self._task.bodies[index]).id for index in touching]
         geoms = np.flatnonzero(np.isin(model.geom_bodyid, bodies)).tolist()
-        return model, self.data.qpos, dict.fromkeys(geoms, IN_CONTACT_RGBA)
+        return Look(model, self.data.qpos, dict.fromkeys(geoms, IN_CONTACT_RGBA))
 
 
 def _quaternion(rotation: Array) -> Array:

@@ -1,32 +1,32 @@
 """Grasps in the formats of other programs: DexGraspBench, Isaac Sim and GraspGen, MoveIt.
 
-``IsaacFile`` is the YAML ``isaac_grasp`` 1.0 of the grasp editor of Isaac Sim, which GraspGen
-writes as well. ``MoveItGrasp`` is the message ``moveit_msgs/Grasp`` as plain data, with the fields
-of its ROS definition. Fields of files that are not listed here are ignored.
+``isaac_grasp`` 1.0 is the YAML of the grasp editor of Isaac Sim, which GraspGen writes as well. A
+grasp of MoveIt is the message ``moveit_msgs/Grasp`` as plain data, with the fields of its ROS
+definition. Fields of files that are not read here are ignored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any
 
 import numpy as np
-from pydantic import ConfigDict
 
-from softgrasp.description.base import Description, Number, Positive, Vec3, Vec4
+from softgrasp.description.base import error_at, error_inside
 from softgrasp.description.geometry import Pose
 from softgrasp.description.grasps import Approach, Grasp, GraspedObject, GraspSet, HandPosture
 from softgrasp.errors import DescriptionError
 from softgrasp.io.grasp_files import ForeignGrasp, ForeignGrasps
 from softgrasp.mechanics.hand_kinematics import pose_of
-from softgrasp.mechanics.transforms import transform
+from softgrasp.mechanics.transforms import transform, triple
 
+ISAAC = "isaac_grasp"
 APPROACH_DISTANCE = 0.1
 """Length of the approach of MoveIt where the hand stood still before its closure [m]."""
 NO_NAME = "object"
 """Name of an object whose source states none."""
-Joints = dict[str, Number]
 
 
 # DexGraspBench, BODex, DexGraspNet
@@ -81,68 +81,26 @@ def _of_foreign(name: str, one: ForeignGrasp) -> Grasp:
     return Grasp(name=name, object=grasped, pregrasp=before, grasp=closed, squeeze=pressed)
 
 
-class _Fields(Description):
-    """Fields of a foreign file; others are ignored."""
+@contextmanager
+def _fields_at(*location: int | str) -> Iterator[None]:
+    """Report a missing or wrong field of a foreign file with its location."""
+    try:
+        yield
+    except DescriptionError as error:
+        raise error_inside(error, *location) from None
+    except KeyError as error:
+        raise error_at("this field is missing", *location, str(error.args[0])) from None
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        raise error_at(f"expected the fields of a grasp, found: {error}", *location) from None
 
-    model_config = ConfigDict(extra="ignore")
+
+def _scored(score: float | None) -> dict[str, Any]:
+    """Return quality and success of a grasp with a confidence; 0 is a failed grasp."""
+    failed = {"success": False} if score == 0.0 else {}
+    return {"quality": {} if score is None else {"confidence": float(score)}, **failed}
 
 
 # Isaac Sim, GraspGen
-
-
-class _IsaacRotation(_Fields):
-    w: Number
-    xyz: Vec3
-
-
-class IsaacGrasp(_Fields):
-    """A grasp of an ``isaac_grasp`` file: pose of the gripper in the object's frame, joints."""
-
-    confidence: Number | None = None
-    position: Vec3
-    orientation: _IsaacRotation
-    cspace_position: Joints | None = None
-    """Joint variables of the grasp."""
-    pregrasp_cspace_position: Joints | None = None
-
-    @classmethod
-    def of(cls, grasp: Grasp) -> Self:
-        """Return a grasp; the pose before it is left out."""
-        w, x, y, z = grasp.grasp.pose.quaternion
-        return cls(
-            confidence=grasp.score,
-            position=grasp.grasp.pose.position,
-            orientation=_IsaacRotation(w=w, xyz=(x, y, z)),
-            cspace_position=grasp.grasp.joints,
-            pregrasp_cspace_position=(grasp.pregrasp or grasp.grasp).joints,
-        )
-
-    def grasp(self, name: str, grasped: GraspedObject) -> Grasp:
-        """Return it as a grasp of a set."""
-        pose = Pose(position=self.position, quaternion=(self.orientation.w, *self.orientation.xyz))
-        joints = [self.cspace_position, self.pregrasp_cspace_position]
-        closed, opened = ({} if one is None else one for one in joints)
-        return Grasp(
-            name=name,
-            object=grasped,
-            grasp=HandPosture(pose=pose, joints=closed or opened),
-            pregrasp=HandPosture(pose=pose, joints=opened or closed),
-            quality={} if self.confidence is None else {"confidence": self.confidence},
-            success=False if self.confidence == 0.0 else None,
-        )
-
-
-class IsaacFile(_Fields):
-    """Content of an ``isaac_grasp`` file, with the fields that GraspGen adds."""
-
-    format: Literal["isaac_grasp"] = "isaac_grasp"
-    format_version: Number | str = 1.0
-    object_frame: str = ""
-    gripper_frame: str = ""
-    gripper_file: str = ""
-    object_file: str = ""
-    object_scale: Positive = 1.0
-    grasps: dict[str, IsaacGrasp]
 
 
 def to_isaac(grasps: GraspSet) -> dict[str, Any]:
@@ -154,199 +112,123 @@ def to_isaac(grasps: GraspSet) -> dict[str, Any]:
     objects = {grasp.object for grasp in grasps.grasps}
     if len(objects) != 1:
         listed = ", ".join(sorted(f"{one.name} × {one.scale:g}" for one in objects)) or "none"
-        raise DescriptionError(f"isaac_grasp: expected grasps at one object, found {listed}")
+        raise DescriptionError(f"{ISAAC}: expected grasps at one object, found {listed}")
     (grasped,) = objects
-    content = IsaacFile(
-        object_frame=f"/World/{grasped.name}",
-        gripper_frame=f"/World/{grasps.hand or 'hand'}",
-        gripper_file=grasps.hand_frame,
-        object_file=grasped.mesh or "",
-        object_scale=grasped.scale,
-        grasps={grasp.name: IsaacGrasp.of(grasp) for grasp in grasps.grasps},
-    )
-    return content.model_dump()
+    return {
+        "format": ISAAC,
+        "format_version": 1.0,
+        "object_frame": f"/World/{grasped.name}",
+        "gripper_frame": f"/World/{grasps.hand or 'hand'}",
+        "gripper_file": grasps.hand_frame,
+        "object_file": grasped.mesh or "",
+        "object_scale": grasped.scale,
+        "grasps": {
+            grasp.name: {
+                "confidence": grasp.score,
+                "position": list(grasp.grasp.pose.position),
+                "orientation": {
+                    "w": grasp.grasp.pose.quaternion[0],
+                    "xyz": list(grasp.grasp.pose.quaternion[1:]),
+                },
+                "cspace_position": grasp.grasp.joints,
+                "pregrasp_cspace_position": (grasp.pregrasp or grasp.grasp).joints,
+            }
+            for grasp in grasps.grasps
+        },
+    }
 
 
 def from_isaac(content: Mapping[str, Any]) -> GraspSet:
     """Return the grasps of an ``isaac_grasp`` file.
 
     Raises:
-        DescriptionError: A field is missing or of another type.
+        DescriptionError: It is no such file, or a field is missing or of another type.
     """
-    read = IsaacFile(**content)
-    grasped = GraspedObject(
-        name=read.object_frame.rpartition("/")[2] or Path(read.object_file or NO_NAME).stem,
-        mesh=read.object_file or None,
-        scale=read.object_scale,
-    )
-    return GraspSet(
-        hand=read.gripper_frame.rpartition("/")[2],
-        hand_frame=read.gripper_file,
-        grasps=tuple(one.grasp(name, grasped) for name, one in read.grasps.items()),
-    )
+    if content.get("format") != ISAAC:
+        raise error_at(f"expected {ISAAC}, found {content.get('format')!r}", "format")
+    with _fields_at():
+        mesh = str(content.get("object_file", ""))
+        frame = str(content.get("object_frame", "")).rpartition("/")[2]
+        grasped = GraspedObject(
+            name=frame or Path(mesh or NO_NAME).stem,
+            mesh=mesh or None,
+            scale=content.get("object_scale", 1.0),
+        )
+        return GraspSet(
+            hand=str(content.get("gripper_frame", "")).rpartition("/")[2],
+            hand_frame=str(content.get("gripper_file", "")),
+            grasps=tuple(
+                _of_isaac(str(name), one, grasped) for name, one in content["grasps"].items()
+            ),
+        )
+
+
+def _of_isaac(name: str, fields: Mapping[str, Any], grasped: GraspedObject) -> Grasp:
+    with _fields_at("grasps", name):
+        rotation = fields["orientation"]
+        quaternion = (float(rotation["w"]), *triple(rotation["xyz"]))
+        pose = Pose(position=triple(fields["position"]), quaternion=quaternion)
+        closed, opened = (fields.get(f"{part}cspace_position") for part in ("", "pregrasp_"))
+        return Grasp(
+            name=name,
+            object=grasped,
+            grasp=HandPosture(pose=pose, joints=closed or opened or {}),
+            pregrasp=HandPosture(pose=pose, joints=opened or closed or {}),
+            **_scored(fields.get("confidence")),
+        )
 
 
 # MoveIt
 
 
-class _Vector(_Fields):
-    x: Number
-    y: Number
-    z: Number
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Self:
-        return cls(x=values[0], y=values[1], z=values[2])
-
-    @property
-    def values(self) -> Vec3:
-        return (self.x, self.y, self.z)
-
-
-class _Quaternion(_Vector):
-    w: Number
-
-    @property
-    def wxyz(self) -> Vec4:
-        return (self.w, self.x, self.y, self.z)
-
-
-class _Time(_Fields):
-    sec: int = 0
-    nanosec: int = 0
-
-
-class _Header(_Fields):
-    stamp: _Time = _Time()
-    frame_id: str
-
-
-class _Point(_Fields):
-    positions: tuple[Number, ...]
-    velocities: tuple[Number, ...] = ()
-    accelerations: tuple[Number, ...] = ()
-    effort: tuple[Number, ...] = ()
-    time_from_start: _Time = _Time()
-
-
-class _Trajectory(_Fields):
-    header: _Header
-    joint_names: tuple[str, ...]
-    points: tuple[_Point, ...]
-
-    @classmethod
-    def of(cls, header: _Header, posture: HandPosture) -> Self:
-        point = _Point(positions=tuple(posture.joints.values()))
-        return cls(header=header, joint_names=tuple(posture.joints), points=(point,))
-
-    def posture(self, pose: Pose) -> HandPosture:
-        positions = self.points[-1].positions if self.points else ()
-        if len(positions) != len(self.joint_names):
-            raise DescriptionError(
-                f"expected a position of each of {len(self.joint_names)} joints, found "
-                f"{len(positions)}",
-                field="points",
-            )
-        return HandPosture(pose=pose, joints=dict(zip(self.joint_names, positions, strict=True)))
-
-
-class _Pose(_Fields):
-    position: _Vector
-    orientation: _Quaternion
-
-
-class _StampedPose(_Fields):
-    header: _Header
-    pose: _Pose
-
-
-class _StampedVector(_Fields):
-    header: _Header
-    vector: _Vector
-
-
-class _Translation(_Fields):
-    direction: _StampedVector
-    desired_distance: Number
-    min_distance: Number = 0.0
-
-
-class MoveItGrasp(_Fields):
-    """The message ``moveit_msgs/Grasp``; all poses are in the frame of the object."""
-
-    id: str
-    pre_grasp_posture: _Trajectory
-    grasp_posture: _Trajectory
-    """The posture that presses on the object."""
-    grasp_pose: _StampedPose
-    grasp_quality: Number
-    pre_grasp_approach: _Translation
-    post_grasp_retreat: _Translation
-    post_place_retreat: _Translation
-    max_contact_force: Number = 0.0
-    """0 for no limit [N]."""
-    allowed_touch_objects: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, grasp: Grasp, distance: float) -> Self:
-        """Return a grasp as a message; retreats are opposite to its approach."""
-        header = _Header(frame_id=grasp.object.name)
-        w, x, y, z = grasp.grasp.pose.quaternion
-        approach = grasp.approach or Approach(direction=(0.0, 0.0, 1.0), distance_m=0.0)
-        length = distance if approach.distance_m is None else approach.distance_m
-        there, back = (
-            _Translation(
-                direction=_StampedVector(
-                    header=header, vector=_Vector.of([sign * one for one in approach.direction])
-                ),
-                desired_distance=length,
-            )
-            for sign in (1.0, -1.0)
-        )
-        return cls(
-            id=grasp.name,
-            pre_grasp_posture=_Trajectory.of(header, grasp.pregrasp or grasp.grasp),
-            grasp_posture=_Trajectory.of(header, grasp.squeeze or grasp.grasp),
-            grasp_pose=_StampedPose(
-                header=header,
-                pose=_Pose(
-                    position=_Vector.of(grasp.grasp.pose.position),
-                    orientation=_Quaternion(x=x, y=y, z=z, w=w),
-                ),
-            ),
-            grasp_quality=grasp.score,
-            pre_grasp_approach=there,
-            post_grasp_retreat=back,
-            post_place_retreat=back,
-            allowed_touch_objects=(grasp.object.name,),
-        )
-
-    @property
-    def grasp(self) -> Grasp:
-        """The message as a grasp of a set."""
-        stamped, motion = self.grasp_pose, self.pre_grasp_approach
-        pose = Pose(position=stamped.pose.position.values, quaternion=stamped.pose.orientation.wxyz)
-        return Grasp(
-            name=self.id,
-            object=GraspedObject(name=stamped.header.frame_id),
-            pregrasp=self.pre_grasp_posture.posture(pose),
-            grasp=self.grasp_posture.posture(pose),
-            approach=Approach(
-                direction=motion.direction.vector.values, distance_m=motion.desired_distance
-            ),
-            quality={"confidence": self.grasp_quality},
-            success=False if self.grasp_quality == 0.0 else None,
-        )
-
-
 def to_moveit(grasps: GraspSet, distance: float = APPROACH_DISTANCE) -> list[dict[str, Any]]:
     """Return grasps as messages ``moveit_msgs/Grasp``, which ``set_message_fields`` of ROS takes.
+
+    Poses are in the frame of the object, the closed posture is the one that presses, and retreats
+    are opposite to the approach.
 
     Args:
         grasps: The grasps.
         distance: Length of the approach where the hand stood still [m].
     """
-    return [MoveItGrasp.of(grasp, distance).model_dump(mode="json") for grasp in grasps.grasps]
+    return [_message(grasp, distance) for grasp in grasps.grasps]
+
+
+def _message(grasp: Grasp, distance: float) -> dict[str, Any]:
+    header = {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": grasp.object.name}
+    approach = grasp.approach or Approach(direction=(0.0, 0.0, 1.0), distance_m=0.0)
+    motion = distance if approach.distance_m is None else approach.distance_m
+
+    def trajectory(posture: HandPosture) -> dict[str, Any]:
+        point: dict[str, Any] = {
+            "positions": [*posture.joints.values()],
+            "velocities": [],
+            "accelerations": [],
+        }
+        point |= {"effort": [], "time_from_start": {"sec": 0, "nanosec": 0}}
+        return {"header": header, "joint_names": [*posture.joints], "points": [point]}
+
+    def translation(sign: float) -> dict[str, Any]:
+        vector = {axis: sign * part for axis, part in zip("xyz", approach.direction, strict=True)}
+        direction = {"header": header, "vector": vector}
+        return {"direction": direction, "desired_distance": motion, "min_distance": 0.0}
+
+    pose = {
+        "position": dict(zip("xyz", grasp.grasp.pose.position, strict=True)),
+        "orientation": dict(zip("wxyz", grasp.grasp.pose.quaternion, strict=True)),
+    }
+    return {
+        "id": grasp.name,
+        "pre_grasp_posture": trajectory(grasp.pregrasp or grasp.grasp),
+        "grasp_posture": trajectory(grasp.squeeze or grasp.grasp),
+        "grasp_pose": {"header": header, "pose": pose},
+        "grasp_quality": grasp.score,
+        "pre_grasp_approach": translation(1.0),
+        "post_grasp_retreat": translation(-1.0),
+        "post_place_retreat": translation(-1.0),
+        "max_contact_force": 0.0,  # no limit
+        "allowed_touch_objects": [grasp.object.name],
+    }
 
 
 def from_moveit(messages: Sequence[Any]) -> GraspSet:
@@ -355,4 +237,34 @@ def from_moveit(messages: Sequence[Any]) -> GraspSet:
     Raises:
         DescriptionError: A field is missing or of another type.
     """
-    return GraspSet(hand="", grasps=tuple(MoveItGrasp(**one).grasp for one in messages))
+    grasps = tuple(_of_message(index, one) for index, one in enumerate(messages))
+    return GraspSet(hand="", grasps=grasps)
+
+
+def _of_message(index: int, message: Mapping[str, Any]) -> Grasp:
+    with _fields_at(index):
+        stamped, approach = message["grasp_pose"], message["pre_grasp_approach"]
+        placed = stamped["pose"]
+        pose = Pose(
+            position=tuple(placed["position"][axis] for axis in "xyz"),
+            quaternion=tuple(placed["orientation"][axis] for axis in "wxyz"),
+        )
+        before, closed = (
+            HandPosture(
+                pose=pose,
+                joints=dict(zip(one["joint_names"], one["points"][-1]["positions"], strict=True)),
+            )
+            for one in (message["pre_grasp_posture"], message["grasp_posture"])
+        )
+        vector = approach["direction"]["vector"]
+        return Grasp(
+            name=message["id"],
+            object=GraspedObject(name=stamped["header"]["frame_id"]),
+            pregrasp=before,
+            grasp=closed,
+            approach=Approach(
+                direction=tuple(vector[axis] for axis in "xyz"),
+                distance_m=approach["desired_distance"],
+            ),
+            **_scored(message["grasp_quality"]),
+        )

@@ -23,6 +23,7 @@ from softgrasp.exports.episodes import FPS, sample_times
 from softgrasp.io.files import note_written
 from softgrasp.io.mjcf.model import triangles_of
 from softgrasp.mechanics.transforms import (
+    Array,
     position_of,
     quaternion_between,
     quaternion_of,
@@ -57,81 +58,82 @@ def write_usd(source: GraspScene | GraspResult, path: str | Path, fps: int = FPS
         BuildError: The scene cannot be built.
     """
     try:
-        from pxr import Usd, UsdGeom, UsdPhysics
+        import pxr  # noqa: F401
     except ModuleNotFoundError as error:
         raise missing_library(error) from None
     path = Path(path)
     if path.suffix not in SUFFIXES:
         raise DescriptionError(f"{path}: expected a name ending in {', '.join(SUFFIXES)}")
-    replay = ReplayedResult(source) if isinstance(source, GraspResult) else None
-    model = (
-        compile_model(source) if isinstance(source, GraspScene) else ReplayedResult(source).model
-    )
-    if model.nflex:
-        raise DescriptionError("expected rigid objects in USD, found a deformable one")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    stage = Usd.Stage.CreateInMemory()
-    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
-    UsdGeom.SetStageMetersPerUnit(stage, 1.0)
-    UsdPhysics.SetStageKilogramsPerUnit(stage, 1.0)
-    stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, "/World").GetPrim())
-    writer = _Writer(stage, model)
-    writer.add_world()
-    if replay is None:
-        data = mujoco.MjData(model)
+    if isinstance(source, GraspScene):
+        model = compile_model(source)
+        writer, data = _Writer(model), mujoco.MjData(model)
         mujoco.mj_resetDataKeyframe(model, data, 0)
         mujoco.mj_kinematics(model, data)
         writer.pose(data)
     else:
-        times = sample_times(replay.result.time, fps)
-        stage.SetTimeCodesPerSecond(1.0)
-        stage.SetFramesPerSecond(fps)
-        stage.SetStartTimeCode(float(times[0]))
-        stage.SetEndTimeCode(float(times[-1]))
+        replay, times = ReplayedResult(source), sample_times(source.time, fps)
+        writer = _Writer(replay.model)
+        writer.set_span(times, fps)
         for time in times.tolist():
             writer.pose(replay.pose(time), time)
-    stage.Export(str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    writer.stage.Export(str(path))
     note_written(path)
     return path
 
 
 class _Writer:
-    """A stage and the model of which it is made."""
+    """A stage of a model: gravity, bodies with their shapes, and joints."""
 
-    def __init__(self, stage: Usd.Stage, model: mujoco.MjModel) -> None:
-        from pxr import Tf
+    def __init__(self, model: mujoco.MjModel) -> None:
+        from pxr import Tf, Usd, UsdGeom, UsdPhysics
 
-        self._stage, self._model = stage, model
+        if model.nflex:
+            raise DescriptionError("expected rigid objects in USD, found a deformable one")
+        self.stage, self._model = Usd.Stage.CreateInMemory(), model
+        UsdGeom.SetStageUpAxis(self.stage, UsdGeom.Tokens.z)
+        UsdGeom.SetStageMetersPerUnit(self.stage, 1.0)
+        UsdPhysics.SetStageKilogramsPerUnit(self.stage, 1.0)
+        self.stage.SetDefaultPrim(UsdGeom.Xform.Define(self.stage, "/World").GetPrim())
         self._colors, self._shown = geom_colors(model), set(covered_geoms(model).tolist())
         clean: Callable[[str], str] = Tf.MakeValidIdentifier
         names = [clean(model.body(body).name or f"body{body}") for body in range(model.nbody)]
-        self.paths = [
-            "/World" if body == 0 else f"/World/{names[model.body_rootid[body]]}_tree/{names[body]}"
-            for body in range(model.nbody)
-        ]
-        self._ops: list[tuple[Any, Any]] = []
-
-    def add_world(self) -> None:
-        """Add gravity, bodies with their shapes, and joints."""
-        from pxr import Gf, UsdGeom, UsdPhysics
-
-        model = self._model
-        gravity = np.array(model.opt.gravity)
-        size = float(np.linalg.norm(gravity))
-        physics = UsdPhysics.Scene.Define(self._stage, "/World/physics")
-        physics.CreateGravityMagnitudeAttr(size)
-        if size:
-            physics.CreateGravityDirectionAttr(Gf.Vec3f(*(gravity / size).tolist()))
-        for body in range(1, model.nbody):
-            xform = UsdGeom.Xform.Define(self._stage, self.paths[body])
-            precise = UsdGeom.XformOp.PrecisionDouble
-            self._ops.append((xform.AddTranslateOp(), xform.AddOrientOp(precise)))
-            if model.body_weldid[body]:
-                self._add_mass(xform.GetPrim(), body)
+        trees = [f"/World/{names[root]}_tree" for root in model.body_rootid]
+        self._paths = ["/World", *(f"{trees[b]}/{names[b]}" for b in range(1, model.nbody))]
+        for tree in trees[1:]:
+            UsdGeom.Xform.Define(self.stage, tree)
+        self._ops = [self._add_body(body) for body in range(1, model.nbody)]
+        self._set_gravity()
         for geom in range(model.ngeom):
             self._add_geom(geom)
         for body in range(1, model.nbody):
             self._add_joint(body)
+
+    def set_span(self, times: Array, fps: int) -> None:
+        """Set the times of the motion: a time code is a second."""
+        self.stage.SetTimeCodesPerSecond(1.0)
+        self.stage.SetFramesPerSecond(fps)
+        self.stage.SetStartTimeCode(float(times[0]))
+        self.stage.SetEndTimeCode(float(times[-1]))
+
+    def _set_gravity(self) -> None:
+        from pxr import Gf, UsdPhysics
+
+        gravity = np.array(self._model.opt.gravity)
+        size = float(np.linalg.norm(gravity))
+        physics = UsdPhysics.Scene.Define(self.stage, "/World/physics")
+        physics.CreateGravityMagnitudeAttr(size)
+        if size:
+            physics.CreateGravityDirectionAttr(Gf.Vec3f(*(gravity / size).tolist()))
+
+    def _add_body(self, body: int) -> tuple[Any, Any]:
+        """Add a body; return the operations that set its position and rotation."""
+        from pxr import UsdGeom
+
+        xform = UsdGeom.Xform.Define(self.stage, self._paths[body])
+        if self._model.body_weldid[body]:
+            self._add_mass(xform.GetPrim(), body)
+        return xform.AddTranslateOp(), xform.AddOrientOp(UsdGeom.XformOp.PrecisionDouble)
 
     def pose(self, data: mujoco.MjData, time: float | None = None) -> None:
         """Set the poses of all bodies, at a time [s] or for all times."""
@@ -158,7 +160,7 @@ class _Writer:
         from pxr import Gf, UsdGeom, UsdPhysics
 
         model = self._model
-        shape = self._shape(f"{self.paths[model.geom_bodyid[geom]]}/geom{geom}", geom)
+        shape = self._shape(f"{self._paths[model.geom_bodyid[geom]]}/geom{geom}", geom)
         shape.AddTranslateOp().Set(Gf.Vec3d(*model.geom_pos[geom].tolist()))
         shape.AddOrientOp().Set(_quatf(model.geom_quat[geom]))
         if int(model.geom_type[geom]) in (GEOM.mjGEOM_BOX, GEOM.mjGEOM_ELLIPSOID):
@@ -183,36 +185,31 @@ class _Writer:
     def _shape(self, path: str, geom: int) -> Any:
         from pxr import UsdGeom
 
-        kind = int(self._model.geom_type[geom])
         radius, half, _ = self._model.geom_size[geom].tolist()
-        if kind == GEOM.mjGEOM_PLANE:
-            plane = UsdGeom.Plane.Define(self._stage, path)
-            plane.CreateWidthAttr(2.0 * radius or PLANE_SIZE)
-            plane.CreateLengthAttr(2.0 * half or PLANE_SIZE)
-            plane.CreateAxisAttr(UsdGeom.Tokens.z)
-            return plane
-        if kind in (GEOM.mjGEOM_SPHERE, GEOM.mjGEOM_ELLIPSOID):
-            sphere = UsdGeom.Sphere.Define(self._stage, path)
-            sphere.CreateRadiusAttr(radius if kind == GEOM.mjGEOM_SPHERE else 1.0)
-            return sphere
-        if kind == GEOM.mjGEOM_BOX:
-            cube = UsdGeom.Cube.Define(self._stage, path)
-            cube.CreateSizeAttr(2.0)
-            return cube
-        if kind in (GEOM.mjGEOM_CAPSULE, GEOM.mjGEOM_CYLINDER):
-            define = UsdGeom.Capsule if kind == GEOM.mjGEOM_CAPSULE else UsdGeom.Cylinder
-            round_shape = define.Define(self._stage, path)
-            round_shape.CreateRadiusAttr(radius)
-            round_shape.CreateHeightAttr(2.0 * half)
-            round_shape.CreateAxisAttr(UsdGeom.Tokens.z)
-            return round_shape
-        return self._mesh(path, geom)
+        size = {"Radius": radius, "Height": 2.0 * half, "Axis": "Z"}
+        plane = {"Width": 2 * radius or PLANE_SIZE, "Length": 2 * half or PLANE_SIZE, "Axis": "Z"}
+        kinds = {
+            GEOM.mjGEOM_PLANE: (UsdGeom.Plane, plane),
+            GEOM.mjGEOM_SPHERE: (UsdGeom.Sphere, {"Radius": radius}),
+            GEOM.mjGEOM_ELLIPSOID: (UsdGeom.Sphere, {"Radius": 1.0}),
+            GEOM.mjGEOM_BOX: (UsdGeom.Cube, {"Size": 2.0}),
+            GEOM.mjGEOM_CAPSULE: (UsdGeom.Capsule, size),
+            GEOM.mjGEOM_CYLINDER: (UsdGeom.Cylinder, size),
+        }
+        kind = GEOM(int(self._model.geom_type[geom]))
+        if kind not in kinds:
+            return self._mesh(path, geom)
+        schema, values = kinds[kind]
+        shape = schema.Define(self.stage, path)
+        for name, value in values.items():
+            getattr(shape, f"Create{name}Attr")(value)
+        return shape
 
     def _mesh(self, path: str, geom: int) -> Any:
         from pxr import UsdGeom, Vt
 
         points, faces = triangles_of(self._model, geom)
-        mesh = UsdGeom.Mesh.Define(self._stage, path)
+        mesh = UsdGeom.Mesh.Define(self.stage, path)
         mesh.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(points.astype(np.float32)))
         mesh.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(np.full(len(faces), 3, np.int32)))
         mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(faces.ravel().astype(np.int32)))
@@ -225,7 +222,7 @@ class _Writer:
         """Connect a body to its parent with a joint of the same freedom."""
         from pxr import UsdPhysics
 
-        model, path = self._model, self.paths[body]
+        model, path = self._model, self._paths[body]
         parent, first = int(model.body_parentid[body]), int(model.body_jntadr[body])
         joints = list(range(first, first + int(model.body_jntnum[body])))
         kinds = [int(model.jnt_type[joint]) for joint in joints]
@@ -238,13 +235,13 @@ class _Writer:
             (): UsdPhysics.FixedJoint,
         }
         kind = classes.get(tuple(kinds), UsdPhysics.Joint)
-        joint = kind.Define(self._stage, f"{path}/joint")
+        joint = kind.Define(self.stage, f"{path}/joint")
         if model.body_weldid[parent]:
-            joint.CreateBody0Rel().SetTargets([self.paths[parent]])
+            joint.CreateBody0Rel().SetTargets([self._paths[parent]])
         joint.CreateBody1Rel().SetTargets([path])
         self._set_frames(joint, body, joints if len(kinds) == 1 else [])
         if joints:
-            root = self._stage.GetPrimAtPath(path).GetParent()
+            root = self.stage.GetPrimAtPath(path).GetParent()
             UsdPhysics.ArticulationRootAPI.Apply(root)
         if kind in (UsdPhysics.RevoluteJoint, UsdPhysics.PrismaticJoint):
             self._limit(joint, joints[0], kinds[0])

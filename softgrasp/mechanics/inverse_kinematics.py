@@ -25,6 +25,8 @@ TOLERANCE = 1e-9
 """Largest error of a solution [m and rad]."""
 DAMPING = 1e-3
 """Initial factor of damping [–]."""
+INCREMENT = 1e-6
+"""Increments of finite differences [rad or m]."""
 SAME = 1e-3
 """Largest difference of two postures that count as one [rad or m]."""
 FRACTIONS = (0.2, 0.8)
@@ -138,6 +140,20 @@ def damped_descent(
         )
         damping[active] = np.clip(damping[active] * np.where(better, 0.1, 10.0), 1e-12, 1e3)
     return joints, gap
+
+
+def gaps_by_differences(gaps: Callable[[Array], Array], values: Array) -> tuple[Array, Array]:
+    """Return gaps, (n, m), and how they shrink with the values, (n, m, nv), by differences.
+
+    Args:
+        gaps: Returns the gaps for values (n, nv).
+        values: Values, (n, nv).
+    """
+    count = values.shape[1]
+    steps = np.concatenate([np.zeros((1, count)), INCREMENT * np.eye(count)])
+    spread = gaps((values[:, None] + steps).reshape(-1, count)).reshape(len(values), 1 + count, -1)
+    slope = (spread[:, :1] - spread[:, 1:]) / INCREMENT
+    return spread[:, 0], np.swapaxes(slope, 1, 2).copy()
 
 
 def _damped_step(

@@ -9,20 +9,25 @@ that keypoints may be in any frame. The optimiser is that of the inverse kinemat
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from softgrasp.description.finger import Finger
 from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import Hand
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.mechanics.hand_kinematics import link_frames, pose_of
-from softgrasp.mechanics.inverse_kinematics import damped_descent
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics.hand_kinematics import (
+    end_fingers,
+    frames_at,
+    link_frames,
+    pose_of,
+)
+from softgrasp.mechanics.inverse_kinematics import damped_descent, gaps_by_differences
+from softgrasp.mechanics.transforms import Array, aligned, moved_frames
 
 DIGITS = {"thumb": 1, "index": 5, "middle": 9, "ring": 13, "little": 17}
 """First of the four keypoints of each finger, from its base to its tip; 0 is the wrist (order of
@@ -39,8 +44,8 @@ CHANGE_WEIGHT = 1e-3
 """Weight of the change of a joint variable from the previous posture [m/rad or –]."""
 SPREADS = (0.15, 0.5, 0.8)
 """Starting values of all actuators over their ranges [–]."""
-STEPS, STEP = 80, 1e-6
-"""Largest number of steps, and increments of finite differences [rad or m]."""
+STEPS = 80
+"""Largest number of steps."""
 
 
 class RetargetedPosture(NamedTuple):
@@ -97,12 +102,7 @@ def imitated_fingers(hand: Hand, fingers: Mapping[str, str] | None = None) -> di
     Raises:
         DescriptionError: A finger does not exist.
     """
-    carriers = {finger.on for finger in hand.fingers}
-    ends = [
-        finger.name
-        for finger in hand.fingers
-        if not carriers & {finger.body_of(row) for row in finger.phalanges}
-    ]
+    ends = [finger.name for finger in end_fingers(hand)]
     if fingers is not None:
         for name, human in fingers.items():
             for value, known in ((name, ends), (human, [*DIGITS])):
@@ -143,15 +143,14 @@ class _Retargeting:
         starts = low + np.array(SPREADS)[:, None] * (high - low)
         if previous is not None:
             starts = np.array(previous.targets)[None, self._moving]
-        frames = [self._aligned(start) for start in starts]
+        frames = [aligned(self._placed(start)[0], self._goal)[0] for start in starts[:, None]]
         best: tuple[float, Array, Array] | None = None
         for frame, start in zip(frames, starts, strict=True):
-
-            def gaps(values: Array, frame: Array = frame) -> tuple[Array, Array]:
-                return self._gaps(values, frame, starts[0] if previous is not None else None)
-
             begin = np.concatenate([np.zeros(6), start])[None]
-            values, gap = damped_descent(gaps, begin, self._limits, STEPS)
+            gaps = partial(self._gaps, frame, None if previous is None else start)
+            values, gap = damped_descent(
+                partial(gaps_by_differences, gaps), begin, self._limits, STEPS
+            )
             cost = float(np.square(gap).sum())
             if best is None or cost < best[0]:
                 best = cost, values[0], frame
@@ -161,18 +160,15 @@ class _Retargeting:
     def _made(self, values: Array, frame: Array) -> RetargetedPosture:
         targets = self._rest.copy()
         targets[self._moving] = values[6:]
-        placed = self._placed(values[None], frame)[0]
+        away = self._away(frame, values[None])[0]
         per_finger = len(SAMPLES) + 1
         ends = slice(per_finger - 1, None, per_finger)
-        errors = 1e3 * np.linalg.norm(placed[ends] - self._goal[ends], axis=1)
-        pose = np.eye(4)
-        pose[:3, :3] = Rotation.from_rotvec(values[:3]).as_matrix() @ frame[:3, :3]
-        pose[:3, 3] = frame[:3, 3] + values[3:6]
+        errors = 1e3 * np.linalg.norm(away[ends], axis=1)
         return RetargetedPosture(
             self._hand.posture(targets.tolist()),
             tuple(targets.tolist()),
             {f.name: float(e) for f, e in zip(self._fingers, errors, strict=True)},
-            pose_of(pose),
+            pose_of(moved_frames(frame, values[None, :6])[0]),
             self.scale,
         )
 
@@ -188,46 +184,30 @@ class _Retargeting:
             pairs.append((first, second, float(PAIR_WEIGHT + pinch)))
         return weights, pairs
 
-    def _gaps(self, values: Array, frame: Array, previous: Array | None) -> tuple[Array, Array]:
-        """Return weighted differences from the goal, (n, m), and their descent, (n, m, nv)."""
-        count = values.shape[1]
-        steps = np.concatenate([np.zeros((1, count)), STEP * np.eye(count)])
-        spread = (values[:, None] + steps[None]).reshape(-1, count)
-        placed = self._placed(spread, frame)
-        away = self._goal - placed
-        parts = [(self._weights[:, None] * away).reshape(len(spread), -1)]
+    def _gaps(self, frame: Array, previous: Array | None, values: Array) -> Array:
+        """Return weighted differences from the goal, (n, m)."""
+        away = self._away(frame, values)
+        parts = [(self._weights[:, None] * away).reshape(len(values), -1)]
         parts += [weight * (away[:, one] - away[:, other]) for one, other, weight in self._pairs]
         if previous is not None:
-            parts.append(CHANGE_WEIGHT * (previous - spread[:, 6:]))
-        gap = np.concatenate(parts, axis=1).reshape(len(values), 1 + count, -1)
-        slope = (gap[:, :1] - gap[:, 1:]) / STEP
-        return gap[:, 0], np.swapaxes(slope, 1, 2).copy()
+            parts.append(CHANGE_WEIGHT * (previous - values[:, 6:]))
+        return np.concatenate(parts, axis=1)
 
-    def _placed(self, values: Array, frame: Array) -> Array:
-        """Return the points of the hand in the frame of the keypoints, (n, np, 3) [m]."""
-        lines = np.concatenate([_sampled(line) for line in self._lines(values[:, 6:])], axis=1)
-        rotations = Rotation.from_rotvec(values[:, :3]).as_matrix() @ frame[:3, :3]
-        return np.asarray(
-            np.einsum("nij,npj->npi", rotations, lines) + (frame[:3, 3] + values[:, 3:6])[:, None]
-        )
+    def _away(self, frame: Array, values: Array) -> Array:
+        """Return the goal less the points of the hand in the frame of keypoints, (n, np, 3) [m]."""
+        poses, points = moved_frames(frame, values[:, :6]), self._placed(values[:, 6:])
+        placed = points @ np.swapaxes(poses[:, :3, :3], 1, 2) + poses[:, None, :3, 3]
+        return np.asarray(self._goal - placed)
 
-    def _aligned(self, joints: Array) -> Array:
-        """Return the pose, (4, 4), in which the points of a posture are nearest to the goal."""
-        lines = np.concatenate([_sampled(line)[0] for line in self._lines(joints[None])])
-        ours, theirs = lines.mean(axis=0), self._goal.mean(axis=0)
-        frame = np.eye(4)
-        rotation, _ = Rotation.align_vectors(self._goal - theirs, lines - ours)
-        frame[:3, :3] = rotation.as_matrix()
-        frame[:3, 3] = theirs - frame[:3, :3] @ ours
-        return frame
+    def _placed(self, joints: Array) -> Array:
+        """Return the points of the hand in its frame, (n, np, 3) [m], for joint targets."""
+        return np.concatenate([_sampled(line) for line in self._lines(joints)], axis=1)
 
     def _lines(self, joints: Array) -> list[Array]:
         """Return joints and tip of each finger, (n, points, 3) [m], for joint targets, (n, nj)."""
         targets = np.tile(self._rest, (len(joints), 1))
         targets[:, self._moving] = joints
-        postures = [self._hand.posture(row) for row in targets.tolist()]
-        by_name = {name: np.array([one[name] for one in postures]) for name in postures[0]}
-        frames = link_frames(self._hand, by_name)
+        frames = frames_at(self._hand, targets)
         return [_line(finger, frames) for finger in self._fingers]
 
 

@@ -13,7 +13,6 @@ from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from softgrasp.description.actuation import Rates
 from softgrasp.description.closure import DefaultClosure
@@ -21,9 +20,13 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, DescriptionError
 from softgrasp.evaluation.result import GraspResult
-from softgrasp.mechanics.hand_kinematics import link_frames, pose_of
-from softgrasp.mechanics.inverse_kinematics import damped_descent
-from softgrasp.mechanics.transforms import Array, euler_from_quaternions
+from softgrasp.mechanics.hand_kinematics import (
+    end_fingers,
+    frames_at,
+    pose_of,
+)
+from softgrasp.mechanics.inverse_kinematics import damped_descent, gaps_by_differences
+from softgrasp.mechanics.transforms import Array, aligned, euler_from_quaternions, moved_frames
 from softgrasp.model.scene import build
 from softgrasp.resolution.resolve import resolve
 
@@ -36,8 +39,8 @@ FEWEST = 2
 """Fewest contacts of a grasp that is transferred."""
 TRIED = 8
 """Assignments of fingers to contacts from which the exact search starts."""
-STEPS, STEP = 40, 1e-6
-"""Steps of the search, and increments of finite differences [rad or m]."""
+STEPS = 40
+"""Steps of the search."""
 CENTER_WEIGHT = 0.03
 """Weight of the distance of the object's centre from that of the hand's grasp [–]."""
 REST_WEIGHT = 2e-3
@@ -159,12 +162,7 @@ class _TransferSearch:
     def __init__(self, hand: Hand, points: Array, outward: Array, result: GraspResult) -> None:
         self.hand, self._points, self._outward = hand, points, outward
         self._center = result.object_position[-1]
-        carriers = {finger.on for finger in hand.fingers}
-        self._fingers = [
-            finger
-            for finger in hand.fingers
-            if not carriers & {finger.body_of(row) for row in finger.phalanges}
-        ]
+        self._fingers = end_fingers(hand)
         self.names = [finger.name for finger in self._fingers]
         radii = [finger.phalanges[-1].radius for finger in self._fingers]
         self._radii = np.array(radii)
@@ -212,7 +210,8 @@ class _TransferSearch:
         for _, chosen, posture, frame in rated[:TRIED]:
             start = np.concatenate([np.zeros(6), self._postures[posture]])
             gaps = partial(self._gaps, frame, chosen, self._postures[posture])
-            values, gap = damped_descent(gaps, start[None], self._limits, STEPS)
+            numeric = partial(gaps_by_differences, gaps)
+            values, gap = damped_descent(numeric, start[None], self._limits, STEPS)
             cost = float(np.square(gap).sum())
             solved.append(Candidate(cost, values[0], frame, chosen))
         return sorted(solved, key=lambda one: one.cost)
@@ -226,7 +225,8 @@ class _TransferSearch:
         low, high = (limit.copy() for limit in self._limits)
         low[:6] = high[:6] = values[:6]
         gaps = partial(self._gaps, frame, chosen, values[6:], away=away)
-        moved, _ = damped_descent(gaps, values[None], (low, high), STEPS)
+        numeric = partial(gaps_by_differences, gaps)
+        moved, _ = damped_descent(numeric, values[None], (low, high), STEPS)
         used = {
             self._fingers[one].joint_of(row)
             for one in chosen
@@ -238,10 +238,7 @@ class _TransferSearch:
 
     def pose(self, candidate: Candidate) -> Array:
         """Return the pose of the hand in the world, (4, 4)."""
-        values, frame, pose = candidate.values, candidate.frame, np.eye(4)
-        pose[:3, :3] = Rotation.from_rotvec(values[:3]).as_matrix() @ frame[:3, :3]
-        pose[:3, 3] = frame[:3, 3] + values[3:6]
-        return pose
+        return np.asarray(moved_frames(candidate.frame, candidate.values[None, :6])[0])
 
     def errors(self, candidate: Candidate) -> dict[str, float]:
         """Return the distance of each fingertip from its contact, by finger [mm]."""
@@ -258,20 +255,13 @@ class _TransferSearch:
         rest: Array,
         values: Array,
         away: float = 0.0,
-    ) -> tuple[Array, Array]:
-        """Return differences of tips and joints from their goals, (n, m), and their descent."""
-        count = values.shape[1]
-        steps = np.concatenate([np.zeros((1, count)), STEP * np.eye(count)])
-        spread = (values[:, None] + steps).reshape(-1, count)
-        tips = self._differences(spread, frame, chosen, away).reshape(len(spread), -1)
-        rotation = Rotation.from_rotvec(spread[:, :3]).as_matrix() @ frame[:3, :3]
-        position = frame[:3, 3] + spread[:, 3:6]
-        center = np.einsum("nji,nj->ni", rotation, self._center - position)
+    ) -> Array:
+        """Return differences of tips, object and joints from their goals, (n, m)."""
+        tips = self._differences(values, frame, chosen, away).reshape(len(values), -1)
+        poses = moved_frames(frame, values[:, :6])
+        center = np.einsum("nji,nj->ni", poses[:, :3, :3], self._center - poses[:, :3, 3])
         beside = CENTER_WEIGHT * (center - self.hand.grasps.precision.center)
-        gap = np.concatenate([tips, beside, REST_WEIGHT * (rest - spread[:, 6:])], axis=1)
-        gap = gap.reshape(len(values), 1 + count, -1)
-        slope = (gap[:, :1] - gap[:, 1:]) / STEP
-        return gap[:, 0], np.swapaxes(slope, 1, 2).copy()
+        return np.concatenate([tips, beside, REST_WEIGHT * (rest - values[:, 6:])], axis=1)
 
     def _differences(
         self, values: Array, frame: Array, chosen: tuple[int, ...], away: float
@@ -279,10 +269,8 @@ class _TransferSearch:
         """Return goals less tips of the fingers with contacts, (n, k, 3) [m], world frame."""
         used = [index for index, finger in enumerate(chosen) if finger >= 0]
         mine = [chosen[index] for index in used]
-        tips = self._tips(values[:, 6:])[:, mine]
-        rotation = Rotation.from_rotvec(values[:, :3]).as_matrix() @ frame[:3, :3]
-        placed = np.einsum("nij,nkj->nki", rotation, tips)
-        placed += (frame[:3, 3] + values[:, 3:6])[:, None]
+        poses, tips = moved_frames(frame, values[:, :6]), self._tips(values[:, 6:])[:, mine]
+        placed = tips @ np.swapaxes(poses[:, :3, :3], 1, 2) + poses[:, None, :3, 3]
         goals = self._points[used] + (self._radii[mine] + away)[:, None] * self._outward[used]
         return np.asarray(goals - placed)
 
@@ -295,18 +283,11 @@ class _TransferSearch:
         # the object's centre goes to where the grasp of the hand has it
         ours = np.concatenate([tips[mine], [self.hand.grasps.precision.center]])
         theirs = np.concatenate([goals, self._center[None]])
-        frame = np.eye(4)
-        middle, other = ours.mean(axis=0), theirs.mean(axis=0)
-        rotation, error = Rotation.align_vectors(theirs - other, ours - middle)
-        frame[:3, :3] = rotation.as_matrix()
-        frame[:3, 3] = other - frame[:3, :3] @ middle
-        return frame, float(error)
+        return aligned(ours, theirs)
 
     def _tips(self, targets: Array) -> Array:
         """Return the ends of the last links of all fingers, (n, nf, 3) [m], hand frame."""
-        postures = [self.hand.posture(row) for row in targets.tolist()]
-        by_name = {name: np.array([one[name] for one in postures]) for name in postures[0]}
-        frames = link_frames(self.hand, by_name)
+        frames = frames_at(self.hand, targets)
         ends = (
             frames[finger.body_of(finger.phalanges[-1])] @ [*finger.link_ends[-1], 1.0]
             for finger in self._fingers

@@ -99,10 +99,10 @@ class Cup:
         return float(state[index])
 
     def update(self, data: mujoco.MjData, time: float) -> SuctionEvent | None:
-        """Seal or break the cup by the state of the last step, and vent it where it is open.
+        """Seal or break the cup by the state of the last step; return the change.
 
         Args:
-            data: The state; the control of an open cup is set to zero.
+            data: The state.
             time: Time of the sample [s].
         """
         target, event = float(data.ctrl[self.actuator]), None
@@ -117,7 +117,6 @@ class Cup:
             self._load = touching.load
             event = self._event(time, "sealed", data, "")
         if self.sealed_on < 0:
-            data.ctrl[self.actuator] = 0.0
             return event
         self._load = touching.load
         limits = (touching.friction, self.cup.radius, self.cup.moment_limit)
@@ -230,6 +229,8 @@ class Suction:
         self.events: list[SuctionEvent] = []
         """Seals and breaks so far."""
         self._period = built.scene.control_period
+        self._restored = False
+        """Whether the contacts are not those of the state, until its next step."""
         self._pressures: list[list[float]] = []
 
     @classmethod
@@ -245,8 +246,12 @@ class Suction:
             row: Row of the sample.
             data: The state; controls of open cups are set to zero.
         """
-        events = [cup.update(data, row * self._period) for cup in self.cups]
-        self.events += [event for event in events if event is not None]
+        for cup in self.cups:
+            event = None if self._restored else cup.update(data, row * self._period)
+            self.events += [] if event is None else [event]
+            if cup.sealed_on < 0:
+                data.ctrl[cup.actuator] = 0.0
+        self._restored = False
         pressures = [cup.pressure(data) for cup in self.cups]
         self._pressures[row:] = [pressures] * (row + 1 - min(len(self._pressures), row))
 
@@ -263,3 +268,4 @@ class Suction:
         """Restore seals; events are kept."""
         for cup, (body, spot) in zip(self.cups, saved, strict=True):
             cup.sealed_on, cup.spot = body, spot
+        self._restored = True

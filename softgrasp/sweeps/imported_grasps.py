@@ -112,7 +112,7 @@ def _palm_frame(hand: Hand, retreat: HandRetreat) -> Array:
     if hand.model is None:
         return np.eye(4)
     mujoco.mj_kinematics(retreat.model, retreat.data)
-    body = retreat.data.body(hand.model.prefix + hand.model.palm)
+    body = retreat.data.body(hand.model.palm)
     return transform(body.xpos, body.xquat)
 
 

@@ -12,13 +12,15 @@ from jsonschema import Draft202012Validator
 import softgrasp as sg
 from softgrasp.checks.json_schema import schema_of
 from softgrasp.description.grasps import Grasp, GraspSet
+from softgrasp.evaluation.analysis import ReplayedResult
 from softgrasp.exports import grasp_set, load_grasps, save_grasps
 from softgrasp.exports.grasp_formats import APPROACH_DISTANCE
 from softgrasp.mechanics.transforms import transform
 from softgrasp.model.shapes import center_in_file
 from softgrasp.sweeps.imported_grasps import hand_joints_of, import_grasps
 from tests.conftest import Run
-from tests.support.scenes import pinch
+from tests.support.mjcf_hands import WRIST, written
+from tests.support.scenes import ball, pinch
 
 
 def scene_of_mesh() -> sg.GraspScene:
@@ -177,6 +179,36 @@ def test_the_planner_takes_the_grasp_as_it_was(
     assert variables == pytest.approx(np.array([*grasp.squeeze.joints.values()]), abs=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:hand.xml:softgrasp.SoftgraspWarning")
+def test_poses_and_joints_are_those_of_the_file_of_the_hand(tmp_path: Path) -> None:
+    """A forearm beside the frame of its file, in a scene that prefixes its names."""
+    hand = sg.load_hand(written(tmp_path, WRIST))
+    assert hand.model is not None
+    assert hand.model.prefix
+    pose = sg.Pose(position=(0.1, -0.2, 0.4), quaternion=(0.8, 0.0, 0.6, 0.0))
+    scene = sg.GraspScene(hand=hand, object=ball(0.02), duration=0.1, hand_pose=pose)
+    result = sg.simulate(scene)
+    grasps = grasp_set({"first": result})
+    assert grasps.hand_frame == hand.model.file
+    (grasp,) = grasps.grasps
+    assert list(grasp.grasp.joints) == [
+        "wrist", "bend", "ffj1", "ffj2", "thj0", "thj1", "thj2",
+    ]  # fmt: skip
+    model = ReplayedResult(result)
+    forearm = model.pose(0.0).body(f"{hand.model.prefix}forearm")
+    in_file = transform((0.0, 0.0, 0.1), (0.0, 1.0, 0.0, 0.0))
+    of_file = transform(forearm.xpos, forearm.xquat) @ np.linalg.inv(in_file)
+    in_world = transform(result.object_position[0], result.object_quat_wxyz[0])
+    np.testing.assert_allclose(in_world @ matrix(grasp.pregrasp.pose), of_file, atol=1e-9)
+    save_grasps(grasps, tmp_path / "it.json")
+    (imported,) = import_grasps(result.scene, tmp_path / "it.json")
+    end = transform(result.object_position[-1], result.object_quat_wxyz[-1])
+    np.testing.assert_allclose(
+        matrix(result.scene.hand_pose) @ matrix(imported.object_pose), end, atol=1e-9
+    )
+    assert imported.squeeze == pytest.approx(result.joint_target[-1], abs=1e-6)
+
+
 def test_moveit_messages_have_the_fields_of_ros(grasps: GraspSet, tmp_path: Path) -> None:
     (file,) = save_grasps(grasps, tmp_path / "it.json", "moveit")
     (message,) = json.loads(file.read_text("utf-8"))
@@ -224,7 +256,7 @@ def test_a_file_of_the_grasp_editor_is_read(tmp_path: Path) -> None:
     file.write_text(ISAAC.replace("xyz", "xy"), "utf-8")
     with pytest.raises(sg.DescriptionError) as refused:
         load_grasps(file)
-    assert refused.value.field == "grasps.grasp_0.orientation.xyz"
+    assert refused.value.field == "grasps.grasp_0.xyz"
     assert refused.value.file == file
 
 

@@ -16,7 +16,8 @@ from softgrasp.exports import write_usd
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.pipeline import compile_model
 from tests.conftest import Run
-from tests.support.scenes import pinch
+from tests.support.mjcf_hands import WRIST, written
+from tests.support.scenes import ball, pinch
 
 pxr = pytest.importorskip("pxr", reason="usd-core is the extra 'usd'")
 from pxr import Usd, UsdGeom, UsdPhysics  # noqa: E402
@@ -109,11 +110,25 @@ def test_rigid_bodies_have_the_masses_of_mujoco(stage: Any, result: sg.GraspResu
 
 
 def test_joint_frames_meet_at_every_time(stage: Any, result: sg.GraspResult) -> None:
-    """Parent frame, turned about x by the joint variable, is the child frame."""
+    assert hinges_that_meet(stage, result) == 12
+    roots = [prim for prim in stage.Traverse() if prim.HasAPI(UsdPhysics.ArticulationRootAPI)]
+    assert len(roots) == 1
+
+
+@pytest.mark.filterwarnings("ignore:hand.xml:softgrasp.SoftgraspWarning")
+def test_joints_with_offsets_and_references_meet_too(tmp_path: Path) -> None:
+    """A joint off the origin of its body, one with a reference, and two on one body."""
+    hand = sg.load_hand(written(tmp_path, WRIST))
+    run = sg.simulate(sg.GraspScene(hand=hand, object=ball(0.02), duration=0.3))
+    stage = Usd.Stage.Open(str(write_usd(run, tmp_path / "it.usda", FPS)))
+    assert hinges_that_meet(stage, run) == 5
+
+
+def hinges_that_meet(stage: Any, result: sg.GraspResult) -> int:
+    """Parent frame, rotated about x by the joint variable, is the child frame."""
     replay = ReplayedResult(result)
     model = replay.model
     hinges = [prim for prim in stage.Traverse() if prim.IsA(UsdPhysics.RevoluteJoint)]
-    assert len(hinges) == (model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE).sum() == 12
     for time in samples(result):
         data = replay.pose(time)
         for prim in hinges:
@@ -131,10 +146,9 @@ def test_joint_frames_meet_at_every_time(stage: Any, result: sg.GraspResult) -> 
             in_child = world(stage, stage.GetPrimAtPath(child), time) @ inner
             np.testing.assert_allclose(outer @ rotated, in_child, atol=2e-6)
             assert joint.GetAxisAttr().Get() == "X"
-            low = joint.GetLowerLimitAttr().Get()
-            assert low == pytest.approx(np.degrees(model.jnt_range[number][0]), rel=1e-5)
-    roots = [prim for prim in stage.Traverse() if prim.HasAPI(UsdPhysics.ArticulationRootAPI)]
-    assert len(roots) == 1
+            low = model.jnt_range[number][0] - model.qpos0[model.jnt_qposadr[number]]
+            assert joint.GetLowerLimitAttr().Get() == pytest.approx(np.degrees(low), rel=1e-5)
+    return len(hinges)
 
 
 def frame(position: Any, rotation: Any) -> Array:
@@ -169,6 +183,23 @@ def test_a_hand_on_a_wrist_keeps_its_six_freedoms(tmp_path: Path) -> None:
     for prim, body in zip(generic, several, strict=True):
         locked = [name for name in prim.GetAppliedSchemas() if "LimitAPI" in name]
         assert len(locked) == 6 - model.body_jntnum[body]
+
+
+@pytest.mark.parametrize("name", ["demo", "demo_soft", "corner"])
+def test_the_validators_of_usd_find_nothing(name: str, tmp_path: Path) -> None:
+    """Among them those of rigid bodies, colliders, joints and articulations."""
+    validation = pytest.importorskip("pxr.UsdValidation", reason="usd-core 25.5 and newer")
+    file = write_usd(sg.load_scene(name), tmp_path / "it.usdc")
+    validators = validation.ValidationRegistry().GetOrLoadAllValidators()
+    names = {one.GetMetadata().name for one in validators}
+    assert "usdPhysicsValidators:ArticulationChecker" in names
+    errors = validation.ValidationContext(validators).Validate(Usd.Stage.Open(str(file)))
+    assert [error.GetMessage() for error in errors] == []
+
+
+def test_a_deformable_object_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(sg.DescriptionError, match="expected rigid objects in USD"):
+        write_usd(sg.load_scene("foam_cube"), tmp_path / "it.usda")
 
 
 @pytest.mark.parametrize("name", ["it.obj", "it"])

@@ -190,6 +190,19 @@ def test_a_heavy_box_breaks_away_in_the_hold_test():
     )
 
 
+def test_every_pull_of_a_hold_test_begins_with_the_seal():
+    pulls = [{"direction": direction, "max_ratio": 3.0} for direction in ((0, 0, -1), (0, 0, -1))]
+    light = PLATE.replace(mass=0.02)
+    scene = sg.GraspScene(hand=CUP, object=light, success={"pulls": pulls}, grasp="power")
+    result = sg.simulate(scene)
+    first, second = (pull.slip_force_N for pull in result.hold.pulls)
+    assert second == pytest.approx(first, rel=1e-6)
+    assert first == pytest.approx(SUCTION, rel=0.03)
+    kinds = [event.kind for event in result.suction_events]
+    assert kinds[0] == "sealed"
+    assert kinds.count("broken away") <= 2
+
+
 def test_the_events_and_pressures_are_saved_and_read(tmp_path):
     result = lifted()
     save_result(result, tmp_path)
