@@ -127,7 +127,8 @@ class Golden:
     written: ClassVar[set[str]] = set()
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
-        self.path = request.path.parent / "sentences" / f"{request.path.stem}.json"
+        self.module = request.path
+        self.path = self.module.parent / "sentences" / f"{self.module.stem}.json"
         self.name, self.seen = request.node.name, []
         self.writes = request.config.getoption("write_sentences")
         self.directory = str(request.node.funcargs.get("tmp_path", "no directory"))
@@ -154,13 +155,13 @@ class Golden:
         return json.loads(self.path.read_text("utf-8")) if self.path.exists() else {}
 
     def write(self) -> None:
-        """Put the sentences into the file; those of the same function's earlier cases leave it."""
-        function = f"{self.path}:{self.name.partition('[')[0]}"
-        lines = self.known() | {self.name: self.seen}
-        if function not in self.written:
-            lines = {key: lines[key] for key in lines if key == self.name
-                     or f"{self.path}:{key.partition('[')[0]}" != function}  # fmt: skip
-        self.written.add(function)
+        """Put the sentences into the file; those of former cases and functions leave it."""
+        function, module = self.name.partition("[")[0], self.module.read_text("utf-8")
+        lines = {key: seen for key, seen in self.known().items() if f"def {key.partition('[')[0]}("
+                 in module and (f"{self.path}:{function}" in self.written
+                                or key.partition("[")[0] != function)}  # fmt: skip
+        lines[self.name] = self.seen
+        self.written.add(f"{self.path}:{function}")
         rows = [
             f"{json.dumps(key)}: {json.dumps(lines[key], ensure_ascii=False)}"
             for key in sorted(lines)

@@ -15,7 +15,7 @@ import softgrasp as sg
 from softgrasp.exports import Episode, episode_of, load_grasps, write_lerobot, write_minari
 from softgrasp.exports.episodes import sample_times, sampled
 from softgrasp.exports.lerobot import CAMERA, INDICES
-from softgrasp.rendering.video import ffmpeg_program
+from softgrasp.rendering.encoding import ffmpeg_program
 from softgrasp.sweeps.run import Shard, merge, sweep
 from tests.conftest import Run
 from tests.support.scenes import ball, pinch
