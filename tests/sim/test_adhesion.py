@@ -179,6 +179,7 @@ def test_a_cup_holds_a_box_and_bears_its_whole_weight():
     assert not result.warnings
 
 
+@pytest.mark.slow
 def test_a_cup_lifts_a_box_from_a_table_puts_it_down_and_lets_go_by_venting():
     scene = sg.GraspScene(
         hand=CUP,
