@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,11 @@ from softgrasp.mechanics.transforms import Array, aligned, moved_frames
 DIGITS = {"thumb": 1, "index": 5, "middle": 9, "ring": 13, "little": 17}
 """First of the four keypoints of each finger, from its base to its tip; 0 is the wrist (order of
 MediaPipe, and of MANO with its fingertips)."""
+SHORT = {
+    "thumb": ("th",), "index": ("ff",), "middle": ("mf",), "ring": ("rf",),
+    "little": ("lf", "pinky"),
+}  # fmt: skip
+"""Further names of fingers."""
 KEYPOINTS = 21
 SAMPLES = (0.0, 1.0 / 3.0, 2.0 / 3.0)
 """Lengths along a finger over its length at which lines are compared, besides the tip [–]."""
@@ -110,11 +115,13 @@ def imitated_fingers(hand: Hand, fingers: Mapping[str, str] | None = None) -> di
                     message = f"expected a finger, found '{value}'; {did_you_mean(value, known)}"
                     raise DescriptionError(message, field="fingers")
         return dict(fingers)
-    aliases = {"pinky": "little", **{name: name for name in DIGITS}}
-    named = {end: human for end in ends for alias, human in aliases.items() if alias in end.lower()}
-    if len(named) == len(ends) and len(set(named.values())) == len(ends):
-        return named
-    return dict(zip(ends, DIGITS, strict=False))
+    named: dict[str, str] = {}
+    for end, (human, short) in product(ends, SHORT.items()):
+        if human not in named.values() and (human in end.lower() or end.lower() in short):
+            named[end] = human
+    rest = (human for human in DIGITS if human not in named.values())
+    others = dict(zip((end for end in ends if end not in named), rest, strict=False))
+    return {end: (named | others)[end] for end in ends if end in named | others}
 
 
 class _Retargeting:

@@ -39,6 +39,8 @@ FEWEST = 2
 """Fewest contacts of a grasp that is transferred."""
 TRIED = 8
 """Assignments of fingers to contacts from which the exact search starts."""
+PROBE = 1e-3
+"""Increment by which the actuators of a finger are recognized [rad or m]."""
 STEPS = 40
 """Steps of the search."""
 CENTER_WEIGHT = 0.03
@@ -174,15 +176,6 @@ class _TransferSearch:
         rates = np.array(preset.rates.for_fingers(hand.actuator_counts))
         self._opened = np.where(rates > 0, low, np.where(rates < 0, high, start))
         self._postures = self._along(start, rates, low, high)
-        lowest = hand.posture(low.tolist())
-        self._moved_by = [self._joints_of(index, low, lowest) for index in range(len(low))]
-
-    def _joints_of(self, actuator: int, low: Array, lowest: dict[str, float]) -> set[str]:
-        """Return the joints that an actuator moves, those that follow included."""
-        targets = low.copy()
-        targets[actuator] = self._limits[1][6 + actuator]
-        moved = self.hand.posture(targets.tolist())
-        return {name for name in moved if moved[name] != lowest[name]}
 
     @staticmethod
     def _along(start: Array, rates: Array, low: Array, high: Array) -> Array:
@@ -227,13 +220,9 @@ class _TransferSearch:
         gaps = partial(self._gaps, frame, chosen, values[6:], away=away)
         numeric = partial(gaps_by_differences, gaps)
         moved, _ = damped_descent(numeric, values[None], (low, high), STEPS)
-        used = {
-            self._fingers[one].joint_of(row)
-            for one in chosen
-            if one >= 0
-            for row in self._fingers[one].phalanges
-        }
-        acting = [not used.isdisjoint(self._moved_by[n]) for n in range(len(self._opened))]
+        probes = np.vstack([values[6:], values[6:] + PROBE * np.eye(len(values) - 6)])
+        tips = self._tips(probes)[:, [one for one in chosen if one >= 0]]
+        acting = (tips[1:] != tips[0]).any(axis=(1, 2))
         return np.where(acting, moved[0, 6:], self._opened)
 
     def pose(self, candidate: Candidate) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -85,6 +87,29 @@ def test_fingers_are_matched_by_name_and_else_in_order():
         "F3": "middle",
         "F4": "ring",
     }
+    assert imitated_fingers(sg.load_hand("allegro_right")) == {
+        "index": "index",
+        "middle": "middle",
+        "last": "ring",
+        "thumb": "thumb",
+    }
+
+
+def test_an_imported_hand_follows_keypoints_of_its_fingers():
+    hand = sg.load_hand(str(Path(__file__).parents[1] / "first_hour" / "trigrip.urdf"))
+    low, high = np.array([one.limits for one in hand.actuators]).T
+    joints = hand.posture((low + 0.4 * (high - low)).tolist())
+    points = np.zeros((KEYPOINTS, 3))
+    for name, human in imitated_fingers(hand).items():
+        line = finger_lines(hand, joints)[name]
+        along = np.concatenate([[0.0], np.linalg.norm(np.diff(line, axis=0), axis=1).cumsum()])
+        at = along[-1] * np.linspace(0.0, 1.0, 4)
+        points[DIGITS[human] : DIGITS[human] + 4] = np.stack(
+            [np.interp(at, along, column) for column in line.T], axis=1
+        )
+    result = retarget(hand, points)
+    assert max(result.residual_mm.values()) < 1.0
+    assert set(result.joints) == set(joints)
 
 
 def test_wrong_keypoints_and_fingers_are_refused():

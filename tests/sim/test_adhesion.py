@@ -179,6 +179,24 @@ def test_a_cup_holds_a_box_and_bears_its_whole_weight():
     assert not result.warnings
 
 
+@pytest.mark.slow
+def test_a_cup_lifts_a_box_from_a_table_puts_it_down_and_lets_go_by_venting():
+    scene = sg.GraspScene(
+        hand=CUP,
+        object=sg.load_object("cuboid"),
+        surroundings=[sg.Table()],
+        gravity=True,
+        sequence=[{"type": "close"}, {"type": "lift", "height": 0.05}, {"type": "place"}],
+    )
+    result = sg.simulate(scene)
+    assert result.outcome is sg.Outcome.PLACED
+    assert [(event.kind, event.cause) for event in result.suction_events] == [
+        ("sealed", ""),
+        ("broken away", "vented"),
+    ]
+    assert result.vacuum[-1, 0] == pytest.approx(0.0, abs=1.0)
+
+
 def test_a_heavy_box_breaks_away_in_the_hold_test():
     heavy = PLATE.replace(mass=5.0)
     criterion = sg.SuccessCriterion(gravity=(0, 0, -9.81))
