@@ -100,43 +100,15 @@ def train(task: str, steps: int, *, from_scratch: bool) -> None:
     })  # fmt: skip
 
 
-def training_env(task: str) -> Any:
+def training_env(task: str, **options: Any) -> Any:
     """Return the vectorised environment with the interface of stable-baselines3."""
-    from stable_baselines3.common.vec_env import VecEnv, VecMonitor
+    from stable_baselines3.common.vec_env import VecMonitor
 
-    class Adapter(VecEnv):
-        def __init__(self) -> None:
-            self.env = TaskVectorEnv(task, COUNT, threads=1)
-            super().__init__(COUNT, self.env.single_observation_space, self.env.single_action_space)
+    from softgrasp.envs.sb3 import TaskVecEnv
 
-        def reset(self) -> Any:
-            return self.env.reset(seed=SEED)[0]
-
-        def step_async(self, actions: Any) -> None:
-            self.actions = actions
-
-        def step_wait(self) -> Any:
-            observed, rewards, terminated, truncated, info = self.env.step(self.actions)
-            over = terminated | truncated
-            infos: list[dict[str, Any]] = [{} for _ in range(COUNT)]
-            for row in np.flatnonzero(over):
-                infos[row]["terminal_observation"] = info["final_obs"][row]
-                infos[row]["TimeLimit.truncated"] = bool(truncated[row])
-            return observed, rewards.astype(np.float32), over, infos
-
-        def close(self) -> None: ...
-
-        def get_attr(self, name: str, indices: Any = None) -> Any:  # noqa: ARG002
-            return [getattr(self.env, name, None)] * COUNT
-
-        def set_attr(self, name: str, value: Any, indices: Any = None) -> None: ...
-
-        def env_method(self, name: str, *args: Any, indices: Any = None, **other: Any) -> Any: ...
-
-        def env_is_wrapped(self, *args: Any, **other: Any) -> Any:  # noqa: ARG002
-            return [False] * COUNT
-
-    return VecMonitor(Adapter())
+    env = TaskVecEnv(task, COUNT, threads=1, **options)
+    env.seed(SEED)
+    return VecMonitor(env, info_keywords=("is_success",))
 
 
 def imitate(task: str, model: Any, decisions: int = 20_000) -> None:

@@ -32,6 +32,7 @@ MODULES = {
     "calibration": "Measurements to parameters.",
     "sweeps": "Many grasps from one plan, and the grasp planner.",
     "comparison": "One scene in several physics engines.",
+    "exports": "Runs and grasps in the formats of other programs.",
     "checks": "Checks of hands, objects and robots, and repairs.",
     "envs": "Scenes as environments for learning.",
     "rendering": "Images and video.",

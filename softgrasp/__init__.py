@@ -53,6 +53,7 @@ NAMES = {
     "description.soft_finger": ("SoftFinger",),
     "description.task": ("SuccessCriterion",),
     "envs": ("=envs", "make_dm_env", "make_env"),
+    "exports": ("=exports",),
     "errors": (
         "BackendUnavailable", "BuildError", "DescriptionError", "ResultError", "SimulationError",
         "SoftgraspError", "SoftgraspWarning", "=errors",

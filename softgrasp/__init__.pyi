@@ -7,6 +7,7 @@ from softgrasp import description as description
 from softgrasp import envs as envs
 from softgrasp import errors as errors
 from softgrasp import evaluation as evaluation
+from softgrasp import exports as exports
 from softgrasp import hydraulics as hydraulics
 from softgrasp import io as io
 from softgrasp import mechanics as mechanics

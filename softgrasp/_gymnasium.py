@@ -15,23 +15,24 @@ from types import ModuleType
 
 LIBRARY = "gymnasium"
 SCENE_ENV = "softgrasp/Grasp-v0"
-TASK_NAMES = (
-    "CloseAndHold", "Lift", "InHandRotation", "Regrasp", "SoftLift", "SoftReach", "ClutteredPick",
-    "Insertion", "Valve", "TwoHands",
-)  # fmt: skip
-"""Learning tasks; the keys of ``tasks.TASKS``, which are not imported here."""
+TASK_VERSIONS = {
+    "CloseAndHold": 1, "Lift": 0, "LiftAny": 0, "InHandRotation": 0, "Regrasp": 0, "SoftLift": 0, "SoftReach": 0,
+    "ClutteredPick": 0, "Insertion": 0, "Valve": 0, "TwoHands": 0,
+}  # fmt: skip
+"""Learning tasks, the keys of ``tasks.TASKS``, which are not imported here, and the versions of
+their identifiers; a version rises where its task changes."""
 
 
 def register() -> None:
-    """Register ``softgrasp/Grasp-v0`` and ``softgrasp/<Task>-v0`` in Gymnasium."""
+    """Register ``softgrasp/Grasp-v0`` and ``softgrasp/<Task>-v<version>`` in Gymnasium."""
     import gymnasium
 
     if SCENE_ENV in gymnasium.registry:
         return
     gymnasium.register(id=SCENE_ENV, entry_point="softgrasp.envs.gym_env:GraspEnv")
-    for name in TASK_NAMES:
+    for name, version in TASK_VERSIONS.items():
         gymnasium.register(
-            id=f"softgrasp/{name}-v0",
+            id=f"softgrasp/{name}-v{version}",
             entry_point="softgrasp.envs.task_env:TaskEnv",
             vector_entry_point="softgrasp.envs.task_env:TaskVectorEnv",
             kwargs={"task": name},

@@ -7,17 +7,21 @@ import math
 import os
 import resource
 import signal
+import sys
 import warnings
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 from hypothesis import settings
 
+from softgrasp import __version__, assets
 from softgrasp.cli import main, terminal
 from softgrasp.description.hand import Hand
+from softgrasp.errors import DescriptionError
 from softgrasp.io.files import MARKER
 from softgrasp.io.urdf import hand as urdf_hand
 from softgrasp.report import style
@@ -27,7 +31,9 @@ settings.register_profile("quick", settings.get_profile("all"), max_examples=40)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw fewer examples where slow tests are left out."""
+    """Draw fewer examples where slow tests are left out; let one process write a file."""
+    if config.getoption("write_sentences") and config.getoption("dist", "no") == "load":
+        raise pytest.UsageError("--write-sentences: expected --dist loadfile beside -n")
     quick = "not slow" in config.getoption("markexpr")
     settings.load_profile("quick" if quick else "all")
 
@@ -67,6 +73,111 @@ def coarse_figures() -> Iterator[None]:
         if "SOFTGRASP_WRITE_DOCS" not in os.environ:
             patch.setattr(style, "DPI", 60)
         yield
+
+
+# --------------------
+# Whole sentences of errors stand in one file a module, in the directory `sentences` next to it.
+
+
+def slice_of(text: str) -> tuple[int, int]:
+    """Part and number of parts in ``K/N``, K from 0.
+
+    Raises:
+        UsageError: It is no such pair.
+    """
+    part, _, count = text.partition("/")
+    if not (part.isdigit() and count.isdigit() and int(part) < int(count)):
+        raise pytest.UsageError(f"--slice: expected K/N with 0 <= K < N, found {text}")
+    return int(part), int(count)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--write-sentences", action="store_true", help="write sentences anew")
+    parser.addoption("--slice", metavar="K/N", type=slice_of, help="part K of N of the tests")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out tests without sentences where these are written, and those of other slices.
+
+    Cases of one test are in the same slice, as they share its fixtures.
+    """
+    if config.getoption("write_sentences"):
+        items[:] = [item for item in items if "golden" in getattr(item, "fixturenames", ())]
+    if config.getoption("slice"):
+        part, count = config.getoption("slice")
+        slices: list[list[pytest.Item]] = [[] for _ in range(count)]
+        for item in items:
+            slices[zlib.crc32(item.nodeid.partition("[")[0].encode()) % count].append(item)
+        items[:] = slices.pop(part)
+        config.hook.pytest_deselected(items=[item for left in slices for item in left])
+
+
+VARIABLE = {
+    sys.executable: "PYTHON",
+    str(Path(__file__).parents[1]): "CHECKOUT",
+    __version__: "VERSION",
+    **{", ".join(assets.names(kind)): kind.upper() for kind in ("hands", "objects", "robots")},
+}
+"""What sentences have that a change elsewhere changes, and its name in the files."""
+
+
+class Golden:
+    """The sentences of one test; `pytest --write-sentences` writes them instead of comparing."""
+
+    written: ClassVar[set[str]] = set()
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self.path = request.path.parent / "sentences" / f"{request.path.stem}.json"
+        self.name, self.seen = request.node.name, []
+        self.writes = request.config.getoption("write_sentences")
+        self.directory = str(request.node.funcargs.get("tmp_path", "no directory"))
+
+    def __call__(self, error: BaseException | str, part: str) -> None:
+        """Assert that a sentence has a part, such as its field, and is the one in the file."""
+        text = str(error)
+        for value, name in {self.directory: "TMP", **VARIABLE}.items():
+            text = text.replace(value, name)
+        assert part in text
+        if not self.writes:
+            assert [text] == self.known().get(self.name, [])[len(self.seen) :][:1]
+        self.seen.append(text)
+
+    def refused(
+        self, call: Callable[[], object], part: str, error: type[Exception] = DescriptionError
+    ) -> None:
+        """Assert that a call raises an error of a class, whose sentence has a part."""
+        with pytest.raises(error) as caught:
+            call()
+        self(caught.value, part)
+
+    def known(self) -> dict[str, list[str]]:
+        return json.loads(self.path.read_text("utf-8")) if self.path.exists() else {}
+
+    def write(self) -> None:
+        """Put the sentences into the file; those of the same function's earlier cases leave it."""
+        function = f"{self.path}:{self.name.partition('[')[0]}"
+        lines = self.known() | {self.name: self.seen}
+        if function not in self.written:
+            lines = {key: lines[key] for key in lines if key == self.name
+                     or f"{self.path}:{key.partition('[')[0]}" != function}  # fmt: skip
+        self.written.add(function)
+        rows = [
+            f"{json.dumps(key)}: {json.dumps(lines[key], ensure_ascii=False)}"
+            for key in sorted(lines)
+        ]
+        self.path.parent.mkdir(exist_ok=True)
+        self.path.write_text("{\n" + ",\n".join(rows) + "\n}\n", "utf-8")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Iterator[Golden]:
+    """Compares sentences with those of the test in `sentences`."""
+    sentences = Golden(request)
+    yield sentences
+    if sentences.writes:
+        sentences.write()
+    else:
+        assert len(sentences.seen) == len(sentences.known()[sentences.name])
 
 
 # --------------------

@@ -188,7 +188,7 @@ def test_commands_in_sentences_and_tables_are_understood(page: Path) -> None:
 SLOW = (
     "02_densities", "04_contact_log", "05_calibrate_from_photos", "06_closures",
     "07_hydraulic_curvature_control", "08_urdf_hand", "09_mesh_object", "10_sweep",
-    "11_quality", "13_planner", "14_crosscheck", "17_learning",
+    "11_quality", "13_planner", "14_crosscheck", "17_learning", "18_retargeting",
 )  # fmt: skip
 EXAMPLES = [
     pytest.param(path, marks=pytest.mark.slow, id=path.stem)

@@ -64,7 +64,7 @@ def test_a_hand_loads_without_a_warning_and_states_where_it_comes_from(name: str
     hand = sg.load_hand(name)
     assert hand.name == name
     assert hand.source
-    assert {finger.convention for finger in hand.fingers} <= {"standard"}
+    assert {finger.convention for finger in hand.fingers} <= {"standard", "placed"}
 
 
 # One finger a hand: fingertips in mm at all joints 0 and at all joints 0.1 rad (SynGrasp)

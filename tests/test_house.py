@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -173,8 +174,9 @@ def test_pinned_files_hold_names_versions_and_hashes_only(path: Path):
 def test_every_dependency_is_pinned_within_its_range():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"].values()
-    # the ODE of dartpy is installed only where the system has none, MuJoCo Warp and PyTorch nowhere
-    kinds = ("dev", "ode", "gpu", "learn")
+    # the ODE of dartpy is installed only where the system has none, MuJoCo Warp, PyTorch and
+    # the libraries of exports nowhere
+    kinds = ("dev", "ode", "gpu", "learn", "exports")
     pins = "\n".join((ROOT / f"requirements/{kind}.txt").read_text() for kind in kinds)
     for text in [*project["dependencies"], *chain.from_iterable(extras)]:
         target = Requirement(text)
@@ -263,6 +265,16 @@ def test_the_root_is_read_at_a_glance() -> None:
     ).stdout.split("\n")
     entries = {name.split("/")[0] for name in listed if name and not name.startswith(".")}
     assert len(entries) <= 18, sorted(entries)
+
+
+def test_every_recorded_sentence_belongs_to_a_test():
+    files = sorted((ROOT / "tests").rglob("sentences/*.json"))
+    assert files
+    for file in files:
+        module = file.parents[1] / f"{file.stem}.py"
+        functions = set(re.findall(r"^def (test_\w+)", module.read_text("utf-8"), re.MULTILINE))
+        recorded = {key.partition("[")[0] for key in json.loads(file.read_text("utf-8"))}
+        assert recorded <= functions, file
 
 
 def test_decision_records_fit_on_a_screen() -> None:

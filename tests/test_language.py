@@ -50,6 +50,7 @@ ESTABLISHED = re.compile(
     |asked|bench|doctor                  # names fixed for users: contact_model.asked, two verbs
     |(open_)?page|Page                   # a page that is served to a browser
     |PlacePhase                          # the class of the phase `place`
+    |post_place_retreat                  # a field of moveit_msgs/Grasp
     """,
     re.VERBOSE,
 )

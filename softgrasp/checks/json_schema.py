@@ -21,6 +21,7 @@ from softgrasp.description.arm import Arm
 from softgrasp.description.base import LARGEST, field_docs
 from softgrasp.description.calibration import CalibrationProblem, FingerRelease
 from softgrasp.description.finger import Convention
+from softgrasp.description.grasps import GraspSet
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
@@ -77,7 +78,7 @@ def schema_of(kind: str) -> Schema:
     model, about = KINDS[kind]
     definitions = _definitions(model)
     for name, change in CHANGES.items():
-        if name in definitions:
+        if name in definitions and kind != "grasps":  # JSON that holds nothing else
             change(definitions[name])
     used = _used(model.__name__, definitions)
     return {
@@ -358,6 +359,7 @@ KINDS: dict[str, tuple[type[BaseModel], str]] = {
     "finger": (SoftFinger, "A soft finger: rigid links with springs between them."),
     "criterion": (SuccessCriterion, "When a grasp counts as held."),
     "arm": (Arm, "A serial arm that carries a hand."),
+    "grasps": (GraspSet, "Grasps of a hand, in JSON (softgrasp-grasps, version 1)."),
     "sweep": (SweepPlan, "Many scenes that differ along axes."),
     "release": (FingerRelease, "A loaded soft finger that is let go."),
     "calibration": (CalibrationProblem, "Measurements of a soft finger, and how they are fitted."),

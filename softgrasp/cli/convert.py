@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 MODEL, URDF, UCRDF, WEBOTS = ".xml", ".urdf", ".ucrdf", ".wbt"
-YAML, CSV = ".yaml", ".csv"
+YAML, CSV, GRASPS, USD, RERUN = ".yaml", ".csv", ".json", ".usda", ".rrd"
 SUFFIXES: dict[Kind | Literal["result"], tuple[str, ...]] = {
     "hand": (MODEL, URDF, YAML, WEBOTS),
-    "scene": (MODEL, WEBOTS),
+    "scene": (MODEL, WEBOTS, USD),
     "release": (WEBOTS,),
     "robot": (MODEL, URDF, UCRDF),
-    "result": (CSV,),
+    "result": (CSV, GRASPS, USD, RERUN),
 }
 """Suffixes of the target by the kind of the source."""
 
@@ -44,7 +44,8 @@ def convert(
         str,
         typer.Argument(
             metavar="IN",
-            help="Name or file of a hand, scene, release or robot; or the directory of a result.",
+            help="Name or file of a hand, scene, release or robot; the directory of a result; with "
+            "--to a file of grasps, or a directory of .npy files.",
         ),
     ],
     target: Annotated[
@@ -53,9 +54,16 @@ def convert(
             metavar="OUT",
             help="File to write: .xml (MJCF); .wbt (Webots, with its controller) of a hand, a "
             "scene or a release; .urdf of a hand or a robot; .yaml of a hand; .ucrdf of a robot; "
-            ".csv (joint states) of a result.",
+            ".csv (joint states), .json (grasp) or .rrd (rerun) of a result; .usda of a result or "
+            "a scene; with --to a file, or for dexgraspbench a directory, of grasps.",
         ),
     ],
+    to: Annotated[
+        Literal["softgrasp", "dexgraspbench", "isaac", "moveit"] | None,
+        typer.Option(
+            help="Format of grasps: softgrasp and moveit are JSON, isaac is YAML, also GraspGen's."
+        ),
+    ] = None,
     discs: Annotated[
         Discs | None,
         typer.Option(
@@ -86,12 +94,19 @@ def convert(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Write a hand, a scene, a robot or a result in another format.
+    """Write a hand, a scene, a robot, a result or grasps in another format.
 
     Hands, scenes and robots can be MuJoCo models; hands, scenes and releases Webots projects; hands
     of rigid fingers URDF, and YAML in either Denavit-Hartenberg convention; robots plain URDF or
-    U(C)RDF. A result becomes a table of joint states as ROS has them.
+    U(C)RDF. A result becomes a table of joint states as ROS has them, a grasp, USD or a recording
+    of rerun; grasps of other programs become those of others with --to.
     """
+    destination = target if out is None else out / target
+    if to is not None:
+        from softgrasp.exports.grasps import load_grasps, save_grasps
+
+        _print_summary("grasps", save_grasps(load_grasps(source), destination, to), json=json)
+        return
     kind = "result" if is_result(source) else kind_of(source)
     _check_target(source, kind, target)
     if (discs is not None or at) and (target.suffix != URDF or kind != "robot"):
@@ -108,17 +123,18 @@ def convert(
             f"--convention: expected a hand and a target ending in .yaml, found a {kind} and "
             f"{target}"
         )
-    destination = target if out is None else out / target
     with terminal.progress_bar() as update, listening(update), reading_in(units):
         update(f"converting {source}", None)
         if kind != "result" and target.suffix == WEBOTS:
             load(WORLD_WRITER)(kind, source, destination, max_faces, json=json)
             return
         if kind == "result":
-            from softgrasp.evaluation.result_builder import write_joint_states
-            from softgrasp.evaluation.result_files import load_result
+            files = _result_files(source, destination)
+        elif target.suffix == USD:
+            from softgrasp.exports.usd import write_usd
+            from softgrasp.io.scene import load_scene
 
-            files = [write_joint_states(load_result(source), destination)]
+            files = [write_usd(load_scene(source), destination)]
         elif kind == "hand" and target.suffix in (URDF, YAML):
             files = hand_files(source, destination, convention)
         elif kind == "robot":
@@ -153,6 +169,21 @@ def _print_summary(kind: str, files: list[Path], *, json: bool) -> None:
     if len(files) > 1:
         document["files"] = [str(file) for file in files]
     terminal.put_json(document)
+
+
+def _result_files(source: str, path: Path) -> list[Path]:
+    """Write a result as joint states, a grasp, USD or a recording of rerun."""
+    from softgrasp import exports
+    from softgrasp.evaluation.result_builder import write_joint_states
+    from softgrasp.evaluation.result_files import load_result
+
+    result = load_result(source)
+    if path.suffix == GRASPS:
+        return exports.save_grasps(exports.grasp_set({path.stem: result}), path)
+    if path.suffix == USD:
+        return [exports.write_usd(result, path)]
+    write = exports.write_rerun if path.suffix == RERUN else write_joint_states
+    return [write(result, path)]
 
 
 def _model_text(source: str, *, is_hand: bool) -> str:

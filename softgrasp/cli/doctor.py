@@ -33,6 +33,9 @@ OPTIONAL = {
     "gymnasium": ("gym", "environments of Gymnasium"),
     "dm-control": ("dm", "environments of dm_control; Python 3.11 or 3.12"),
     "mujoco-warp": ("gpu", "many grasps at once on a GPU"),
+    "minari": ("minari", "datasets of Minari"),
+    "rerun-sdk": ("rerun", "recordings of rerun"),
+    "usd-core": ("usd", "scenes and runs in USD"),
     "xacro": ("xacro", ".xacro files"),
     "xarray": ("xarray", "time series of results as datasets"),
 }
@@ -72,6 +75,7 @@ def _summary(findings: list[Finding]) -> str:
     """Sentence about the optional packages that are missing here and can be installed."""
     has_ode = any(one.what == "backend ode" and not one.cure for one in findings)
     not_needed = {"mujoco-warp"}  # of no use without a GPU, and 400 MB
+    not_needed |= {"minari", "rerun-sdk", "usd-core"}  # of no use without the programs they serve
     not_needed |= {"dartpy"} if has_ode else set()
     not_needed |= {"dm-control"} if sys.version_info >= (3, 13) else set()
     missing = [

@@ -111,8 +111,12 @@ def sweep(
         bool, typer.Option("--strict", help="Check all rows first; stop where one is wrong.")
     ] = False,
     dataset: Annotated[
-        bool, typer.Option("--dataset", help="Write grasps for learning, in the object's frame.")
-    ] = False,
+        Literal["arrays", "grasps", "lerobot", "minari"] | None,
+        typer.Option(
+            help="Write data for learning: arrays (.npz) or grasps (.json) in the object's frame, "
+            "or episodes for LeRobot or Minari."
+        ),
+    ] = None,
     trajectories: Annotated[
         bool, typer.Option("--trajectories", help="Write whole trajectories, compressed.")
     ] = False,
@@ -143,7 +147,7 @@ def sweep(
         return
     if merge:
         directory = _directory_of("--merge", "the shards", out)
-        table = run.merge(directory)
+        table = run.merge(directory, dataset)
         plan = plan_in(directory)
         if not no_report:
             with terminal.progress_bar() as update:

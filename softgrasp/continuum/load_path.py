@@ -316,7 +316,8 @@ class _Path:
                 low, point = middle, ahead
             else:
                 high = middle
-        if point.eigenvalue > CONTINUOUS * max(stable.eigenvalue, 10.0 * SMALL):
+        jumps = point.eigenvalue > CONTINUOUS * max(stable.eigenvalue, 10.0 * SMALL)
+        if jumps or not at(low).eigenvalue > -NEUTRAL >= at(high).eigenvalue:
             return None
         root = scipy.optimize.brentq(
             lambda step: at(step).eigenvalue + NEUTRAL,

@@ -6,6 +6,7 @@ from softgrasp._lazy import lazy_names
 
 NAMES = {
     "description.actuation": ("Coupling", "Pulley", "Synergies", "Tendon"),
+    "description.adhesion": ("AdhesionPad", "Bellows", "SuctionCup"),
     "description.arm": ("Arm", "HandCarrier", "RobotProgram"),
     "description.bendable": (
         "Backbone", "Bendable", "Chamber", "CurvatureLimits", "DEFAULT_LINKS", "Fluid",

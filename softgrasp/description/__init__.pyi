@@ -2,6 +2,9 @@ from softgrasp.description.actuation import Coupling as Coupling
 from softgrasp.description.actuation import Pulley as Pulley
 from softgrasp.description.actuation import Synergies as Synergies
 from softgrasp.description.actuation import Tendon as Tendon
+from softgrasp.description.adhesion import AdhesionPad as AdhesionPad
+from softgrasp.description.adhesion import Bellows as Bellows
+from softgrasp.description.adhesion import SuctionCup as SuctionCup
 from softgrasp.description.arm import Arm as Arm
 from softgrasp.description.arm import HandCarrier as HandCarrier
 from softgrasp.description.arm import RobotProgram as RobotProgram

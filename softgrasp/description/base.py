@@ -487,7 +487,8 @@ def _sentence(problem: dict[str, Any]) -> str:
 
 
 def _choice(value: Any, context: dict[str, Any]) -> str:
-    known = re.findall(r"'([^']*)'", str(context.get("expected") or context["expected_tags"]))
+    text = str(context.get("expected") or context["expected_tags"])
+    known = re.findall(r"'([^']*)'", text) or [text]  # a number has no quotation marks
     near = get_close_matches(str(value), known, n=1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     return f"expected {either(known)}, found {short(value)}{hint}"

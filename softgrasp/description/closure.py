@@ -80,7 +80,7 @@ class DefaultClosure(PositionIncrementClosure):
 
 
 class PressureClosure(Closure):
-    """The pressure of each soft finger grows at its rate up to the final pressure (paper 000).
+    """Each pressure grows at its rate to its end: of soft fingers (paper 000), cups and pads.
 
     Rigid fingers of the same hand close by position increments.
     """
@@ -88,9 +88,9 @@ class PressureClosure(Closure):
     type: Literal["pressure"] = "pressure"
 
     def check(self, hand: Hand, preset: GraspPreset) -> None:
-        """Refuse a hand without soft fingers."""
+        """Refuse a hand without soft fingers, suction cups and adhesive pads."""
         super().check(hand, preset)
-        if not hand.soft_fingers:
+        if not hand.soft_fingers and not hand.adhesions:
             raise FieldError(f"expected a hand with soft fingers, found '{hand.name}' without")
 
 

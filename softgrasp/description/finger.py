@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from softgrasp.description.adhesion import Adhesion, AdhesionPad, SuctionCup
 from softgrasp.description.base import (
     Description,
     FieldError,
@@ -71,8 +72,11 @@ class Phalanx(Description):
     shape_pose: Pose = Pose()
     """Pose of ``shape`` in the link's frame, which is the joint's frame at zero rotated by
     ``theta``; for a mesh, the pose of the frame of its file."""
-    parts: tuple[Part, ...] = ()
-    """Additional shapes of the link; a link with parts has no capsule."""
+    adhesion: Adhesion | None = None
+    """Suction cup or adhesive pad of the link, with an actuator of its own."""
+    parts: Annotated[tuple[Part, ...], Field(validate_default=True)] = ()
+    """Additional shapes of the link; a link with parts has no capsule. Those of the lip of a
+    suction cup are added."""
     bodies: tuple[str, ...] = ()
     """Only in a hand with an MJCF model: bodies of that model that belong to this link and can
     touch the object; the model defines their shapes."""
@@ -101,6 +105,13 @@ class Phalanx(Description):
     """Dry friction in the joint [N·m or N]."""
     armature: NonNegative = 3e-3
     """Reflected inertia of the actuator [kg·m² or kg]."""
+
+    @field_validator("parts")
+    @classmethod
+    def _with_lip(cls, parts: tuple[Part, ...], info: ValidationInfo) -> tuple[Part, ...]:
+        cup = info.data.get("adhesion")
+        lip = cup.lip if isinstance(cup, SuctionCup) else ()
+        return (*(part for part in parts if part not in lip), *lip)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -207,6 +218,12 @@ class Finger(Description):
         if row.bodies:
             return row.bodies
         return (self.body_of(row),) if self.has_body[self.phalanges.index(row)] else ()
+
+    @cached_property
+    def adhesions(self) -> tuple[tuple[str, SuctionCup | AdhesionPad], ...]:
+        """Suction cups and adhesive pads, with the bodies that carry them."""
+        rows = ((self.body_of(row), row.adhesion) for row in self.phalanges)
+        return tuple((body, adhesion) for body, adhesion in rows if adhesion is not None)
 
     @cached_property
     def link_ends(self) -> tuple[Vec3, ...]:

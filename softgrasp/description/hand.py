@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from softgrasp.description.actuation import Actuator, Coupling, Rates, Synergies, Tendon
+from softgrasp.description.adhesion import AdhesionPad, SuctionCup, adhesion_actuator
 from softgrasp.description.base import (
     Accepts,
     Description,
@@ -258,7 +259,8 @@ class HandModel(Description):
 class Hand(Description):
     """A hand of rigid phalanges, soft fingers or both; its frame is that of the palm.
 
-    Its actuators are the driven joints of the rigid fingers, then the pressures of the soft ones.
+    Its actuators are the driven joints of the rigid fingers, the pressures of their suction cups
+    and adhesive pads, then the pressures of the soft fingers.
     """
 
     name: Annotated[str, Field(min_length=1)]
@@ -422,7 +424,7 @@ class Hand(Description):
             _require_inside(actuators[name], mean, (*path, "mean", index))
 
     def check_pressure(self, pressure: float, path: FieldPath, hint: str = "") -> None:
-        """Refuse a final pressure [Pa] outside the limits of a soft finger.
+        """Refuse a final pressure [Pa] outside the limits of a soft finger, cup or pad.
 
         Args:
             pressure: The pressure [Pa].
@@ -430,18 +432,20 @@ class Hand(Description):
             hint: End of the message.
 
         Raises:
-            FieldError: It lies outside the limits of one finger, or there are no soft fingers.
+            FieldError: It lies outside the limits of one of them, or there are none.
         """
-        if not self.soft_fingers:
+        limited = [(digit.name, digit.as_actuator) for digit in self.soft_fingers]
+        limited += [(body, adhesion_actuator(body, one)) for body, one in self.adhesions]
+        if not limited:
             raise FieldError(
                 f"expected none, as '{self.name}' has no soft fingers, found {pressure:g}", *path
             )
-        for digit in self.soft_fingers:
-            low, high = digit.limits
+        for name, actuator in limited:
+            low, high = actuator.limits
             if not low <= pressure <= high:
-                limits, actual = digit.format_values(low, high), digit.format_values(pressure)
+                limits, actual = actuator.format_values(low, high), actuator.format_values(pressure)
                 raise FieldError(
-                    f"expected a pressure inside the limits of '{digit.name}', {limits}, "
+                    f"expected a pressure inside the limits of '{name}', {limits}, "
                     f"found {actual}{hint}",
                     *path,
                 )
@@ -461,6 +465,8 @@ class Hand(Description):
             return self
         if self.soft_fingers:
             raise FieldError("expected none beside a model, found some", "soft_fingers")
+        if self.adhesions:
+            raise FieldError("expected no adhesion beside a model, found some", "fingers")
         known = {finger.joint_of(row) for finger in self.fingers for row in finger.phalanges}
         for index, actuator in enumerate(self.model.actuators):
             for move_index, move in enumerate(actuator.moves):
@@ -478,7 +484,12 @@ class Hand(Description):
         if self.model is not None:
             return (len(self.model.actuators),)
         rigid = (sum(row.driven for row in finger.phalanges) for finger in self.fingers)
-        return (*rigid, *(1,) * len(self.soft_fingers))
+        return (*rigid, *(1,) * (len(self.adhesions) + len(self.soft_fingers)))
+
+    @cached_property
+    def adhesions(self) -> tuple[tuple[str, SuctionCup | AdhesionPad], ...]:
+        """Suction cups and adhesive pads of all fingers, with the bodies that carry them."""
+        return tuple(one for finger in self.fingers for one in finger.adhesions)
 
     @cached_property
     def joints(self) -> tuple[Phalanx, ...]:
@@ -502,7 +513,7 @@ class Hand(Description):
 
     @cached_property
     def actuators(self) -> tuple[Actuator, ...]:
-        """Actuators of the hand: joint servos, then pressures; or those of an MJCF model."""
+        """Actuators of the hand: joint servos, adhesions, pressures; or those of a model."""
         if self.model is not None:
             return tuple(part.as_actuator for part in self.model.actuators)
         stops = moved_bodies(self.fingers, self.couplings)
@@ -520,7 +531,8 @@ class Hand(Description):
             for row in finger.phalanges
             if row.driven
         )
-        return (*rigid, *(digit.as_actuator for digit in self.soft_fingers))
+        sticking = (adhesion_actuator(*one) for one in self.adhesions)
+        return (*rigid, *sticking, *(digit.as_actuator for digit in self.soft_fingers))
 
     def posture(self, targets: Sequence[float]) -> dict[str, float]:
         """Compute the variables of all rigid joints at actuator targets, by joint name.
@@ -540,7 +552,7 @@ class Hand(Description):
         """Word for an actuator of this hand in messages."""
         if self.model is not None:
             return "actuator"
-        if not self.soft_fingers:
+        if not self.soft_fingers and not self.adhesions:
             return "joint"
         return "actuator" if self.fingers else "soft finger"
 

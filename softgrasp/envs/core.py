@@ -48,6 +48,22 @@ class Decision(NamedTuple):
     """Whether the episode ended undecided."""
 
 
+class Look(NamedTuple):
+    """What an image of an episode shows."""
+
+    model: mujoco.MjModel
+    positions: Array
+    """Joint positions, (nq,)."""
+    colors: dict[int, tuple[float, float, float, float]]
+    """Colours of geoms that are not those of the model."""
+    labels: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+    """Label of each geom in a segmentation, (ngeom,)."""
+    palm: int = 0
+    """Body in whose frame points are observed."""
+    camera: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    """Change of azimuth and elevation of the camera [deg], and factor of its distance."""
+
+
 class Generator(Protocol):
     """Interface of random generators: numpy's Generator or the older RandomState."""
 
@@ -83,8 +99,8 @@ class Episodes(Protocol):
     def info(self, row: int) -> dict[str, Any]:
         """Return further information about an episode."""
 
-    def shown(self, row: int) -> tuple[mujoco.MjModel, Array, dict[int, Any]]:
-        """Return model, positions (nq,) and colours of geoms for an image of an episode."""
+    def shown(self, row: int) -> Look:
+        """Return what an image of an episode shows."""
 
 
 def built_scene(scene: GraspScene) -> CompiledScene:

@@ -1,14 +1,12 @@
 """Gymnasium environments of scenes (extra ``gym``), and what those of learning tasks share.
 
-``Views`` makes spaces, observations and images of any ``Episodes``, ``EpisodeEnv`` is an
-environment of one of them. Importing this module registers ``softgrasp/Grasp-v0`` for
-``gymnasium.make``.
+``EpisodeEnv`` is an environment of one of any ``Episodes``. Importing this module registers
+``softgrasp/Grasp-v0`` for ``gymnasium.make``.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.envs.core import Episodes, built_scene, checked_action
 from softgrasp.envs.episode import EnvSettings, GraspTask, with_goal
 from softgrasp.envs.simulation import SteppedScene
+from softgrasp.envs.views import Views, pose
 from softgrasp.errors import (
     DescriptionError,
     SimulationError,
@@ -32,96 +31,19 @@ from softgrasp.errors import (
 from softgrasp.io.scene import load_scene
 from softgrasp.model import names
 from softgrasp.rendering.camera import Camera, geom_corner_points
-from softgrasp.rendering.overlay import Renderer
-from softgrasp.rendering.renderer import open_renderer
 from softgrasp.rendering.viewpoint import best_camera
 
 try:
     import gymnasium
-    from gymnasium import spaces
     from gymnasium.utils import EzPickle
 except ModuleNotFoundError as error:
     raise missing_library(error) from None
 
 RENDER_MODES = ("rgb_array",)
-SIZE, CAMERA_SIZE = (480, 360), (64, 64)
-"""Width and height of rendered images, and of camera observations [pixels]."""
-CAMERA_PART = "camera"
-"""The part of an observation that is an image."""
+SIZE = (480, 360)
+"""Width and height of rendered images [pixels]."""
 
 Action = NDArray[np.float32]
-
-
-class Views:
-    """Spaces, observations and images of n episodes, which all environments share."""
-
-    def __init__(
-        self, episodes: Episodes, parts: Sequence[str], *,
-        renderer: str = "auto", camera: Camera | None = None,
-    ) -> None:  # fmt: skip
-        """Make the spaces.
-
-        Args:
-            episodes: The episodes.
-            parts: Parts of an observation, which is a Dict; ``state`` alone is a Box.
-            renderer: Renderer of images: ``auto``, ``gl`` or ``raycast``.
-            camera: Camera of images; None to draw none before it is set.
-        """
-        self._episodes, self._parts, self._renderer = episodes, tuple(parts), renderer
-        self.camera = camera
-        self._drawers: dict[tuple[int, int], tuple[Renderer, mujoco.MjData]] = {}
-        boxes: dict[str, spaces.Space[Any]] = {
-            name: spaces.Box(bound.low, bound.high, dtype=np.float32)
-            for name, bound in episodes.bounds.items()
-        }
-        boxes[CAMERA_PART] = spaces.Box(0, 255, (*CAMERA_SIZE[::-1], 3), np.uint8)
-        self._is_flat = self._parts == ("state",)
-        self.space: spaces.Space[Any] = spaces.Dict({name: boxes[name] for name in self._parts})
-        if self._is_flat:
-            self.space = boxes["state"]
-        self.actions = spaces.Box(-1.0, 1.0, (episodes.channels,), np.float32)
-
-    def read(self, rows: list[int]) -> Any:
-        """Return the observations of some episodes, stacked."""
-        observed: dict[str, NDArray[Any]] = {**self._episodes.observe(rows, self._parts)}
-        if self._is_flat:
-            return observed["state"]
-        if CAMERA_PART in self._parts:
-            observed[CAMERA_PART] = np.stack([self.image(row, CAMERA_SIZE) for row in rows])
-        return {name: observed[name] for name in self._parts}
-
-    def image(self, row: int, size: tuple[int, int]) -> NDArray[np.uint8]:
-        """Draw the state of an episode, (height, width, 3); it is not changed.
-
-        Args:
-            row: Index of the episode.
-            size: Width and height [pixels].
-
-        Raises:
-            BackendUnavailable: The requested renderer is not available.
-            DescriptionError: There is no such renderer, or the size is invalid.
-        """
-        model, positions, colors = self._episodes.shown(row)
-        if size not in self._drawers:
-            first = self._episodes.shown(0)[0]
-            self._drawers[size] = open_renderer(first, *size, self._renderer), mujoco.MjData(first)
-        drawer, data = self._drawers[size]
-        assert self.camera is not None
-        data.qpos[:] = positions
-        _pose(model, data)
-        return np.array(drawer.draw(data, self.camera, (), colors))
-
-    def close(self) -> None:
-        """Release the renderers."""
-        for drawer, _ in self._drawers.values():
-            drawer.close()
-        self._drawers.clear()
-
-
-def _pose(model: mujoco.MjModel, data: mujoco.MjData) -> None:
-    mujoco.mj_kinematics(model, data)
-    mujoco.mj_comPos(model, data)
-    mujoco.mj_camlight(model, data)
 
 
 class EpisodeEnv(gymnasium.Env[Any, Action]):
@@ -277,7 +199,7 @@ def _camera(task: GraspTask, model: mujoco.MjModel, aspect: float) -> Camera:
     """Choose a camera that shows hand and object at the start, and after a lift."""
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
-    _pose(model, data)
+    pose(model, data, data.qpos.copy())
     cloud = geom_corner_points(model, data)
     if task.scene.lift is not None:
         cloud = np.concatenate([cloud, cloud + np.array([0.0, 0.0, task.scene.lift.height])])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,9 @@ def _gripped(f: Features, force: float, fingers: int = 3) -> NDArray[np.bool_]:
 
 
 def _close_and_hold(f: Features) -> Array:
-    close = np.where(f.decision < 40, 1.0, 0.05)
+    """Close until three fingers touch, then move in proportion to the relative error of force."""
+    error = 1.0 - f.force.sum(axis=1) / f.goal[:, 0]
+    close = np.where(f.fingers.sum(axis=1) < 3, 0.5, np.clip(0.3 * error, -0.1, 0.1))
     return np.tile(close[:, None], (1, 4))
 
 
@@ -48,9 +51,19 @@ def _lift(f: Features) -> Array:
     return np.concatenate([xy, z[:, None], close[:, None]], axis=1)
 
 
+def _lift_any(f: Features) -> Array:
+    """Close where the hand is, and lift what two fingers hold."""
+    gripped = _gripped(f, 6.0, 2)
+    raised = f.height > 2e-3
+    z = np.where(gripped | raised, 0.5 * _move(f.goal[:, 0] + 5e-3 - f.height), 0.0)
+    still = np.zeros_like(z)
+    return np.stack([still, still, z, np.where(gripped, 0.1, 0.5)], axis=1)
+
+
 def _roll(f: Features) -> Array:
-    """Move the tip at +x down and that at −x up, both pressing, by the inverse of the Jacobian."""
-    first, second, speed, press = 0.05, 0.063, 0.02, 0.002
+    """Move the tips at +x and −x up and down, both pressing, by the inverse of the Jacobian."""
+    first, second, press = 0.05, 0.063, 0.002
+    speed = 0.02 * np.clip((f.goal[:, 0] - f.angle) / 0.05, -1.0, 1.0)
     actions = []
     for finger, side in ((0, -1.0), (2, 1.0)):
         q1, q2 = f.joint[:, 3 * finger], f.joint[:, 3 * finger : 3 * finger + 3].sum(axis=1)
@@ -71,7 +84,7 @@ def _regrasp(f: Features) -> Array:
     gripped = _gripped(f, 6.0)
     free = f.force.sum(axis=1) < 1e-3
     z = np.where(fits, np.where(gripped, 0.5, 0.0), np.where(free, _move(error), 0.0))
-    close = np.where(fits, np.where(gripped, 0.1, 1.0), -1.0)
+    close = np.where(fits, np.where(gripped, 0.0, 0.5), -1.0)
     return np.stack([z, close], axis=1)
 
 
@@ -105,7 +118,10 @@ def _rotate_valve(f: Features) -> Array:
     low = f.palm[:, 2] < 3e-3
     gripped = _gripped(f, 8.0)
     close = np.where(gripped, 0.05, np.where(low, 1.0, -1.0))
-    rotate = np.where(gripped | (f.extra[:, 0] > 0.02), 0.5, 0.0)
+    error = f.goal[:, 0] - f.extra[:, 0]
+    rotate = np.where(
+        gripped | (np.abs(f.extra[:, 0]) > 0.02), np.clip(error / 0.1, -0.5, 0.5), 0.0
+    )
     return np.stack([_move(-f.palm[:, 2]), rotate, close], axis=1)
 
 
@@ -122,6 +138,7 @@ def _two_hands(f: Features) -> Array:
 SCRIPTS: dict[str, Script] = {
     "CloseAndHold": _close_and_hold,
     "Lift": _lift,
+    "LiftAny": _lift_any,
     "InHandRotation": _roll,
     "Regrasp": _regrasp,
     "SoftLift": _soft_lift,
@@ -170,17 +187,25 @@ def load_policy(task: str) -> Policy:
 
 
 def evaluate(task: str, policy: Policy | str, episodes: int, seed: int) -> float:
-    """Return the success rate of a policy without exploration.
+    """Return the success rate of a policy; arguments as of ``successes``."""
+    return float(successes(task, policy, episodes, seed).mean())
+
+
+def successes(
+    task: str, policy: Policy | str, episodes: int, seed: int, **options: Any
+) -> NDArray[np.bool_]:
+    """Return which episodes a policy solves without exploration, (episodes,).
 
     Args:
         task: Name of the task.
         policy: The policy, ``scripted``, or ``random`` for uniform actions.
         episodes: Number of episodes; episode i has the seed plus i.
         seed: Seed of the first episode.
+        options: As of ``TaskVectorEnv``.
     """
     from softgrasp.envs.task_env import TaskVectorEnv
 
-    env = TaskVectorEnv(task, episodes, threads=1)
+    env = TaskVectorEnv(task, episodes, threads=1, **options)
     observed, _ = env.reset(seed=seed)
     draw = np.random.default_rng(seed)
     over, succeeded = np.zeros((2, episodes), dtype=bool)
@@ -194,4 +219,4 @@ def evaluate(task: str, policy: Policy | str, episodes: int, seed: int) -> float
         observed, _, terminated, truncated, info = env.step(actions)
         succeeded |= info["is_success"] & ~over
         over |= terminated | truncated
-    return float(succeeded.mean())
+    return np.asarray(succeeded)

@@ -18,6 +18,7 @@ from softgrasp.envs.core import (
     Bound,
     Decision,
     Generator,
+    Look,
     Observation,
     Offset,
     clear_offset,
@@ -44,6 +45,7 @@ from softgrasp.sim.load_balance import LoadSampler, load_balance
 from softgrasp.sim.step_refinement import StepRefinement
 from softgrasp.sim.stepper import MujocoStepper
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
+from softgrasp.sim.suction import Suction
 
 SLACK = 0.5
 """Distance of a joint beyond its compliant limits that is observed [rad or m]."""
@@ -263,6 +265,7 @@ class SteppedScene(SceneSimulation):
             Recording.empty(self.model, bodies, width, 1),
             StepRefinement(self._layout, self.stiffness, self.model),
             SlipFriction.of(self._built),
+            suction=Suction.of(self._built),
         )
 
     def step(self, actions: Array) -> Decision:
@@ -277,12 +280,12 @@ class SteppedScene(SceneSimulation):
         ended = (episode.held is True, episode.terminated, episode.truncated)
         return Decision(np.array([episode.reward()]), *(np.array([flag]) for flag in ended))
 
-    def shown(self, row: int) -> tuple[mujoco.MjModel, Array, dict[int, Any]]:  # noqa: ARG002
+    def shown(self, row: int) -> Look:  # noqa: ARG002
         """Return model, positions and the colours of geoms whose body is in contact."""
         model, touching = self.model, np.flatnonzero(self.episode.in_contact)
         bodies = [model.body(self._task.bodies[index]).id for index in touching]
         geoms = np.flatnonzero(np.isin(model.geom_bodyid, bodies)).tolist()
-        return model, self.data.qpos, dict.fromkeys(geoms, IN_CONTACT_RGBA)
+        return Look(model, self.data.qpos, dict.fromkeys(geoms, IN_CONTACT_RGBA))
 
 
 def _quaternion(rotation: Array) -> Array:

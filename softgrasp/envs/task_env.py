@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from softgrasp.envs.core import checked_numbers
-from softgrasp.envs.gym_env import CAMERA_PART, EpisodeEnv, Views
-from softgrasp.envs.task_simulation import TaskSimulation
-from softgrasp.envs.tasks import TASKS
+from softgrasp.envs.gym_env import EpisodeEnv
+from softgrasp.envs.task_simulation import GOAL_PARTS, TaskSimulation
+from softgrasp.envs.tasks import TASKS, variant
+from softgrasp.envs.views import IMAGES, Views
 from softgrasp.errors import DescriptionError, SimulationError, did_you_mean, missing_library
 from softgrasp.rendering.camera import Camera
 
@@ -26,7 +27,7 @@ try:
 except ModuleNotFoundError as error:
     raise missing_library(error) from None
 
-OBSERVATIONS = ("state", "tactile", CAMERA_PART)
+OBSERVATIONS = ("state", "tactile", *IMAGES)
 CAMERA = Camera((0.0, 0.0, -0.06), 0.6, 50.0, -20.0)
 FAR_CAMERA = Camera((0.0, 0.0, 0.4), 2.6, 50.0, -20.0)
 
@@ -34,7 +35,8 @@ FAR_CAMERA = Camera((0.0, 0.0, 0.4), 2.6, 50.0, -20.0)
 def task_views(
     task: str, count: int = 1, threads: int = 0, *,
     observations: tuple[str, ...] = ("state",), actions: str = "channels", noise: float = 1.0,
-    engine: str = "mujoco",
+    engine: str = "mujoco", goals: bool = False, looks: bool = False,
+    hand: Any = None, objects: Any = None,
 ) -> tuple[TaskSimulation, Views]:  # fmt: skip
     """Compile a task; return its episodes and their views.
 
@@ -42,13 +44,20 @@ def task_views(
         task: Its name, a key of ``TASKS``.
         count: Number of episodes.
         threads: Number of threads that step them.
-        observations: Some of ``state``, ``tactile`` and ``camera``; a Dict of more than one.
+        observations: Some of ``state``, ``tactile``, ``rgb``, ``depth``, ``segmentation`` and
+            ``points``; a Dict unless ``state`` alone.
         actions: ``channels`` of the task, or each of their actuators alone (``joints``).
         noise: Factor of the sensor noise; 0 for none.
         engine: ``mujoco``, or ``warp`` for thousands of episodes on a GPU (extra ``gpu``).
+        goals: Whether it is a goal environment: observations are ``observation``,
+            ``achieved_goal`` and ``desired_goal``, the reward is that of ``compute_reward``.
+        looks: Whether colours, light and camera of images are drawn for each episode.
+        hand: Name or file of the hand of ``LiftAny``.
+        objects: Names of shapes, or a folder of meshes, from which each object is drawn.
 
     Raises:
-        DescriptionError: There is no such task, observation, kind of actions or engine.
+        DescriptionError: There is no such task, observation, kind of actions or engine, or the
+            task has no goals.
     """
     if task not in TASKS:
         raise DescriptionError(f"expected a task, found '{task}'; {did_you_mean(task, TASKS)}")
@@ -62,9 +71,18 @@ def task_views(
         raise DescriptionError(
             f"expected 'channels' or 'joints', found '{actions}'", field="actions"
         )
-    simulation = TaskSimulation(TASKS[task], count, threads, actions == "joints", noise, engine)
+    simulation = TaskSimulation(
+        variant(TASKS[task], hand, objects),
+        count,
+        threads,
+        actions == "joints",
+        noise,
+        engine,
+        goals=goals,
+        looks=looks,
+    )
     camera = FAR_CAMERA if TASKS[task].follows else CAMERA
-    return simulation, Views(simulation, observations, camera=camera)
+    return simulation, Views(simulation, GOAL_PARTS if goals else observations, camera=camera)
 
 
 class TaskEnv(EpisodeEnv, EzPickle):
@@ -78,14 +96,16 @@ class TaskEnv(EpisodeEnv, EzPickle):
         Args:
             task: Its name, a key of ``TASKS``.
             render_mode: ``rgb_array`` or None.
-            options: ``observations``, ``actions`` and ``noise``, as of ``task_views``.
+            options: ``observations``, ``actions`` and others of ``task_views``.
 
         Raises:
-            DescriptionError: There is no such task, observation or kind of actions.
+            DescriptionError: As of ``task_views``.
         """
         EzPickle.__init__(self, task, render_mode=render_mode, **options)
         super().__init__(*task_views(task, **options), render_mode)
         self.task = self.simulation.task
+        if self.simulation.goals_observed:
+            self.compute_reward = self.simulation.compute_reward
 
 
 class TaskVectorEnv(VectorEnv[Any, Any, Any], EzPickle):
@@ -110,6 +130,8 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any], EzPickle):
         self.num_envs, self.render_mode = num_envs, render_mode
         self.simulation, views = task_views(task, num_envs, min(threads, num_envs), **options)
         self.task, self.views = self.simulation.task, views
+        if self.simulation.goals_observed:
+            self.compute_reward = self.simulation.compute_reward
         self.single_observation_space, self.single_action_space = views.space, views.actions
         self.observation_space = batch_space(views.space, num_envs)
         self.action_space = batch_space(views.actions, num_envs)

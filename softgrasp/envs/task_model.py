@@ -16,7 +16,14 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Pose, Sphere
+from softgrasp.description.geometry import (
+    Capsule,
+    Cuboid,
+    Cylinder,
+    Ellipsoid,
+    Pose,
+    Sphere,
+)
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.envs.core import built_scene, finger_members, finger_of_body
@@ -33,12 +40,15 @@ BODY = mujoco.mjtObj.mjOBJ_XBODY
 FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 WRIST_LIMITS = (-0.5, 0.5)
 """Limits of the targets of a wrist, whose actuators have none [m or rad]."""
-Shape = Sphere | Cuboid | Cylinder | Capsule
+Shape = Sphere | Cuboid | Cylinder | Capsule | Ellipsoid
 SHAPES: dict[str, Callable[[float], Shape]] = {
     "ball": lambda size: Sphere(radius=size),
     "cube": lambda size: Cuboid(size=(2.0 * size,) * 3),
     "can": lambda size: Cylinder(radius=size, height=2.6 * size),
     "peg": lambda size: Cuboid(size=(2.0 * size, 2.0 * size, 7.0 * size)),
+    "slab": lambda size: Cuboid(size=(2.6 * size, 1.6 * size, 2.4 * size)),
+    "egg": lambda size: Ellipsoid(radii=(size, 0.85 * size, 1.25 * size)),
+    "pill": lambda size: Capsule(radius=size, length=1.2 * size),
     "bar": lambda size: Cuboid(size=(12.0 * size, 2.0 * size, 2.0 * size)),
 }
 """Shapes of half-width ``size`` [m]; the others are similar to that of size 1."""
@@ -63,6 +73,10 @@ class Source:
     """Limits of the targets of each actuator."""
     hidden: tuple[str, ...] = ()
     """Joints that are not observed."""
+    center: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Centre of the grasp in the palm frame where it depends on the hand [m]."""
+    table: float | None = None
+    """World z of the surface under the object where it depends on the hand [m]."""
 
 
 def scene_source(scene: GraspScene) -> Source:
@@ -97,11 +111,6 @@ def object_of(shape: str, size: float, density: float) -> GraspObject:
     return GraspObject(name="object", shape=SHAPES[shape](size), density=density)
 
 
-def half_height(shape: str, size: float) -> float:
-    """Return half the height of an upright object [m]; arguments as for ``object_of``."""
-    return size * {"can": 1.3, "peg": 3.5}.get(shape, 1.0)
-
-
 @dataclass(eq=False)
 class TaskModel:
     """Compiled model of a task with the addresses of its quantities."""
@@ -129,6 +138,22 @@ class TaskModel:
     """Which bodies belong to which finger, (nb, nf) of 0 and 1."""
     object_pairs: NDArray[np.int64]
     """Contact pairs of the object."""
+    meshes: Mapping[str, mujoco.MjModel] = field(default_factory=dict)
+    """Objects with meshes alone, at density 1; the model has the meshes by their names."""
+
+    def unit(self, shape: str) -> mujoco.MjModel:
+        """Return an object alone: a primitive of size 1 m, or an object with a mesh."""
+        return self.meshes[shape] if shape in self.meshes else _unit(shape)
+
+    def half_height(self, shape: str, size: float) -> float:
+        """Return the height of an upright object above its lowest point [m]; as ``put_object``."""
+        unit = self.unit(shape)
+        if shape not in self.meshes:
+            return size * float(-unit.geom_aabb[0, 2] + unit.geom_aabb[0, 5])
+        rotation = np.zeros(9)
+        mujoco.mju_quat2Mat(rotation, unit.geom_quat[0])
+        heights = unit.mesh_vert @ rotation.reshape(3, 3)[2] + unit.geom_pos[0, 2]
+        return float(-heights.min())
 
     def targets(self, qpos: Array) -> Array:
         """Return the targets that hold positions: those of the joints, else zero, (nu,)."""
@@ -136,16 +161,20 @@ class TaskModel:
         return np.clip(held, self.lower, self.upper)
 
 
-def task_model(source: Source, extra: Sequence[str] = ()) -> TaskModel:
-    """Add sensors to a spec and compile it.
+def task_model(
+    source: Source, extra: Sequence[str] = (), objects: Mapping[str, GraspObject] | None = None
+) -> TaskModel:
+    """Add sensors and meshes to a spec and compile it.
 
     Args:
         source: The spec.
         extra: Further quantities: names of joints, or ``body`` and ``body|frame`` for the position
             of a body in the world or in the frame of another.
+        objects: Further objects by their names, whose convex hulls may be put into the model.
     """
     spec = source.spec
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    spec.body(names.OBJECT).simple = 0  # axes of inertia may rotate
     added = {
         "object": (SENSOR.mjSENS_FRAMEPOS, names.OBJECT, ""),
         "palm": (SENSOR.mjSENS_FRAMEPOS, source.palm, ""),
@@ -168,6 +197,9 @@ def task_model(source: Source, extra: Sequence[str] = ()) -> TaskModel:
         )
         if frame:
             sensor.reftype, sensor.refname = BODY, frame
+    meshes = {name: _hull(name, described) for name, described in (objects or {}).items()}
+    for name, alone in meshes.items():
+        spec.add_mesh(name=name, uservert=_original(alone))
     model = compiled(spec, "task")
     known = [model.joint(index) for index in range(model.njnt)]
     addresses = {joint.name: int(joint.qposadr[0]) for joint in known}
@@ -193,6 +225,7 @@ def task_model(source: Source, extra: Sequence[str] = ()) -> TaskModel:
         *_contact_sums(model, source.bodies),
         finger_members(source.bodies, source.fingers),
         np.flatnonzero(pairs),
+        meshes,
     )
 
 
@@ -219,11 +252,11 @@ def _contact_sums(model: mujoco.MjModel, bodies: Sequence[str]) -> tuple[slice, 
 # What an episode changes
 
 
-def put_primitive(
+def put_object(
     built: TaskModel, model: mujoco.MjModel, data: mujoco.MjData,
     shape: str, size: float, density: float,
 ) -> None:  # fmt: skip
-    """Write a primitive with its mass and contact into a model of a task.
+    """Write an object with its mass and contact into a model of a task.
 
     Primitives of one kind are similar, so that lengths, masses and moments of inertia are those of
     the one of size 1 and density 1 times powers of both. The reference acceleration of a contact
@@ -234,12 +267,15 @@ def put_primitive(
         built: The task.
         model: A copy of its model; changed.
         data: A state of it; changed.
-        shape: As for ``object_of``.
+        shape: As for ``object_of``, or a mesh of the task, whose size is its own.
         size: Half of its width [m].
         density: Density [kg/m³].
     """
-    unit, body, geom = _unit(shape), model.body(names.OBJECT).id, model.geom(names.OBJECT).id
-    model.geom_type[geom] = unit.geom_type[0]
+    unit, body, geom = built.unit(shape), model.body(names.OBJECT).id, model.geom(names.OBJECT).id
+    is_mesh = shape in built.meshes
+    size = 1.0 if is_mesh else size
+    model.geom_type[geom], model.geom_quat[geom] = unit.geom_type[0], unit.geom_quat[0]
+    model.geom_dataid[geom] = model.mesh(shape).id if is_mesh else -1
     for name in ("size", "aabb", "rbound", "pos"):
         getattr(model, f"geom_{name}")[geom] = size * getattr(unit, f"geom_{name}")[0]
     model.body_mass[body] = density * size**3 * unit.body_mass[1]
@@ -257,6 +293,38 @@ def _unit(shape: str) -> mujoco.MjModel:
     spec = mujoco.MjSpec()
     add_object(spec, object_of(shape, 1.0, 1.0), Pose(), "free")
     return compiled(spec, shape)
+
+
+def _hull(name: str, described: GraspObject) -> mujoco.MjModel:
+    """Return the convex hull of an object alone, with the mass of the object at density 1."""
+    whole = mujoco.MjSpec()
+    add_object(whole, described.replace(density=1.0, mass=None), Pose(), "free")
+    parts, corners = compiled(whole, name), []
+    for geom in range(parts.ngeom):
+        mesh, rotation = parts.geom_dataid[geom], np.zeros(9)
+        mujoco.mju_quat2Mat(rotation, parts.geom_quat[geom])
+        if mesh < 0:
+            raise DescriptionError(f"expected an object of meshes, found '{name}'", field="objects")
+        first, count = parts.mesh_vertadr[mesh], parts.mesh_vertnum[mesh]
+        local = parts.mesh_vert[first : first + count]
+        corners.append(local @ rotation.reshape(3, 3).T + parts.geom_pos[geom])
+    spec = mujoco.MjSpec()
+    spec.add_mesh(name=name, uservert=np.concatenate(corners).ravel())
+    body = spec.worldbody.add_body(name=names.OBJECT)
+    body.add_freejoint()
+    body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name, mass=0.0)
+    body.explicitinertial, body.mass = True, float(parts.body_mass[1])
+    body.inertia, body.ipos, body.iquat = (
+        parts.body_inertia[1], parts.body_ipos[1], parts.body_iquat[1],
+    )  # fmt: skip
+    return compiled(spec, name)
+
+
+def _original(alone: mujoco.MjModel) -> Array:
+    """Return the vertices of a mesh in the frame of its body, flat."""
+    rotation = np.zeros(9)
+    mujoco.mju_quat2Mat(rotation, alone.geom_quat[0])
+    return np.asarray(alone.mesh_vert @ rotation.reshape(3, 3).T + alone.geom_pos[0]).ravel()
 
 
 def _inverse_masses(model: mujoco.MjModel, pairs: NDArray[np.int64]) -> Array:

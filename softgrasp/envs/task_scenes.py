@@ -6,9 +6,11 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import mujoco
+import numpy as np
 
 from softgrasp.description.closure import PositionIncrementClosure
 from softgrasp.description.geometry import Cuboid, Cylinder, Pose
@@ -16,11 +18,14 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.object import Block, GraspObject, PlacedObject, Table
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import ClosePhase
+from softgrasp.envs.core import built_scene
 from softgrasp.envs.task_model import Source, scene_source
 from softgrasp.io.load import load_hand, load_robot
 from softgrasp.io.scene import load_scene
+from softgrasp.mechanics.transforms import triple
 from softgrasp.model import names
 from softgrasp.model.arm import carried_hand, wrist_center
+from softgrasp.model.placement import object_pose
 from softgrasp.model.robot import robot_spec
 
 TABLE_TOP = -0.128
@@ -57,6 +62,32 @@ def on_table() -> Source:
     """Return a hand on a wrist above an object on a table."""
     table = Table(height=TABLE_TOP, center=(0.0, 0.0))
     return scene_source(_scene(radial_hand(), CUBE, TABLE_TOP + 0.02, surroundings=(table,)))
+
+
+def on_stand(hand: str | Path | Hand | None = None) -> Source:
+    """Return a hand on a wrist around an object on a stand, where the hand would grasp a cube.
+
+    Args:
+        hand: The hand, its name or file; ``radial_hand`` by default.
+
+    Raises:
+        BuildError: The hand has no grasp for a cube.
+    """
+    if not isinstance(hand, Hand):
+        hand = radial_hand() if hand is None else load_hand(hand)
+    alone = built_scene(_scene(hand, CUBE, 0.0, object_position=None)).scene
+    x, y, z = object_pose(alone).position
+    half, top = 0.02, z - 0.02
+    stand = Block(name="stand", position=(x, y, top - 0.05), size=(half, half, 0.1))
+    scene = alone.replace(object_position=(x, y, z), surroundings=(stand,))
+    source = scene_source(scene)
+    model = built_scene(scene).model
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_kinematics(model, data)
+    palm = model.body(source.palm).id
+    offset = data.xmat[palm].reshape(3, 3).T @ (np.array([x, y, z]) - data.xpos[palm])
+    return replace(source, table=top, center=triple(offset))
 
 
 def cluttered() -> Source:

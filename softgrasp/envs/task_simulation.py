@@ -14,12 +14,12 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.envs.core import Bound, Decision, Flags, Observation, too_fast
+from softgrasp.envs.core import Bound, Decision, Flags, Look, Observation, too_fast
 from softgrasp.envs.task_model import (
     SHAPES,
+    Source,
     channel_matrix,
-    half_height,
-    put_primitive,
+    put_object,
     task_model,
 )
 from softgrasp.envs.task_physics import MujocoPhysics, TaskPhysics
@@ -42,7 +42,11 @@ NOISE = {
 }  # fmt: skip
 """Standard deviation of sensor noise at ``noise=1`` of each part of the state: 2 mrad, 0.5 mm,
 2 mm/s and, for small forces, 0.1 N."""
+GOAL_PARTS = ("observation", "achieved_goal", "desired_goal")
+"""Parts of an observation of goal environments."""
 OPTIONS = ("goal", "density", "friction", "size", "shape")
+PUSHED_FROM = 0.01
+"""Height above its start from which on an object is pushed [m]."""
 FASTEST = 1e4
 """Largest norm of the velocities above which a motion has diverged."""
 
@@ -52,7 +56,7 @@ class TaskSimulation:
 
     def __init__(
         self, task: Task, count: int, threads: int, joints: bool, noise: float,
-        engine: str = "mujoco",
+        engine: str = "mujoco", *, goals: bool = False, looks: bool = False,
     ) -> None:  # fmt: skip
         """Compile the model and put its episodes into the engine.
 
@@ -63,12 +67,19 @@ class TaskSimulation:
             joints: Whether each actuator is an action, instead of the task's channels.
             noise: Factor of the sensor noise.
             engine: ``mujoco``, or a name of ``EPISODE_ENGINES``.
+            goals: Whether observations have goals, and the reward is that of ``compute_reward``.
+            looks: Whether colours, light and camera of images are drawn.
 
         Raises:
-            DescriptionError: There is no such engine.
+            DescriptionError: There is no such engine, or the task has no goal environment.
         """
+        if goals and task.achieved is None:
+            raise DescriptionError(
+                f"expected a task with goals, found '{task.name}'", field="goals"
+            )
         self.task, self.count, self.noise = task, count, noise
-        self.built = built = task_model(task.source(), task.extra)
+        self.goals_observed, self._draws_looks = goals, looks
+        self.built = built = task_model(task.source(), task.extra, task.objects)
         self._channels = self.matrix = channel_matrix(built, task.channels)
         if joints:
             rates = np.abs(self._channels).max(axis=0)
@@ -79,7 +90,7 @@ class TaskSimulation:
         self.physics = self._physics(engine, threads)
         self._tangential = [np.roll(built.normal, shift, axis=0) for shift in (1, 2)]
         self.targets = np.tile(built.targets(built.qpos), (count, 1))
-        self.goals = np.zeros((count, len(task.goal)))
+        self.goals, self._pushes = np.zeros((count, len(task.goal))), np.zeros((count, 3))
         self.start, self.start_rotation = np.zeros((count, 3)), np.zeros((count, 4))
         self.decisions, self.held = np.zeros((2, count), dtype=np.int64)
         """Decisions so far, and since the goal has been reached without slip, (n,)."""
@@ -89,8 +100,10 @@ class TaskSimulation:
         self._noise: Array | None = None
         self._latest: Features | None = None
         self.generators = [np.random.default_rng(row) for row in range(count)]
+        self._labels, self._palm = _labels(built.model, built.source)
+        self._looks: list[tuple[dict[int, Any], Any]] = [({}, (0.0, 0.0, 1.0))] * count
         self.reset(0)
-        first = self.observe([0], ("state", "tactile"))
+        first = self.observe([0], GOAL_PARTS if goals else ("state", "tactile"))
         ones = {name: np.ones(part.shape[1], np.float32) for name, part in first.items()}
         self.bounds = {name: Bound(-BOUND * one, BOUND * one) for name, one in ones.items()}
 
@@ -104,7 +117,7 @@ class TaskSimulation:
             raise DescriptionError(f"expected an engine, found '{engine}'; {hint}", field="engine")
         models = [copy(model) for _ in self.task.shapes] or [model]
         for kind, shape in zip(models, self.task.shapes, strict=False):
-            put_primitive(self.built, kind, self._data, shape, size, density)
+            put_object(self.built, kind, self._data, shape, size, density)
         physics: TaskPhysics = EPISODE_ENGINES.load(engine)(models, self.count, self.substeps)
         return physics
 
@@ -154,17 +167,23 @@ class TaskSimulation:
         density = chosen.get("density", draw.uniform(*task.density))
         friction = chosen.get("friction", draw.uniform(*task.friction))
         size = chosen.get("size", draw.uniform(*task.size))
+        self._pushes[row] = task.push * draw.uniform(-1.0, 1.0, 3) if task.push else 0.0
         kind = int(draw.integers(len(task.shapes))) if task.shapes else 0
         shape = self._shape(row, kind, chosen.get("shape"))
-        goal = [draw.uniform(*bounds) for bounds in task.goal]
+        goal = np.array([draw.uniform(*bounds) for bounds in task.goal])
+        goal *= draw.choice([-1.0, 1.0]) if task.signed else 1.0
         self.goals[row] = chosen.get("goal", goal)
         offset = draw.uniform(-1.0, 1.0, size=(3, 2)) * [
             [task.position], [task.wrist_range], [task.moved_range],
         ]  # fmt: skip
         if task.shapes:
-            put_primitive(built, model, data, shape, size, density)
+            put_object(built, model, data, shape, size, density)
         model.pair_friction[built.object_pairs] = base.pair_friction[built.object_pairs] * friction
         self._write_start(model, qpos, offset, shape, size, row)
+        if task.yaw:
+            half = 0.5 * draw.uniform(-task.yaw, task.yaw)
+            first = built.addresses[names.OBJECT] + 3
+            qpos[first : first + 4] = np.cos(half), 0.0, 0.0, np.sin(half)
         data.qpos[:], data.qvel[:], data.time = qpos, 0.0, 0.0
         self.targets[row] = built.targets(qpos)
         action, count = task.preparation
@@ -172,6 +191,8 @@ class TaskSimulation:
         model.opt.gravity[:] = base.opt.gravity * self._load(np.zeros(1, dtype=np.int64))[0]
         data.act[:], data.ctrl[:], data.qacc_warmstart[:] = 0.0, self.targets[row], 0.0
         mujoco.mj_forward(model, data)
+        if self._draws_looks:
+            self._looks[row] = _drawn_look(draw, model, base)
         self.physics.begin(row, model, data)
         for _ in range(count):
             before = self.targets[row].copy()
@@ -211,7 +232,7 @@ class TaskSimulation:
         if (first := joints.get(names.OBJECT)) is not None:
             qpos[first : first + 2] += offset[0]
             if task.table is not None:
-                qpos[first + 2] = task.table + half_height(shape, size)
+                qpos[first + 2] = task.table + self.built.half_height(shape, size)
         for name in task.moved:
             if (first := joints.get(name)) is not None:
                 qpos[first : first + 2] += offset[2]
@@ -247,6 +268,9 @@ class TaskSimulation:
         task, before = self.task, self.targets
         gravity = self._load(self.decisions)[:, None] * self.built.model.opt.gravity
         self.targets = self._moved(before, np.clip(actions, -1.0, 1.0) @ self.matrix)
+        if task.push:
+            known = self._latest or self.features()
+            gravity = gravity + (known.height > PUSHED_FROM)[:, None] * self._pushes
         self.physics.step(before, self.targets, gravity)
         self.decisions += 1
         self._latest = features = self.features()
@@ -260,8 +284,34 @@ class TaskSimulation:
         self.success = success & ~failed
         rewards = np.where(failed, 0.0, after - self.potential) + self.success
         self.potential = after
+        if self.goals_observed:
+            return self._goal_decision(features, failed)
         over = self.success | failed
         return Decision(rewards, self.success, over, ~over & (self.decisions >= task.steps))
+
+    def _goal_decision(self, features: Features, failed: Flags) -> Decision:
+        """Return the decision of goal environments, which end at their last decision only."""
+        rewards = self.compute_reward(*self._achieved_and_desired(features))
+        self.success = (rewards > -0.5) & ~failed
+        never = np.zeros(self.count, dtype=bool)
+        return Decision(rewards, self.success, never, failed | (self.decisions >= self.task.steps))
+
+    def _achieved_and_desired(self, features: Features) -> tuple[Array, Array]:
+        assert self.task.achieved is not None
+        achieved = self.task.achieved(features)
+        desired = features.object if self.task.follows else features.goal
+        return achieved.astype(np.float32), desired.astype(np.float32)
+
+    def compute_reward(self, achieved: Any, desired: Any, info: Any = None) -> Any:  # noqa: ARG002
+        """Return 0 for goals that are reached, else −1, (n,) or a number.
+
+        Args:
+            achieved: Achieved goals, (n, ng) or (ng,).
+            desired: Desired goals of the same shape.
+            info: Not used.
+        """
+        away = np.linalg.norm(np.subtract(achieved, desired), axis=-1)
+        return -(away > self.task.tolerance).astype(float)
 
     def update_success(self, features: Features, fraction: Array) -> Flags:
         """Count decisions with a reached goal, without slip where it is held; return successes.
@@ -289,6 +339,9 @@ class TaskSimulation:
         """
         known = self._latest if len(rows) == self.count else None
         features = known or self.features(rows)
+        if self.goals_observed:
+            parts3 = (self._state(features, rows), *self._achieved_and_desired(features))
+            return {n: p.astype(np.float32) for n, p in zip(GOAL_PARTS, parts3, strict=True)}
         observed = {"state": self._state(features, rows)}
         if "tactile" in parts:
             observed["tactile"] = self._touch(features, rows)
@@ -303,10 +356,11 @@ class TaskSimulation:
             "goal": self.goals[row].tolist(),
         }
 
-    def shown(self, row: int) -> tuple[mujoco.MjModel, Array, dict[int, Any]]:
-        """Return model and positions of an episode, whose geoms keep their colours."""
+    def shown(self, row: int) -> Look:
+        """Return what an image of an episode shows; geoms keep their colours unless drawn."""
         positions = self.physics.states[row, TIME : TIME + self.built.model.nq]
-        return self.physics.model(row), positions, {}
+        colors, camera = self._looks[row]
+        return Look(self.physics.model(row), positions, colors, self._labels, self._palm, camera)
 
     def _state(self, features: Features, rows: list[int]) -> Array:
         """Return noisy states, (n, ns), in units that make them of order 1."""
@@ -320,9 +374,11 @@ class TaskSimulation:
             ) * 10.0,
             "rotation": np.concatenate([features.rotation, features.velocity], axis=1),
             "force": np.tanh(features.force / 5.0),
-            "goal": features.goal * (1.0 if task.follows else 10.0),
+            "goal": features.goal * task.goal_scale,
             "time": features.decision[:, None] / task.steps,
         }  # fmt: skip
+        if self.goals_observed:
+            del parts["goal"]  # a relabelled one would contradict it
         state = np.concatenate(list(parts.values()), axis=1)
         if self.noise:
             if self._noise is None:
@@ -346,6 +402,30 @@ class TaskSimulation:
         values += scales * drawn
 
 
+def _labels(model: mujoco.MjModel, source: Source) -> tuple[NDArray[np.int64], int]:
+    """Return the label of each geom as of ``views.LABELS``, (ngeom,), and the palm's body."""
+    palm = int(model.body(source.palm).id)
+    hand, labels = {palm, *(int(model.body(name).id) for name in source.bodies)}, []
+    for body in model.geom_bodyid.tolist():
+        if model.body(body).name == names.OBJECT:
+            labels.append(1)
+        elif body in hand or model.body_rootid[body] == model.body_rootid[palm] != 0:
+            labels.append(2)
+        else:
+            labels.append(3 if model.body_weldid[body] else 0)
+    return np.array(labels), palm
+
+
+def _drawn_look(
+    draw: np.random.Generator, model: mujoco.MjModel, base: mujoco.MjModel
+) -> tuple[dict[int, Any], tuple[float, float, float]]:
+    """Draw colours of geoms and the change of the camera; write the direction of the light."""
+    colors = {geom: (*draw.uniform(0.1, 0.9, 3).tolist(), 1.0) for geom in range(model.ngeom)}
+    model.light_dir[:] = base.light_dir + draw.uniform(-0.5, 0.5, (model.nlight, 3))
+    azimuth, elevation, distance = draw.uniform(-1.0, 1.0, 3).tolist()
+    return colors, (20.0 * azimuth, 10.0 * elevation, 1.0 + 0.15 * distance)
+
+
 def _checked_options(task: Task, options: Any) -> dict[str, Any]:
     if not isinstance(options, Mapping):
         raise DescriptionError(
@@ -361,8 +441,9 @@ def _checked_options(task: Task, options: Any) -> dict[str, Any]:
         value = options.get(name, 1.0)
         if not (isinstance(value, Real) and 0.0 < float(value) < np.inf):
             raise DescriptionError(f"expected a positive number, found {value!r}", field=name)
-    if (shape := options.get("shape")) is not None and shape not in SHAPES:
-        hint = did_you_mean(str(shape), SHAPES)
+    shapes = [*SHAPES, *task.objects]
+    if (shape := options.get("shape")) is not None and shape not in shapes:
+        hint = did_you_mean(str(shape), shapes)
         raise DescriptionError(f"expected a shape, found {shape!r}; {hint}", field="shape")
     if (goal := options.get("goal")) is not None:
         _check_goal(task, goal)

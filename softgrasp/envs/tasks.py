@@ -1,4 +1,4 @@
-"""The learning tasks ``softgrasp/<Task>-v0``: one entry of a table for each.
+"""The learning tasks of ``_gymnasium.TASK_VERSIONS``: one entry of a table for each.
 
 ``measure`` is the fraction of the goal that is reached, 0 to 1. The reward of a decision is the
 change of a weighted sum of approach, touching fingers and ``measure``, plus 1 for success. Success
@@ -8,15 +8,19 @@ meanwhile move by less than ``MAX_SLIP`` in the palm frame, wherever the hand mo
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.description.object import GraspObject
 from softgrasp.envs import task_scenes as scenes
-from softgrasp.envs.task_model import Source
+from softgrasp.envs.task_model import SHAPES, Source
+from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.io.load import load_object
 from softgrasp.mechanics.transforms import Array
 
 MAX_SLIP = 2e-3
@@ -98,6 +102,8 @@ class Task:
     """Further observed quantities, as of ``task_model``."""
     shapes: tuple[str, ...] = ("cube",)
     """Shapes of the object; empty where it is always that of the scene."""
+    objects: Mapping[str, GraspObject] = field(default_factory=dict)
+    """Objects with meshes among the shapes, by their names."""
     size: Range = (0.018, 0.022)
     """Half-width of the object [m]."""
     table: float | None = None
@@ -107,12 +113,20 @@ class Task:
     """Factor of the friction of the object [–]."""
     position: float = 0.0
     """Largest offset of the object along x and along y [m]."""
+    yaw: float = 0.0
+    """Largest rotation of the object about z at the start [rad]."""
+    push: float = 0.0
+    """Largest acceleration along each axis, with which a lifted object is pushed [m/s²]."""
     wrist: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Offset of the wrist at the start [m]."""
     wrist_range: float = 0.0
     """Largest further offset of the wrist along x and along y [m]."""
     goal: tuple[Range, ...] = ()
     """Range of each number of the goal."""
+    signed: bool = False
+    """Whether the sign of the goal is drawn, too."""
+    goal_scale: float = 10.0
+    """Factor of the goal in observations, which makes it of order 1."""
     moved: tuple[str, ...] = ()
     """Bodies of the surroundings or further objects that are displaced with the first two numbers
     of a random offset of at most ``moved_range`` along x and y."""
@@ -121,6 +135,10 @@ class Task:
     """Decision from which on gravity acts; it grows during ten decisions."""
     preparation: tuple[tuple[float, ...], int] = ((), 0)
     """Action, and for how many decisions it is applied before the episode begins."""
+    achieved: Measure | None = None
+    """What a goal environment compares with the goal, (n, ng); None where there is none."""
+    tolerance: float = 5e-3
+    """Largest distance of what is achieved from a goal that is reached [m or rad]."""
     weights: tuple[float, float, float] = (0.3, 0.2, 0.5)
     """Weights of approach, touching fingers and goal."""
     steps: int = 100
@@ -146,17 +164,27 @@ def _lifted(f: Features) -> Array:
     return _fraction(f.height, f.goal[:, 0])
 
 
-def _under_gravity(f: Features) -> Array:
-    return np.asarray((f.decision >= HOLD_FROM + 10) * (f.fingers.sum(axis=1) >= 2.0), dtype=float)
+def _held_gently(f: Features) -> Array:
+    """Return closeness to the force of the goal [N], under all of gravity and with two fingers."""
+    error = np.abs(f.force.sum(axis=1) / f.goal[:, 0] - 1.0)
+    loaded = (f.decision >= HOLD_FROM + 10) * (f.fingers.sum(axis=1) >= 2.0)
+    return np.asarray(loaded * _closeness(error, FORCE_TOLERANCE, 0.5))
+
+
+def _stopped_at(value: Array, goal: Array) -> Array:
+    """Return the fraction of a signed goal that is reached; less where it is exceeded."""
+    error = np.abs(value / goal - 1.0)
+    return np.where(error < ANGLE_TOLERANCE, 1.0, np.maximum(1.0 - error, 0.0))
 
 
 def _rotated(f: Features) -> Array:
-    return _fraction(f.angle, f.goal[:, 0])
+    return _stopped_at(f.angle, f.goal[:, 0])
 
 
 def _regrasped(f: Features) -> Array:
     close = _closeness(np.abs(f.relative[:, 2] - f.goal[:, 0]), 4e-3, 0.01)
-    return 0.6 * close + 0.4 * close * _fraction(f.height, 0.03)
+    reached = 0.6 * close + 0.4 * close * _fraction(f.height, 0.03)
+    return np.asarray(reached * (f.force.sum(axis=1) < 40.0))
 
 
 def _pressed(f: Features) -> Array:
@@ -175,10 +203,30 @@ def _inserted(f: Features) -> Array:
 
 
 def _valve_rotated(f: Features) -> Array:
-    return _fraction(f.extra[:, 0], f.goal[:, 0])
+    return _stopped_at(f.extra[:, 0], f.goal[:, 0])
+
+
+def _height(f: Features) -> Array:
+    return f.height[:, None]
+
+
+def _angle(f: Features) -> Array:
+    return f.angle[:, None]
+
+
+def _knob_angle(f: Features) -> Array:
+    return f.extra[:, :1]
+
+
+def _tip(f: Features) -> Array:
+    return f.palm
 
 
 HOLD_FROM = 45
+ANGLE_TOLERANCE = 0.1
+"""Relative error of a rotation that is still success [–]."""
+FORCE_TOLERANCE = 0.2
+"""Relative error of a held force that is still success [–]."""
 WRIST = ("wrist_x@0.2", "wrist_y@0.2", "wrist_z@0.2")
 FINGERS = ("F?_J?",)
 LIFT: dict[str, Any] = {
@@ -187,6 +235,7 @@ LIFT: dict[str, Any] = {
     "wrist": (0.0, 0.0, 0.04),
     "wrist_range": 0.015,
     "goal": ((0.04, 0.06),),
+    "achieved": _height,
     "steps": 150,
     "lowest": -0.05,
 }
@@ -195,8 +244,9 @@ TASKS = {
     task.name: task
     for task in (
         Task(
-            "CloseAndHold", "Close four fingers on a free object and hold it against gravity.",
-            scenes.held, ("F1_J?", "F2_J?", "F3_J?", "F4_J?"), _under_gravity,
+            "CloseAndHold", "Hold a free object against gravity with a given force.",
+            scenes.held, ("F1_J?", "F2_J?", "F3_J?", "F4_J?"), _held_gently, goal=((4.0, 16.0),),
+            goal_scale=0.1, window=15,
             shapes=("cube", "ball", "can"), position=0.004, gravity_from=HOLD_FROM, lowest=-0.05,
             center=(0.0, 0.0, -0.105),
         ),
@@ -205,9 +255,16 @@ TASKS = {
             shapes=("cube", "can"), **LIFT,
         ),
         Task(
+            "LiftAny", "Lift an object of a set off a stand with any hand, against pushes.",
+            scenes.on_stand, (*WRIST, "*"), _lifted,
+            shapes=("cube", "slab", "can", "ball", "egg", "pill"), position=0.01, yaw=0.5, push=6.0,
+            friction=(0.5, 1.2), goal=((0.04, 0.06),), achieved=_height, steps=150, lowest=-0.05,
+        ),
+        Task(
             "InHandRotation", "Roll a held ball between two fingertips.", scenes.held,
             ("F1_J1@1", "F1_J2@1", "F3_J1@1", "F3_J2@1"), _rotated, shapes=("ball",),
-            size=(0.023, 0.027), goal=((0.15, 0.25),), gravity_from=0,
+            size=(0.023, 0.027), goal=((0.15, 0.25),), signed=True,
+            achieved=_angle, tolerance=0.02,
             preparation=((0.25, 0.6, 0.25, 0.6), 50), lowest=-0.05, center=(0.0, 0.0, -0.105),
         ),
         Task(
@@ -221,13 +278,15 @@ TASKS = {
             scenes.soft_on_table, (*WRIST[2:], "F1_pressure", "F2_pressure", "F3_pressure"),
             _pressed, center=(0.0, 0.0, -0.06), shapes=("cube", "ball"), size=(0.022, 0.028),
             density=(150.0, 250.0), table=-0.085, wrist=(0.0, 0.0, 0.01), goal=((0.02, 0.03),),
+            achieved=_height,
             steps=250, lowest=-0.05,
         ),
         Task(
             "SoftReach", "Bring the tip of a continuum arm to a target.", scenes.soft_arm,
             ("segment1_*1|segment2_*1|segment3_*1", "segment1_*2|segment2_*2|segment3_*2",
              "segment1_*3|segment2_*3|segment3_*3"), _reached, holds=False,
-            shapes=(), follows=True, goal=((0.3, 0.8), (-3.1416, 3.1416)), center=(0, 0, 0),
+            shapes=(), follows=True, goal_scale=1.0,
+            achieved=_tip, tolerance=0.03, goal=((0.3, 0.8), (-3.1416, 3.1416)), center=(0, 0, 0),
             weights=(0.0, 0.0, 1.0), density=(1.0, 1.0), friction=(1.0, 1.0), steps=150,
         ),
         Task(
@@ -246,18 +305,63 @@ TASKS = {
             "Valve", "Grasp a knob on a hinge and rotate it.", scenes.above_valve,
             ("wrist_z@0.2", "wrist_turn_z@1", *FINGERS), _valve_rotated, extra=("valve",),
             holds=False, shapes=(), density=(1.0, 1.0), wrist=(0.0, 0.0, 0.03),
-            goal=((0.3, 0.45),), steps=150, center=(0.0, 0.0, -0.105),
+            goal=((0.2, 0.4),), signed=True,
+            achieved=_knob_angle, tolerance=0.03, steps=150, center=(0.0, 0.0, -0.105),
         ),
         Task(
             "TwoHands", "Lift a beam with two grippers on wrists of their own.", scenes.two_hands,
             ("wrist_z@0.2", "second_wrist_z@0.2", "left_*|right_*",
              "second_left_*|second_right_*"), _lifted, extra=("object|second_palm",),
             center=(0.0, -0.1, -0.095), shapes=(), density=(1.0, 1.0), wrist=(0.0, 0.0, 0.02),
-            goal=((0.03, 0.05),), steps=150, lowest=-0.05,
+            goal=((0.03, 0.05),), achieved=_height, steps=150, lowest=-0.05,
         ),
     )
 }  # fmt: skip
 """All tasks by their names."""
+
+
+MESHES = (".obj", ".stl", ".ply", ".yaml")
+"""Suffixes of the objects of a folder."""
+
+
+def variant(task: Task, hand: Any = None, objects: Any = None) -> Task:
+    """Return a task with another hand, and with other objects.
+
+    Args:
+        task: The task.
+        hand: Name or file of the hand; None for that of the task.
+        objects: Names of shapes, or a folder of meshes or object files; None for the task's.
+
+    Raises:
+        DescriptionError: The task has one hand or one object only, or there is no such object.
+        BuildError: The hand has no grasp for a cube.
+    """
+    if hand is not None and task.source is not scenes.on_stand:
+        raise DescriptionError(f"expected none in the task {task.name}, found {hand}", field="hand")
+    if task.source is scenes.on_stand:
+        source = scenes.on_stand(hand)
+        task = replace(task, table=source.table, center=source.center,
+                       source=lambda: replace(source, spec=source.spec.copy()))  # fmt: skip
+    return task if objects is None else _with_objects(task, objects)
+
+
+def _with_objects(task: Task, objects: str | Path | Sequence[str]) -> Task:
+    if not task.shapes:
+        raise DescriptionError(
+            f"expected none in the task {task.name}, found {objects}", field="objects"
+        )
+    if not isinstance(objects, str | Path):
+        for name in objects:
+            if name not in SHAPES:
+                hint = did_you_mean(str(name), SHAPES)
+                raise DescriptionError(f"expected a shape, found {name!r}; {hint}", field="objects")
+        return replace(task, shapes=tuple(objects))
+    files = sorted(one for one in Path(objects).glob("*") if one.suffix.lower() in MESHES)
+    if not files:
+        expected = f"a folder of objects ({', '.join(MESHES)})"
+        raise DescriptionError(f"expected {expected}, found '{objects}'", field="objects")
+    known = {file.stem: load_object(file) for file in files}
+    return replace(task, shapes=tuple(known), objects=known)
 
 
 def progress(task: Task, features: Features, fraction: Array) -> Array:

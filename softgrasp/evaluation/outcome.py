@@ -420,7 +420,7 @@ def _other_contacts(result: GraspResult, row: int) -> tuple[OtherContact, ...]:
 
 
 def _hand_normals(result: GraspResult, row: int) -> list[list[float]]:
-    """Return the last known normals of the bodies that touch the object at a row."""
+    """Return the last known normals of the bodies that touch the object at a row, and of pulls."""
     names = [str(name) for name in result.contact_bodies[_touching(result, row)]]
     latest = {}
     at_end = row == len(result.time) - 1
@@ -430,7 +430,10 @@ def _hand_normals(result: GraspResult, row: int) -> list[list[float]]:
     for contact in result.contacts if at_end else ():
         if contact.normal is not None:
             latest[contact.body] = contact.normal
-    return [list(latest[name]) for name in names if name in latest]
+    normals = [list(latest[name]) for name in names if name in latest]
+    adhering = {body for body, _ in result.scene.hand.adhesions}
+    pulls = [[-part for part in latest[name]] for name in names if name in adhering & set(latest)]
+    return [*normals, *pulls]
 
 
 def _balance(

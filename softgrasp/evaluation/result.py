@@ -32,6 +32,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.load_balance import LoadBalance, first_unborne
 from softgrasp.sim.run_record import ContactEvent
 from softgrasp.sim.sensors import channels_of
+from softgrasp.sim.suction import SuctionEvent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +62,7 @@ OBJECTS_KEYS = ("object_names", "object_positions", "object_quats_wxyz", "object
 """Arrays that further objects add."""
 SENSOR_KEYS = ("sensor_names", "sensor_values", "sensor_truth")
 """Arrays that sensors add."""
-ADDED_KEYS = (*SOFT_KEYS, *OBJECTS_KEYS, "object_nodes", *SENSOR_KEYS)
+ADDED_KEYS = (*SOFT_KEYS, "vacuum", *OBJECTS_KEYS, "object_nodes", *SENSOR_KEYS)
 """Arrays that are present where they apply."""
 
 ROUNDING = 1e-3
@@ -426,6 +427,8 @@ class GraspResult:
     peaks: tuple[PeakForce, ...] = ()
     """Largest normal force of each body of the hand that touched an object."""
     soft_fingers: tuple[SoftFingerEnd, ...] = ()
+    suction_events: tuple[SuctionEvent, ...] = ()
+    """Seals and breaks of suction cups, those in pushes and pulls of a hold test included."""
     phases: tuple[PhaseSpan, ...] = ()
     """Parts of the run, in order."""
     other_contacts: tuple[OtherContact, ...] = ()
@@ -465,6 +468,8 @@ class GraspResult:
     """Pressure of each soft finger, (T, ns) [Pa]; None for a hand without."""
     curvature: Array | None = None
     """Mean curvature of each soft finger, its bending angle over its length, (T, ns) [1/m]."""
+    vacuum: Array | None = None
+    """Difference of pressure of each suction cup, (T, nc) [Pa]; None for a hand without."""
     object_names: Names | None = None
     """(no,), as the arrays below only where there are several objects, the one to be grasped
     first."""

@@ -66,6 +66,8 @@ FLEX_WARNING = (
     "version, whose flexes have other stiffness; its contacts have MuJoCo's own law "
     "(elasticity.contact_time), not stiffness and damping in N/m and N·s/m"
 )
+PULLED = 1.1
+"""Normal force over adhesion up to which it is that of adhesion, not of an impact [–]."""
 ROLLED = math.radians(30.0)
 """Rotation from which an object was not grasped in its initial orientation [rad]."""
 JOINT = mujoco.mjtTrn.mjTRN_JOINT
@@ -160,6 +162,7 @@ def result_of(
         reached_forces=reached,
         peaks=peaks,
         quality_log=None if quality_rate is None else quality_log(run, quality_rate),
+        suction_events=() if run.suction is None else tuple(run.suction.events),
         phases=_phases(run),
         soft_fingers=() if run.diverged else soft_ends(run),
         warnings=messages,
@@ -177,6 +180,7 @@ def result_of(
         in_contact=recording.in_contact[rows].astype(bool),
         pressure=pressure,
         curvature=curvature,
+        vacuum=None if run.suction is None else run.suction.recorded(recording.rows),
         object_nodes=node_track(model, recording.qpos[rows]) if model.nflex else None,
         **several,
         **sensed(run),
@@ -264,6 +268,8 @@ def peak_forces(run: FinishedRun, force: Array) -> tuple[PeakForce, ...]:
         peaks = Peaks(sampled.max(axis=0), sampled.argmax(axis=0), steps)
     last, model = recording.rows - 1, run.model
     objects = [body for body in range(model.nbody) if names.is_object(model.body(body).name)]
+    parts = run.scene.hand.adhesions
+    adhesion = {body: PULLED * one.area * one.pressure for body, one in parts}
     return tuple(
         PeakForce(
             body=run.built.bodies[column],
@@ -271,7 +277,9 @@ def peak_forces(run: FinishedRun, force: Array) -> tuple[PeakForce, ...]:
             time_s=float(recording.time[min(int(peaks.row[column]), last)]),
             every_step=run.peaks is not None,
             timestep_s=float(peaks.timestep[column]),
-            resolving_timestep_s=_impact_timestep(run, run.built.bodies[column], objects),
+            resolving_timestep_s=float(peaks.timestep[column])
+            if peaks.force[column] <= adhesion.get(run.built.bodies[column], 0.0)
+            else _impact_timestep(run, run.built.bodies[column], objects),
         )
         for column in np.flatnonzero(peaks.force > 0.0).tolist()
     )

@@ -36,6 +36,7 @@ from softgrasp.io.input_limits import result_loader
 from softgrasp.io.load import changed_input, current_hashes, described_files, input_hashes
 from softgrasp.io.result import read_document, read_result, write_result
 from softgrasp.sim.run_record import ContactEvent
+from softgrasp.sim.suction import SuctionEvent
 
 SCHEMA_VERSION = 2
 SERIES = ("directions", "pulls", "parts")
@@ -143,6 +144,7 @@ def document(result: GraspResult) -> dict[str, Any]:
         "joints": result.joints,
         "contact_model": result.contact_model,
         "soft_fingers": result.soft_fingers or None,
+        "suction_events": result.suction_events or None,
         "phases": result.phases or None,
         "quality": result.quality,
         "hold": None if result.hold is None else _hold(result.hold),
@@ -204,6 +206,9 @@ def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> Gra
         peaks=tuple(_peak_of(part) for part in document_data.get("peak_forces", ())),
         soft_fingers=tuple(
             _made(SoftFingerEnd, part) for part in document_data.get("soft_fingers", ())
+        ),
+        suction_events=tuple(
+            _made(SuctionEvent, part) for part in document_data.get("suction_events", ())
         ),
         phases=tuple(_made(PhaseSpan, part) for part in document_data.get("phases", ())),
         quality_log=QualityLog.of_arrays(arrays),

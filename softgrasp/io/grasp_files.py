@@ -6,10 +6,10 @@ position [m] and quaternion (w, x, y, z); joint variables are in rad or m.
 
 DexGraspBench: one grasp with ``obj_pose``, ``obj_scale``, ``obj_path`` and ``grasp_qpos``, usually
 also ``pregrasp_qpos`` and ``squeeze_qpos``, each a hand pose followed by all joint variables; or
-several grasps as rows. BODex: ``robot_pose`` of shape (1, grasps, 3, 7 + joints) with the same
-three postures, and the object ``manip_name`` among the meshes of ``world_cfg``. DexGraspNet: a list
-of grasps with ``scale`` and ``qpos``, a dictionary of joint names in which ``WRJT…`` and ``WRJR…``
-are the translation and the Euler angles of the hand.
+several grasps as rows; softgrasp adds ``joint_names``. BODex: ``robot_pose`` of shape (1, grasps,
+3, 7 + joints) with the same three postures, and the object ``manip_name`` among the meshes of
+``world_cfg``. DexGraspNet: a list of grasps with ``scale`` and ``qpos``, a dictionary of joint
+names in which ``WRJT…`` and ``WRJR…`` are the translation and the Euler angles of the hand.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from softgrasp.io.files import atomic_path
 from softgrasp.io.input_limits import MAX_ARRAYS, check_size, loader
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 
-GraspFormat = Literal["DexGraspBench", "BODex", "DexGraspNet"]
+GraspFormat = Literal["DexGraspBench", "BODex", "DexGraspNet", "softgrasp"]
 ALLOWED = {
     ("numpy._core.multiarray", "_reconstruct"),
     ("numpy._core.multiarray", "scalar"),
@@ -157,11 +157,12 @@ def _dexgraspbench(path: Path, content: Mapping[str, Any]) -> Iterable[ForeignGr
             f"{path}: obj_scale: expected one number, or one per grasp, found {len(scales)}"
         )
     file = str(content.get("obj_path", ""))
+    listed = _joint_names(path, content, grasp.shape[1] - 7)
     for index in range(count):
         yield _grasp(
             path,
             np.array([rows[1][index], rows[0][index], rows[2][index]]),
-            None,
+            listed,
             poses[index % len(poses)],
             scales[index % len(scales)],
             file,
@@ -175,17 +176,21 @@ def _bodex(path: Path, content: Mapping[str, Any]) -> Iterable[ForeignGrasp]:
             f"{path}: robot_pose: expected the shape (1, grasps, 3, 7 + joints) of a hand without "
             f"an arm, found {values.shape}"
         )
-    names = content.get("joint_names")
-    listed = None if names is None else tuple(str(name) for name in np.ravel(names))
-    if listed is not None and len(listed) != values.shape[3] - 7:
-        raise DescriptionError(
-            f"{path}: joint_names: expected {values.shape[3] - 7} names, found {len(listed)}"
-        )
+    listed = _joint_names(path, content, values.shape[3] - 7)
     scene = np.ravel(content.get("scene_path", ""))
     file = str(scene[0]) if len(scene) else ""
     pose, scale = _bodex_object(path, content)
     for postures in values[0]:
         yield _grasp(path, postures, listed, pose, scale, file)
+
+
+def _joint_names(path: Path, content: Mapping[str, Any], count: int) -> tuple[str, ...] | None:
+    """Read the names of the joints; None where the file has none."""
+    names = content.get("joint_names")
+    listed = None if names is None else tuple(str(name) for name in np.ravel(names))
+    if listed is not None and len(listed) != count:
+        raise DescriptionError(f"{path}: joint_names: expected {count} names, found {len(listed)}")
+    return listed
 
 
 def _bodex_object(path: Path, content: Mapping[str, Any]) -> tuple[Array, float]:
@@ -404,6 +409,8 @@ def write_grasps(grasps: Sequence[ForeignGrasp], directory: str | Path) -> list[
                 "grasp_qpos": rows[1],
                 "squeeze_qpos": rows[2],
             }
+            if grasp.joint_names is not None:
+                content["joint_names"] = list(grasp.joint_names)
             files.append(directory / f"{index}_grasp.npy")
             with atomic_path(files[-1]) as path, path.open("wb") as file:
                 np.save(file, np.array(content, dtype=object), allow_pickle=True)

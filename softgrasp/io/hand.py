@@ -13,7 +13,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from softgrasp.description.base import error_at
+from softgrasp.description.adhesion import Bellows
+from softgrasp.description.base import error_at, error_inside
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import Grasps, Hand
@@ -42,8 +43,10 @@ PHALANX_FIELDS = ("name", "a", "alpha", "d", "theta", "joint", "joint_name", "li
 """Fields that are written with each phalanx, even where all phalanges have the same value."""
 FIELDS = ("name", "hands", "grasps", "source")
 PART_FIELDS = ("hand", "name", "pose")
-DONE = ("base", "limits", "start", "rest_angle", "origin", "shape_pose", "parts", "inertial")
+DONE = ("base", "limits", "start", "rest_angle", "origin", "shape_pose", "parts", "inertial",
+        "adhesion")  # fmt: skip
 """Fields that are converted before the rest of the tree; ``inertial`` is in SI, as in URDF."""
+ADHESION_LENGTHS = ("diameter", "depth", "thickness", "gap", "position", "reach")
 UNSURE = "not determined by the measurements: "
 """Prefix, in ``source`` of a calibrated finger, of the constants that are not determined."""
 SELECTED: ContextVar[str] = ContextVar("hand", default="")
@@ -270,6 +273,7 @@ def _joint_unit(row: dict[str, Tree], length: float, angle: float) -> float:
 def _grasps_to_si(tree: dict[str, Tree], length: float, angle: float) -> None:
     driven = [row for row in _rows(tree) if row.get("driven", True)]
     units = [_joint_unit(row, length, angle) for row in driven]
+    units += [1.0 for row in _rows(tree) if isinstance(row.get("adhesion"), dict)]
     units += [1.0 for _ in _dicts(tree.get("soft_fingers"))]
     grasps = tree.get("grasps")
     for preset in grasps.values() if isinstance(grasps, dict) else ():
@@ -298,6 +302,31 @@ def _finger_to_si(
         for key in ("origin", "shape_pose"):
             _pose_to_si(row, key, length, angle, within, name)
         _parts_to_si(row, length, angle, within, name)
+        if isinstance(adhesion := row.get("adhesion"), dict):
+            row["adhesion"] = _scaled_fields(adhesion, ADHESION_LENGTHS, length)
+    if isinstance(rows := finger.get("phalanges"), list):
+        finger["phalanges"] = [
+            one
+            for index, row in enumerate(rows)
+            for one in _with_bellows(row, length, angle, (*location, "phalanges", index))
+        ]
+
+
+def _with_bellows(row: Tree, length: float, angle: float, location: FieldPath) -> list[Tree]:
+    """Replace a phalanx with ``bellows`` by the passive joints of these; others are kept."""
+    if not isinstance(row, dict) or "bellows" not in row:
+        return [row]
+    if not isinstance(tree := row["bellows"], dict):
+        raise error_at(f"expected the fields of bellows, found {tree!r}", *location, "bellows")
+    tree = _scaled_fields(_scaled_fields(tree, ("stroke",), length), ("tilt",), angle)
+    try:
+        return list(Bellows(**tree).rows(row))
+    except DescriptionError as error:
+        raise error_inside(error, *location, "bellows") from None
+
+
+def _scaled_fields(tree: dict[str, Tree], fields: tuple[str, ...], unit: float) -> dict[str, Tree]:
+    return {key: scaled(value, unit) if key in fields else value for key, value in tree.items()}
 
 
 def _parts_to_si(

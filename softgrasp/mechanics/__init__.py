@@ -12,6 +12,9 @@ NAMES = {
         "forward_kinematics", "joined_hands", "PlacedHand", "synergy_weights", "variance_explained",
     ),
     "mechanics.inverse_kinematics": ("nearest_posture",),
+    "mechanics.retargeting": (
+        "finger_lines", "imitated_fingers", "retarget", "RetargetedPosture",
+    ),
     "mechanics.robot_kinematics": ("origin_frame",),
     "mechanics.trajectory": ("Quintic",),
     "mechanics.transforms": (

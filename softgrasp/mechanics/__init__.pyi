@@ -10,6 +10,10 @@ from softgrasp.mechanics.hand_kinematics import joined_hands as joined_hands
 from softgrasp.mechanics.hand_kinematics import synergy_weights as synergy_weights
 from softgrasp.mechanics.hand_kinematics import variance_explained as variance_explained
 from softgrasp.mechanics.inverse_kinematics import nearest_posture as nearest_posture
+from softgrasp.mechanics.retargeting import RetargetedPosture as RetargetedPosture
+from softgrasp.mechanics.retargeting import finger_lines as finger_lines
+from softgrasp.mechanics.retargeting import imitated_fingers as imitated_fingers
+from softgrasp.mechanics.retargeting import retarget as retarget
 from softgrasp.mechanics.robot_kinematics import origin_frame as origin_frame
 from softgrasp.mechanics.trajectory import Quintic as Quintic
 from softgrasp.mechanics.transforms import Array as Array

@@ -134,6 +134,28 @@ def link_frames(hand: Hand, joints: Mapping[str, ArrayLike]) -> dict[str, Array]
     return frames
 
 
+def end_fingers(hand: Hand) -> list[Finger]:
+    """Return the fingers on which no other finger stands."""
+    carriers = {finger.on for finger in hand.fingers}
+    bodies = [{finger.body_of(row) for row in finger.phalanges} for finger in hand.fingers]
+    return [
+        one for one, bodies_of in zip(hand.fingers, bodies, strict=True) if not carriers & bodies_of
+    ]
+
+
+def frames_at(hand: Hand, targets: Array) -> dict[str, Array]:
+    """Compute the frames of the rigid links by body for actuator targets (n, nd), (n, 4, 4) each.
+
+    Args:
+        hand: The hand.
+        targets: Targets of its actuators [rad, m or Pa].
+    """
+    postures = [hand.posture(row) for row in targets.tolist()]
+    return link_frames(
+        hand, {name: np.array([one[name] for one in postures]) for name in postures[0]}
+    )
+
+
 def contact_arms(hand: Hand, joints: Mapping[str, ArrayLike]) -> dict[str, dict[str, float]]:
     """Compute the distance from each revolute joint to the ends of the links that it moves [m].
 

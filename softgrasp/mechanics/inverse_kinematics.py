@@ -8,7 +8,8 @@ postures; the search finds those that its starting postures lead to, and one of 
 from __future__ import annotations
 
 import math
-from functools import lru_cache, reduce
+from collections.abc import Callable
+from functools import lru_cache, partial, reduce
 from itertools import product
 
 import numpy as np
@@ -24,10 +25,13 @@ TOLERANCE = 1e-9
 """Largest error of a solution [m and rad]."""
 DAMPING = 1e-3
 """Initial factor of damping [–]."""
+INCREMENT = 1e-6
+"""Increments of finite differences [rad or m]."""
 SAME = 1e-3
 """Largest difference of two postures that count as one [rad or m]."""
 FRACTIONS = (0.2, 0.8)
 """Starting values of a joint, over its range [–]; the last joint starts in the middle."""
+Gaps = Callable[[Array], tuple[Array, Array]]
 Solutions = Array
 """Postures of an arm, (n, nj) [rad or m]."""
 
@@ -97,8 +101,28 @@ def _unwrapped(chain: Finger, posture: Array, near: Array) -> Array:
 def _solutions(chain: Finger, goal: Array, starts: Array, steps: int) -> Solutions:
     """Return the postures that reach the goal, from those starts that lead to one."""
     low, high = np.array([row.limits for row in chain.phalanges]).T
+    joints, gap = damped_descent(partial(_gaps, chain, goal), starts, (low, high), steps)
+    return np.asarray(joints[np.abs(gap).max(axis=1) < TOLERANCE])
+
+
+def damped_descent(
+    gaps: Gaps, starts: Array, limits: tuple[Array, Array], steps: int
+) -> tuple[Array, Array]:
+    """Minimise sums of squares within limits by damped least squares, from all starts at once.
+
+    Args:
+        gaps: Returns the gaps to a goal for values (n, nv), (n, m), and how they shrink with them,
+            (n, m, nv).
+        starts: Values to start from, (n, nv).
+        limits: Lowest and highest values, (nv,) each.
+        steps: Largest number of steps.
+
+    Returns:
+        Values, (n, nv), and what is left of the gaps, (n, m).
+    """
+    low, high = limits
     joints = np.clip(starts, low, high)
-    gap, jacobian = _gaps(chain, joints, goal)
+    gap, jacobian = gaps(joints)
     damping = np.full(len(joints), DAMPING)
     for _ in range(steps):
         active = np.flatnonzero(np.abs(gap).max(axis=1) >= TOLERANCE)
@@ -106,7 +130,7 @@ def _solutions(chain: Finger, goal: Array, starts: Array, steps: int) -> Solutio
             break
         state = joints[active], gap[active], jacobian[active]
         trial = np.clip(state[0] + _damped_step(*state, damping[active], low, high), low, high)
-        new_gap, new_jacobian = _gaps(chain, trial, goal)
+        new_gap, new_jacobian = gaps(trial)
         better = np.square(new_gap).sum(axis=1) < np.square(state[1]).sum(axis=1)
         kept = active[better]
         joints[kept], gap[kept], jacobian[kept] = (
@@ -115,7 +139,21 @@ def _solutions(chain: Finger, goal: Array, starts: Array, steps: int) -> Solutio
             new_jacobian[better],
         )
         damping[active] = np.clip(damping[active] * np.where(better, 0.1, 10.0), 1e-12, 1e3)
-    return np.asarray(joints[np.abs(gap).max(axis=1) < TOLERANCE])
+    return joints, gap
+
+
+def gaps_by_differences(gaps: Callable[[Array], Array], values: Array) -> tuple[Array, Array]:
+    """Return gaps, (n, m), and how they shrink with the values, (n, m, nv), by differences.
+
+    Args:
+        gaps: Returns the gaps for values (n, nv).
+        values: Values, (n, nv).
+    """
+    count = values.shape[1]
+    steps = np.concatenate([np.zeros((1, count)), INCREMENT * np.eye(count)])
+    spread = gaps((values[:, None] + steps).reshape(-1, count)).reshape(len(values), 1 + count, -1)
+    slope = (spread[:, :1] - spread[:, 1:]) / INCREMENT
+    return spread[:, 0], np.swapaxes(slope, 1, 2).copy()
 
 
 def _damped_step(
@@ -130,7 +168,7 @@ def _damped_step(
     return np.asarray(np.linalg.solve(normal, (downhill * free)[..., None])[..., 0])
 
 
-def _gaps(chain: Finger, joints: Array, goal: Array) -> tuple[Array, Array]:
+def _gaps(chain: Finger, goal: Array, joints: Array) -> tuple[Array, Array]:
     """Return the errors of postures, position first, (n, 6), and their Jacobians, (n, 6, nj)."""
     origins, end = _links(chain)
     frame = np.broadcast_to(np.eye(4), (len(joints), 4, 4))

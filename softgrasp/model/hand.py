@@ -14,6 +14,7 @@ import mujoco
 import numpy as np
 from scipy.spatial import ConvexHull
 
+from softgrasp.description.adhesion import AdhesionPad, SuctionCup, adhesion_actuator
 from softgrasp.description.bendable import Inertial
 from softgrasp.description.closure_base import ActuationModel, ClosureActuator, Slider
 from softgrasp.description.finger import Finger, Phalanx
@@ -131,6 +132,8 @@ def add_hand(
         parent = spec.body(finger.on or palm_of.get(finger.name, names.PALM))
         touching += _add_finger(spec, parent, finger, actuation)
     _add_couplings(spec, hand)
+    for body, adhesion in hand.adhesions:
+        _add_adhesion(spec, body, adhesion)
     for digit in hand.soft_fingers:
         palm = spec.body(palm_of.get(digit.name, names.PALM))
         touching += add_soft_digit(spec, palm, digit)
@@ -257,6 +260,30 @@ def add_servo(spec: mujoco.MjSpec, name: str, row: Phalanx, actuation: Actuation
     actuator.set_to_position(kp=row.servo_stiffness, dampratio=row.servo_damping_ratio)
     actuator.forcerange = [-row.force_limit, row.force_limit]
     actuator.forcelimited = True
+
+
+def _add_adhesion(spec: mujoco.MjSpec, body: str, adhesion: SuctionCup | AdhesionPad) -> None:
+    """Add the actuator of a cup or pad: pressure times area, evenly over the contacts of a body."""
+    made = adhesion_actuator(body, adhesion)
+    actuator = spec.add_actuator(
+        name=made.name,
+        target=body,
+        trntype=mujoco.mjtTrn.mjTRN_BODY,
+        ctrlrange=made.limits,
+        ctrllimited=True,
+    )
+    actuator.gainprm[0] = adhesion.area
+    if adhesion.time_constant:
+        actuator.dyntype = mujoco.mjtDyn.mjDYN_FILTEREXACT
+        actuator.dynprm[0] = adhesion.time_constant
+
+
+def extend_reach(spec: mujoco.MjSpec, hand: Hand) -> None:
+    """Let the contact pairs of cups and pads exist, without force, as far as adhesion acts."""
+    parts = ((one.reach, spec.body(body).geoms) for body, one in hand.adhesions)
+    reaches = {geom.name: reach for reach, geoms in parts for geom in geoms}
+    for pair in spec.pairs if reaches else ():
+        pair.gap = max(reaches.get(pair.geomname1, 0.0), reaches.get(pair.geomname2, 0.0))
 
 
 def limit_torques(spec: mujoco.MjSpec, actuators: Iterable[str], torque: float) -> None:

@@ -56,7 +56,7 @@ from softgrasp.model.contact_pairs import (
 from softgrasp.model.contact_sensors import add_contact_sensors, add_force_sensors, contact_slots
 from softgrasp.model.deformable import add_deformable, full_size
 from softgrasp.model.effective_mass import closing_postures
-from softgrasp.model.hand import limit_torques, settle, silence
+from softgrasp.model.hand import extend_reach, limit_torques, settle, silence
 from softgrasp.model.hand_carrier import carrier_model
 from softgrasp.model.names import scene_label
 from softgrasp.model.object import add_object, density_guess, is_usual, mean_density
@@ -285,6 +285,7 @@ def _completed(
     start = assembled.start.tolist()
     spec.add_key(name=names.START, qpos=start, ctrl=start_targets(scene))
     add_pairs(spec, parameters)
+    extend_reach(spec, scene.hand)
     if scene.hand.model is not None:
         silence(spec, assembled.bodies)
     add_visuals(spec, height)

@@ -209,13 +209,17 @@ def _label(text: str, size: int) -> Image:
 class Renderer(ABC):
     """Renderer of one model; a context manager.
 
-    Colours and shapes of the model are read when the renderer is opened. Up to ``threads`` images
-    may be drawn in parallel; if 1, only in the thread that opened the renderer.
+    Colours and shapes of the model are read when the renderer is opened, and by ``load``. Up to
+    ``threads`` images may be drawn in parallel; if 1, only in the thread that opened the renderer.
     """
 
     name: str
     description: str
     threads: int
+
+    @abstractmethod
+    def load(self, model: mujoco.MjModel) -> None:
+        """Take over shapes, colours and lights of a model of the same sizes."""
 
     @abstractmethod
     def draw(

@@ -102,6 +102,10 @@ class RayRenderer(Renderer):
         self._skins = skins_of(model)
         self._ground: tuple[bytes, Camera, Ground] | None = None
 
+    def load(self, model: mujoco.MjModel) -> None:
+        """Take over shapes, colours and lights; see ``Renderer.load``."""
+        self._model, self._ground = drawing_copy(model), None
+
     def close(self) -> None:
         """Release the cached background."""
         self._ground = None

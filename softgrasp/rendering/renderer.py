@@ -188,6 +188,12 @@ class GlRenderer(Renderer):
         self._context, self._drawing = _open_context(self._model, kind)
         atexit.register(self.close)
 
+    def load(self, model: mujoco.MjModel) -> None:
+        """Take over shapes, colours and lights; see ``Renderer.load``."""
+        self._source, self._colors = copy.copy(model), model.geom_rgba.copy()
+        width, height = self._size
+        self._model = _prepared(model, width * self._scale, height * self._scale)
+
     def close(self) -> None:
         """Free the OpenGL context; may be called twice."""
         if self._context is None:

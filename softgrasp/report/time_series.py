@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.description.adhesion import SuctionCup
 from softgrasp.description.closure_base import ClosureActuator
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.soft_finger import MountedSoftFinger
@@ -356,6 +357,8 @@ def actuator_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
         yield from _torque_row(result, finger)
     if result.scene.hand.model is not None and (numbers := _number_panels(result)):
         yield numbers
+    if result.vacuum is not None:
+        yield _vacuum_panels(result, result.vacuum)
     for index, digit in enumerate(result.scene.hand.soft_fingers):
         yield _soft_panels(result, index, digit)
     yield from _wrist_rows(result)
@@ -443,6 +446,23 @@ def _number_panels(result: GraspResult) -> list[ActuatorPanel]:
         )
         for command in result.scene.actuators
         if command.joint is None and command.unit != "Pa" and command.limits[1] > command.limits[0]
+    ]
+
+
+def _vacuum_panels(result: GraspResult, vacuum: Array) -> list[ActuatorPanel]:
+    """Return the difference of pressure of each suction cup, and its target."""
+    cups = [(b, cup) for b, cup in result.scene.hand.adhesions if isinstance(cup, SuctionCup)]
+    return [
+        ActuatorPanel(
+            "vacuum" if len(cups) == 1 else f"vacuum of {body}",
+            " kPa",
+            (0.0, 1e-3 * cup.pressure),
+            1e-3 * vacuum[:, index],
+            1e-3 * result.joint_target[:, column(result.actuator_names, f"{body}_adhesion")],
+            [body],
+            [],
+        )
+        for index, (body, cup) in enumerate(cups)
     ]
 
 

@@ -14,6 +14,7 @@ NAMES = {
         "ContactEvent", "EngineRecord", "EventLog", "FinishedRun", "PullRecord", "PushRecord",
     ),
     "sim.sensors": ("Sensing",),
+    "sim.suction": ("Suction", "SuctionEvent"),
 }  # fmt: skip
 """Public names by the module that defines them; ``=name`` is the module itself."""
 

@@ -16,5 +16,7 @@ from softgrasp.sim.run_record import FinishedRun as FinishedRun
 from softgrasp.sim.run_record import PullRecord as PullRecord
 from softgrasp.sim.run_record import PushRecord as PushRecord
 from softgrasp.sim.sensors import Sensing as Sensing
+from softgrasp.sim.suction import Suction as Suction
+from softgrasp.sim.suction import SuctionEvent as SuctionEvent
 
 NAMES: dict[str, tuple[str, ...]]

@@ -8,7 +8,7 @@ contacts with the grasped object, without forces, in any posture.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 import mujoco
@@ -120,6 +120,10 @@ class ContactReader:
         fixed = zip(self._bodies, self._is_object, self._is_around, strict=True)
         self._is_carried = [name == OBJECT or not (one or two) for name, one, two in fixed]
         self._is_carried[0] = False
+        kinds = (model.actuator_trntype == mujoco.mjtTrn.mjTRN_BODY).tolist()
+        self._adhering = {
+            index: int(model.actuator_trnid[index, 0]) for index, yes in enumerate(kinds) if yes
+        }
 
     def read(self, data: mujoco.MjData, bodies: Container[str] | None = None) -> list[ContactPoint]:
         """Read the contacts with objects in the state of the last physics step.
@@ -228,7 +232,7 @@ class ContactReader:
         return total
 
     def forces_on(self, data: mujoco.MjData, body: str) -> dict[str, Array]:
-        """Sum the contact forces of other bodies on one in the state of the last physics step.
+        """Sum the forces of contacts and adhesion on a body in the state of the last physics step.
 
         Returns:
             Force of each body that touches it, (3,) [N], world frame.
@@ -245,8 +249,21 @@ class ContactReader:
             sign = (-1.0 if contact.swapped else 1.0) * (1.0 if pair[1] == body else -1.0)
             other = pair[0] if pair[1] == body else pair[1]
             on_body = sign * force[:3] @ np.reshape(contact.frame, (3, 3))
-            sums[other] = sums.get(other, 0.0) + on_body
+            sums[other] = sums.get(other, 0.0) + on_body + self._adhesion(data, contact, pair, body)
         return sums
+
+    def _adhesion(
+        self, data: mujoco.MjData, contact: _RawContact, pair: Sequence[str], body: str
+    ) -> Array:
+        """Return the adhesion at a contact of a pair of bodies on one of them, (3,) [N], world."""
+        total = np.zeros(3)
+        for actuator, adhering in self._adhering.items():
+            if self._bodies[adhering] in pair:
+                touching = np.array(self._body_of_geom)[data.contact.geom] == adhering
+                part = float(data.actuator_force[actuator]) / touching.any(axis=1).sum()
+                towards_first = -1.0 if pair[1] == body else 1.0
+                total += towards_first * part * np.array(self._normal(contact))
+        return total
 
     def _all(self, data: mujoco.MjData) -> Iterator[_RawContact]:
         """Yield all contacts, with the higher-indexed one of two bodies as the second one."""

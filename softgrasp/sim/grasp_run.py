@@ -51,6 +51,7 @@ from softgrasp.sim.sensors import Sensing
 from softgrasp.sim.step_refinement import StepRefinement
 from softgrasp.sim.stepper import MujocoStepper, Plans, Stepper, driven
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
+from softgrasp.sim.suction import Suction
 
 MAX_ROWS = 100_000
 """Rows that the recording has at first; it grows."""
@@ -126,6 +127,7 @@ class ClosureRun:
         self._raise_interrupt: Callable[[], None] = lambda: None
         self._workspace = workspace or Workspace()
         self.sensing = Sensing(built) if self.scene.sensors else None
+        self.suction = Suction.of(built)
         self.stiffness = StiffnessFeedback(built)
         self._stepper = self._new_stepper()
 
@@ -401,6 +403,7 @@ class ClosureRun:
             friction,
             self.sensing,
             self.engine_warnings,
+            self.suction,
         )
 
 

@@ -24,6 +24,7 @@ from softgrasp.sim.load_balance import LoadRecord
 from softgrasp.sim.motion_plan import PhaseRows
 from softgrasp.sim.sensors import Sensing
 from softgrasp.sim.stiffness_feedback import StiffnessFeedback
+from softgrasp.sim.suction import Suction
 
 EVENT_KINDS = ((TOUCHING, "touching"), (ESTABLISHED, "established"), (LOST, "lost"))
 Points = Callable[[], list[ContactPoint]]
@@ -119,6 +120,8 @@ class FinishedRun(Protocol):
     """What the engine notes about the run, besides its warnings."""
     sensing: Sensing | None
     """Its sensors; None without sensors."""
+    suction: Suction | None
+    """Its suction cups; None without cups, and in other engines than MuJoCo."""
     hold_from: int | None
     """Row at which the hold test, or the lift, began."""
     phases: list[PhaseRows]

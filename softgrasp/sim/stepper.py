@@ -52,6 +52,7 @@ from softgrasp.sim.laws import (
 )
 from softgrasp.sim.sensors import SavedErrors, Sensing
 from softgrasp.sim.step_refinement import SavedSteps, StepRefinement
+from softgrasp.sim.suction import SavedSeals, Suction
 
 PLAN_STEPS = 512
 """Physics steps that are planned at once, and between two checks for divergence and Ctrl-C: about
@@ -422,6 +423,8 @@ class Snapshot(NamedTuple):
     """Delayed readings and random states of the sensors; None without sensors."""
     steps: SavedSteps
     """Time step, and stiffness and damping of all geom pairs."""
+    seals: SavedSeals
+    """Bodies on which suction cups are sealed."""
 
 
 class MujocoStepper(Stepper):
@@ -438,6 +441,7 @@ class MujocoStepper(Stepper):
         friction: SlipFriction | None = None,
         sensing: Sensing | None = None,
         warnings: Counter[str] | None = None,
+        suction: Suction | None = None,
     ) -> None:
         """Start from a model and its state.
 
@@ -451,10 +455,11 @@ class MujocoStepper(Stepper):
             friction: Switching friction, where the scene has it.
             sensing: The sensors, where the scene has some.
             warnings: MuJoCo's warnings so far, by their texts; none are collected by default.
+            suction: The suction cups of the hand, where it has some.
         """
         super().__init__(layout, state, recording)
         self._model, self._data = model, data
-        self._friction, self._sensing = friction, sensing
+        self._friction, self._sensing, self._suction = friction, sensing, suction
         self._gravity, self.refinement = model.opt.gravity, refinement
         """Chooses the time step."""
         end = layout.first_force + layout.force_sum.shape[1]
@@ -467,7 +472,8 @@ class MujocoStepper(Stepper):
         self._detects_always = stopped or layout.feels
         self._by_substeps = layout.prescribed or friction is not None
         self._blocks: BlockRollout | None = None
-        if friction is None and sensing is None and can_step_blocks(model, layout):
+        by_sample = (friction, sensing, suction) != (None, None, None)
+        if not by_sample and can_step_blocks(model, layout):
             self._blocks = BlockRollout(
                 model,
                 data,
@@ -542,6 +548,8 @@ class MujocoStepper(Stepper):
         refinement = self.refinement
         if self._layout.stiffening is not None:
             self._layout.stiffening.apply(self._model, self._data.ctrl)
+        if self._suction is not None:
+            self._suction.update(row, self._data)
         if not refinement.active:
             self.peaks.update(self._step(moves)[None], float(self._model.opt.timestep), row)
             return
@@ -577,7 +585,8 @@ class MujocoStepper(Stepper):
         errors = None if self._sensing is None else self._sensing.saved()
         engine, friction = self._engine_state()
         steps, previous = self.refinement.saved(), self._previous.copy()
-        return Snapshot(engine, self._state.copy(), previous, friction, errors, steps)
+        seals = () if self._suction is None else self._suction.saved()
+        return Snapshot(engine, self._state.copy(), previous, friction, errors, steps, seals)
 
     def put_back(self, saved: Snapshot) -> None:
         """Restore an earlier state; recorded rows are kept, and frozen targets remain so."""
@@ -587,6 +596,8 @@ class MujocoStepper(Stepper):
         self.refinement.put_back(saved.steps)
         if self._sensing is not None and saved.sensing is not None:
             self._sensing.put_back(saved.sensing)
+        if self._suction is not None:
+            self._suction.put_back(saved.seals)
         self._path = np.zeros((0, 0))
         self._replan()
 

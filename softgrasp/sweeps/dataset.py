@@ -1,31 +1,53 @@
-"""Extra files of a sweep: whole trajectories, and a dataset of grasps for learning.
+"""Extra files of a sweep: whole trajectories, and a dataset for learning.
 
-Both are compressed ``.npz`` files, one for each group of rows that were computed together. The
-dataset has the poses of the hand and the contacts in the frame of the object, whose axes are those
-of its shape and whose origin is its centre of mass; ``ARRAYS`` describes the arrays.
+Trajectories and the dataset ``arrays`` are compressed ``.npz`` files, one for each group of rows
+that were computed together. The dataset has the poses of the hand and the contacts in the frame of
+the object, whose axes are those of its shape and whose origin is its centre of mass; ``ARRAYS``
+describes the arrays. The other datasets are made of the files of all rows, by ``exports``.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
-from softgrasp.evaluation.analysis import hand_pose_at
+from softgrasp.description.sweep import SweepPlan
+from softgrasp.errors import missing_library
 from softgrasp.evaluation.result import GraspResult
+from softgrasp.exports.episodes import FPS, sampled, task_of
+from softgrasp.exports.grasps import (
+    closure_end,
+    contacts_in_object,
+    grasp_set,
+    hand_in_object,
+    load_grasps,
+    merged_grasps,
+    save_grasps,
+)
+from softgrasp.exports.lerobot import write_lerobot
+from softgrasp.exports.minari import write_minari
 from softgrasp.io.files import write_bytes
 from softgrasp.io.input_limits import read_arrays
-from softgrasp.mechanics.transforms import quaternion_of, transform
+from softgrasp.mechanics.transforms import quaternion_of
 from softgrasp.model.object import object_mass
+from softgrasp.sweeps.parameters import scene_of_row
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Arrays = dict[str, NDArray[Any]]
+DatasetKind = Literal["arrays", "grasps", "lerobot", "minari"]
+"""``arrays`` for each group of rows, one file of ``grasps``, or episodes of all rows."""
 
 TRAJECTORIES, DATASET = "trajectories", "dataset"
+LIBRARIES: dict[str | None, tuple[str, ...]] = {"minari": ("h5py", "minari")}
+"""What a dataset needs besides the libraries of tables."""
 ARRAYS: dict[str, str] = {
     "row": "number of the grasp in the plan, (n,)",
     "status": "name of the GraspStatus, (n,)",
@@ -63,7 +85,7 @@ class ExtraOutputs(NamedTuple):
 
     directory: Path
     trajectories: bool = False
-    dataset: bool = False
+    dataset: DatasetKind | None = None
 
     def write(self, results: Mapping[int, GraspResult]) -> None:
         """Write the files of some grasps (rows); nothing where none has a result.
@@ -74,18 +96,23 @@ class ExtraOutputs(NamedTuple):
         if not results:
             return
         name = f"rows-{min(results):07d}-{max(results):07d}.npz"
-        if self.trajectories:
+        if self.trajectories or self.dataset in ("lerobot", "minari"):
             arrays = {
                 f"{row}/{key}": array
                 for row, result in results.items()
                 for key, array in result.trajectory().items()
             }
             write_bytes(self.directory / TRAJECTORIES / name, _npz(arrays))
-        if self.dataset:
-            for grasps in grasps_of(results):
-                first, last = int(grasps["row"].min()), int(grasps["row"].max())
+        if self.dataset == "grasps":
+            for of_hand in _by_hand(results):
+                grasps = grasp_set({f"row-{row}": result for row, result in of_hand.items()})
+                path = self.directory / DATASET / f"rows-{min(of_hand):07d}-{max(of_hand):07d}.json"
+                save_grasps(grasps, path)
+        if self.dataset == "arrays":
+            for arrays in grasps_of(results):
+                first, last = int(arrays["row"].min()), int(arrays["row"].max())
                 path = self.directory / DATASET / f"rows-{first:07d}-{last:07d}.npz"
-                write_bytes(path, _npz(grasps))
+                write_bytes(path, _npz(arrays))
 
 
 def _npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -119,12 +146,68 @@ def dataset(directory: str | Path) -> Iterator[Arrays]:
         yield read_arrays(path)
 
 
+def require_library(kind: DatasetKind | None) -> None:
+    """Import the libraries that a dataset needs.
+
+    Raises:
+        BackendUnavailable: One is not installed.
+    """
+    try:
+        for module in LIBRARIES.get(kind, ()):
+            import_module(module)
+    except ModuleNotFoundError as error:
+        raise missing_library(error) from None
+
+
+def write_dataset(
+    kind: DatasetKind, plan: SweepPlan, table: pd.DataFrame, directory: str | Path
+) -> list[Path]:
+    """Write the dataset of a finished sweep from the files of its rows.
+
+    Args:
+        kind: The dataset; ``arrays`` are complete already.
+        plan: The plan of the sweep.
+        table: Its rows.
+        directory: Its directory; shards in it are read as well.
+
+    Returns:
+        What was written: a file of grasps for each hand, or the directory of the dataset.
+
+    Raises:
+        DescriptionError: Episodes are of several hands, or there are none.
+        BackendUnavailable: The library of the dataset is not installed.
+    """
+    directory = Path(directory)
+    if kind == "arrays":
+        return []
+    if kind == "grasps":
+        parts = [load_grasps(one) for one in sorted(directory.glob(f"**/{DATASET}/rows-*.json"))]
+        sets = merged_grasps(parts, lambda grasp: int(grasp.name.removeprefix("row-")))
+        names = [f"grasps-{one.hand}.json" if len(sets) > 1 else "grasps.json" for one in sets]
+        pairs = zip(sets, names, strict=True)
+        return [
+            file for one, name in pairs for file in save_grasps(one, directory / DATASET / name)
+        ]
+    held = table.set_index("row")["held"].dropna().to_dict()
+    episodes = []
+    for row, arrays in sorted(trajectories(directory), key=lambda run: run[0]):
+        success = bool(held[row]) if row in held else None
+        episodes.append(sampled(arrays, FPS, task_of(scene_of_row(plan, row)), success))
+    write = write_lerobot if kind == "lerobot" else write_minari
+    return [write(episodes, directory / DATASET / kind)]
+
+
 def grasps_of(results: Mapping[int, GraspResult]) -> Iterator[dict[str, NDArray[Any]]]:
     """Yield the arrays (``ARRAYS``) of the grasps of each hand type."""
+    yield from (_hand_arrays(results_of_hand) for results_of_hand in _by_hand(results))
+
+
+def _by_hand(results: Mapping[int, GraspResult]) -> list[dict[int, GraspResult]]:
     hands: dict[tuple[str, ...], dict[int, GraspResult]] = {}
     for row, result in results.items():
-        hands.setdefault(tuple(result.joint_names.tolist()), {})[row] = result
-    yield from (_hand_arrays(results_of_hand) for results_of_hand in hands.values())
+        key = (result.scene.hand.name, *result.joint_names.tolist())
+        hands.setdefault(key, {})[row] = result
+    return list(hands.values())
 
 
 def _hand_arrays(results: Mapping[int, GraspResult]) -> dict[str, NDArray[Any]]:
@@ -143,52 +226,30 @@ def _hand_arrays(results: Mapping[int, GraspResult]) -> dict[str, NDArray[Any]]:
 
 
 def _grasp(result: GraspResult) -> dict[str, Any]:
-    closed = _end_of_closure(result)
-    start_position, start_quaternion = _hand_in_object(result, 0)
-    grasp_position, grasp_quaternion = _hand_in_object(result, closed)
+    closed = closure_end(result)
+    start, grasp = (hand_in_object(result, row) for row in (0, closed))
     return {
         "status": result.status.name,
         "outcome": result.outcome.name,
         "held": -1 if result.held is None else int(result.held),
         "mass_kg": object_mass(result.scene.object),
-        "start_position": start_position,
-        "start_quat_wxyz": start_quaternion,
+        "start_position": start[:3, 3],
+        "start_quat_wxyz": quaternion_of(start),
         "start_joints": result.joint_position[0],
-        "grasp_position": grasp_position,
-        "grasp_quat_wxyz": grasp_quaternion,
+        "grasp_position": grasp[:3, 3],
+        "grasp_quat_wxyz": quaternion_of(grasp),
         "grasp_joints": result.joint_position[closed],
     }
 
 
-def _end_of_closure(result: GraspResult) -> int:
-    if result.hold is None and not result.scene.sequence:
-        return len(result.time) - 1
-    closed = result.hold.start_s if result.hold is not None else result.time[-1]
-    if result.closing is not None:
-        closed = result.closing.end_s
-    return int(np.searchsorted(result.time, closed - 1e-9))
-
-
-def _hand_in_object(result: GraspResult, row: int) -> tuple[Any, Any]:
-    """Position and quaternion of the hand's frame in the object's."""
-    hand = hand_pose_at(result, row)
-    object_frame = transform(result.object_position[row], result.object_quat_wxyz[row])
-    relative = np.linalg.inv(object_frame) @ hand
-    return relative[:3, 3], quaternion_of(relative)
-
-
 def _contacts(result: GraspResult) -> list[dict[str, Any]]:
-    to_object = Rotation.from_quat(result.object_quat_wxyz[-1], scalar_first=True).inv()
     return [
         {
             "contact_body": contact.body,
-            "contact_point": to_object.apply(
-                np.subtract(contact.point_m, result.object_position[-1])
-            ),
-            "contact_normal": to_object.apply(contact.normal),
+            "contact_point": contact.point_m,
+            "contact_normal": contact.normal,
             "contact_normal_force": contact.normal_force_N,
             "contact_friction_force": contact.friction_force_N,
         }
-        for contact in result.contacts
-        if contact.point_m is not None and contact.normal is not None
+        for contact in contacts_in_object(result)
     ]

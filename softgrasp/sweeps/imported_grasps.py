@@ -21,20 +21,19 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.geometry import Mesh
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import GraspPlan, ImportedGrasp
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
+from softgrasp.exports.grasps import file_frame, file_scale, foreign_grasps
 from softgrasp.grasp_synthesis.posture_search import PACE, SynthesizedPosture
-from softgrasp.io.grasp_files import ForeignGrasp, GraspFormat, read_grasps
+from softgrasp.io.grasp_files import ForeignGrasp, GraspFormat
 from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model.grasp_geometry import hand_joints, joint_motion
 from softgrasp.model.retreat import HandRetreat
 from softgrasp.model.shapes import center_in_file
-from softgrasp.units import LENGTH_UNITS
 
 THUMB_JOINTS = 5
 """Number of joints of the Shadow hand's thumb, which are the first ones in BODex."""
@@ -66,8 +65,8 @@ class HandJoints(NamedTuple):
     limits: Array
     """Of the actuators, (nu, 2)."""
     frames: Mapping[GraspFormat, Array]
-    """Frame whose pose a file of each format states, in the hand's frame, (4, 4): the frame of the
-    hand's file for DexGraspBench, the palm's for the others."""
+    """Frame whose pose a file of each format states, in the hand's frame, (4, 4): the palm's for
+    BODex and DexGraspNet, that of the hand's file for the others."""
 
     def targets(self, variables: Array) -> tuple[Array, float]:
         """Compute actuator targets that set joint variables best, and the largest error.
@@ -97,30 +96,30 @@ def hand_joints_of(scene: GraspScene) -> HandJoints:
     ratio, bias = joint_motion(built.model, scene.hand, joints)
     reference = np.array([built.model.qpos0[built.model.jnt_qposadr[joint]] for joint in joints])
     prefix = "" if scene.hand.model is None else scene.hand.model.prefix
-    file_frame, palm = _stated_frames(scene.hand, retreat)
+    frame = file_frame(scene.hand)
+    palm = _palm_frame(scene.hand, retreat)
     return HandJoints(
         [built.model.joint(joint).name.removeprefix(prefix) for joint in joints],
         ratio,
         bias + reference,
         np.array([actuator.limits for actuator in scene.hand.actuators]),
-        {"DexGraspBench": file_frame, "BODex": palm, "DexGraspNet": palm},
+        {"DexGraspBench": frame, "softgrasp": frame, "BODex": palm, "DexGraspNet": palm},
     )
 
 
-def _stated_frames(hand: Hand, retreat: HandRetreat) -> tuple[Array, Array]:
-    """Return the frames of the hand's file and of its palm in the hand's frame, (4, 4) each."""
+def _palm_frame(hand: Hand, retreat: HandRetreat) -> Array:
+    """Return the frame of the palm of a hand's file in the hand's frame, (4, 4)."""
     if hand.model is None:
-        return np.eye(4), np.eye(4)
+        return np.eye(4)
     mujoco.mj_kinematics(retreat.model, retreat.data)
-    body = retreat.data.body(hand.model.prefix + hand.model.palm)
-    palm = transform(body.xpos, body.xquat)
-    return transform(hand.model.pose.position, hand.model.pose.quaternion), palm
+    body = retreat.data.body(hand.model.palm)
+    return transform(body.xpos, body.xquat)
 
 
 def import_grasps(
     scene: GraspScene, path: str | Path, scale: float | None = None
 ) -> tuple[ImportedGrasp, ...]:
-    """Read grasps of DexGraspBench, BODex or DexGraspNet for a scene's hand and object.
+    """Read grasps of ``softgrasp-grasps`` or other programs for a scene's hand and object.
 
     The hand has to be the one that the grasps were made for, which only the number and names of the
     joints can verify. Grasps for another size of the object are left out. A grasp that is stated as
@@ -128,7 +127,7 @@ def import_grasps(
 
     Args:
         scene: Hand and object.
-        path: A ``.npy`` file or a directory of them.
+        path: A file that ``exports.load_grasps`` reads, or a directory of ``.npy`` files.
         scale: Scale in the file of the grasps to take [–]; by default the object's own.
 
     Raises:
@@ -139,7 +138,7 @@ def import_grasps(
     Warns:
         SoftgraspWarning: Grasps were left out, state one posture, or move the hand.
     """
-    read, joints = read_grasps(path), hand_joints_of(scene)
+    read, joints = foreign_grasps(path), hand_joints_of(scene)
     read = read._replace(grasps=_of_size(read.grasps, scene.object, scale, path))
     offset = np.eye(4)
     offset[:3, 3] = center_in_file(scene.object.shape)
@@ -345,18 +344,3 @@ def foreign_grasp(
         file_scale(scene.object) if object_scale is None else object_scale,
         object_path,
     )
-
-
-def file_scale(obj: GraspObject) -> float:
-    """Return the factor from lengths of an object's file to those of the object [–].
-
-    Raises:
-        DescriptionError: It differs along the axes.
-    """
-    scale = getattr(obj.shape, "scale", 1.0)
-    factors = set(scale) if isinstance(scale, tuple) else {scale}
-    if len(factors) > 1:
-        message = f"expected one scale along all axes, found {scale}"
-        raise DescriptionError(message, field="object.shape.scale")
-    unit = LENGTH_UNITS[obj.shape.units] if isinstance(obj.shape, Mesh) else 1.0
-    return unit * float(factors.pop())

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, get_args
 
 import mujoco
 
@@ -26,7 +26,7 @@ from softgrasp.extensions import ROW_EXECUTORS
 from softgrasp.io.files import write_text
 from softgrasp.io.input_limits import result_loader
 from softgrasp.io.scene import load_plan
-from softgrasp.sweeps.dataset import ExtraOutputs
+from softgrasp.sweeps.dataset import DatasetKind, ExtraOutputs, require_library, write_dataset
 from softgrasp.sweeps.executors import (
     ROWS_PER_WORKER,
     Chunk,
@@ -93,7 +93,7 @@ def sweep(
     scheduler: str | None = None,
     shard: Shard | None = None,
     trajectories: bool = False,
-    dataset: bool = False,
+    dataset: DatasetKind | None = None,
     progress: Progress | None = None,
     finish: Finish | None = None,
     files: Sequence[Path] = (),
@@ -114,7 +114,9 @@ def sweep(
             on this machine.
         shard: Part of the rows; all by default. The table is written when all parts are merged.
         trajectories: Whether to write whole trajectories to ``out``.
-        dataset: Whether to write grasps for learning to ``out``; see ``sweeps.dataset``.
+        dataset: Which dataset for learning to write to ``out``: ``arrays``, ``grasps`` (JSON),
+            ``lerobot`` or ``minari``; see ``sweeps.dataset``. That of shards is written when they
+            are merged.
         progress: Called when rows are finished.
         finish: What to do with the table while the workers are still there, such as drawing a
             report. The files of the table are written before.
@@ -148,9 +150,13 @@ def sweep(
     if executor not in EXECUTORS and executor not in ROW_EXECUTORS:
         hint = did_you_mean(executor, [*EXECUTORS, *ROW_EXECUTORS])
         raise DescriptionError(f"no executor '{executor}'; {hint}")
+    if dataset is not None and dataset not in get_args(DatasetKind):
+        hint = did_you_mean(str(dataset), get_args(DatasetKind))
+        raise DescriptionError(f"no such dataset '{dataset}'; {hint}", field="dataset")
     if (trajectories or dataset) and out is None:
         what = "trajectories" if trajectories else "dataset"
         raise DescriptionError(f"expected a directory for the {what}, found none", field="out")
+    require_library(dataset)
     refuse_unknown_fields(plan)
     plan = with_one_grasp(plan)
     rows = range(plan.size) if shard is None else shard.rows(plan.size)
@@ -183,6 +189,8 @@ def sweep(
             require_inputs(store.directory)
         if directory is not None and shard is None:
             write_tables(table, directory)
+            if dataset is not None:
+                write_dataset(dataset, plan, table, directory)
         if directory is not None and other is not None and remaining:
             write_text(directory / CHECKS, json.dumps(other.report, indent=2) + "\n")
         if finish is not None:
@@ -292,8 +300,12 @@ class Shard(NamedTuple):
         return f"shard-{self.number}-of-{self.parts}"
 
 
-def merge(directory: str | Path) -> pd.DataFrame:
+def merge(directory: str | Path, dataset: DatasetKind | None = None) -> pd.DataFrame:
     """Merge all shards in a sweep's directory into one table, and write it there.
+
+    Args:
+        directory: Directory of the sweep.
+        dataset: The dataset of the shards, to be merged as well.
 
     Raises:
         ResultError: There are no shards, they are of different plans, or rows are missing.
@@ -328,4 +340,6 @@ def merge(directory: str | Path) -> pd.DataFrame:
     with SweepStore(directory, plan, inputs=inputs):
         table = table_of(plan, rows.values())
         write_tables(table, directory)
+        if dataset is not None:
+            write_dataset(dataset, plan, table, directory)
     return table

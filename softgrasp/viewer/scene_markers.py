@@ -19,8 +19,7 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.evaluation.quality_log import QualityLog
 from softgrasp.io.load import load_hand
-from softgrasp.io.mesh_files import Triangles, shape_triangles
-from softgrasp.io.mjcf.model import primitive_of
+from softgrasp.io.mjcf.model import triangles_of
 from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.mechanics.transforms import Array, quaternion_of
 from softgrasp.model import names
@@ -376,25 +375,6 @@ def _bytes(rgba: tuple[float, ...]) -> tuple[int, int, int]:
     """Red, green and blue from 0 to 255."""
     red, green, blue = (round(255 * float(part)) for part in rgba[:3])
     return (red, green, blue)
-
-
-def triangles_of(model: mujoco.MjModel, geom: int) -> Triangles:
-    """Triangulate a geom in its frame.
-
-    Raises:
-        ValueError: The geom has no triangulated type.
-    """
-    if int(model.geom_type[geom]) == int(mujoco.mjtGeom.mjGEOM_MESH):
-        mesh = int(model.geom_dataid[geom])
-        vertices = slice(
-            model.mesh_vertadr[mesh], model.mesh_vertadr[mesh] + model.mesh_vertnum[mesh]
-        )
-        faces = slice(model.mesh_faceadr[mesh], model.mesh_faceadr[mesh] + model.mesh_facenum[mesh])
-        return model.mesh_vert[vertices].astype(float), model.mesh_face[faces].astype(np.int64)
-    shape = primitive_of(model, geom)
-    if shape is None:
-        raise ValueError(f"geom {geom}: expected a primitive or mesh geom")
-    return shape_triangles(shape)
 
 
 class HandMarks:

@@ -11,6 +11,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.calibration.files import load_problem
 from softgrasp.description.calibration import CalibrationProblem, HungAngles, Release
+from tests.conftest import Golden
 from tests.support.finger_measurements import synthetic_releases
 
 HUNG = "mass_g,q1_deg,q2_deg\n0,1.5,1\n20,4,3.5\n"
@@ -57,48 +58,38 @@ def test_tables_are_read_in_the_units_of_their_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "table", "sentence"),
     [
-        ("hung: hung.csv", HUNG.replace("mass_g", "weight_g"),
-         "hung.csv:1: no column 'weight_g'; known: mass_g, q1_deg"),
-        ("hung: hung.csv", "mass_g\n20\n",
-         "hung.csv:1: expected the columns mass_g, q1_deg, q2_deg, …, found mass_g"),
-        ("hung: hung.csv", HUNG.replace("3.5", "x"),
-         "hung.csv:3: q2_deg: expected a finite number, found 'x'"),
-        ("hung: hung.csv", HUNG + "40,1\n", "hung.csv:4: expected 3 cells, found 2"),
-        ("hung: hung.csv", "mass_g,q1_deg\n",
-         "hung.csv: expected lines of numbers, found only names"),
-        ("hung: hung.csv\nbounds: {stiffness: [0.6, 0.1]}", HUNG,
-         "expected the lower bound first, found 0.6, 0.1"),
+        ("hung: hung.csv", HUNG.replace("mass_g", "weight_g"), "hung.csv:1"),
+        ("hung: hung.csv", "mass_g\n20\n", "hung.csv:1"),
+        ("hung: hung.csv", HUNG.replace("3.5", "x"), "hung.csv:3: q2_deg"),
+        ("hung: hung.csv", HUNG + "40,1\n", "hung.csv:4"),
+        ("hung: hung.csv", "mass_g,q1_deg\n", "hung.csv"),
+        ("hung: hung.csv\nbounds: {stiffness: [0.6, 0.1]}", HUNG, "expected the lower bound first"),
         ("hung: hung.csv\nbounds: {springs: [0, 1]}", HUNG, "no bounds of 'springs'"),
         ("hung: hung.csv\nstatic_objective: eq4", HUNG, "problem.yaml:3: static_objective: "),
-        ("hung: hung.csv\nheld_out: {hung: [25]}", HUNG,
-         "held_out.hung: expected a mass that was measured (0, 20), found 25"),
-        ("photos: photos", HUNG, "photos: expected a directory, found none at "),
+        ("hung: hung.csv\nheld_out: {hung: [25]}", HUNG, "held_out.hung"),
+        ("photos: photos", HUNG, "photos"),
         ("hung: hung.csv\nspeed: 2", HUNG, "speed"),
-        ("hung: hung.csv", HUNG.replace("q2", "q3"),
-         "hung.csv:1: expected the columns mass_g, q1_deg, q2_deg, …, found mass_g, q1_deg, "
-         "q3_deg"),
-        ("hung: hung.csv", HUNG.replace("q2", "q1"),
-         "hung.csv:1: expected the columns mass_g, q1_deg, q2_deg, …, found mass_g, q1_deg, "
-         "q1_deg"),
+        ("hung: hung.csv", HUNG.replace("q2", "q3"), "hung.csv:1"),
+        ("hung: hung.csv", HUNG.replace("q2", "q1"), "hung.csv:1"),
         ("hung: hung.csv", "# a remark\n" + HUNG.replace("3.5", "x"), "hung.csv:4: "),
-        ("hung: hung.csv", HUNG.replace("20,", "-20,"),
-         "hung.csv:3: mass: expected a number at least 0, found -0.02"),
-        ("hung: 5", HUNG, "hung: expected the name of a table, or a list of measurements, found 5"),
-        ("hung: hung.csv\nheld_out: {hung: 20}", HUNG,
-         "held_out.hung: expected a list of numbers, found 20"),
-        ("hung: hung.csv\nheld_out: [20]", HUNG,
-         "held_out: expected hung, releases, forces or bends with [values], found [20]"),
+        ("hung: hung.csv", HUNG.replace("20,", "-20,"), "hung.csv:3: mass"),
+        ("hung: 5", HUNG, "hung"),
+        ("hung: hung.csv\nheld_out: {hung: 20}", HUNG, "held_out.hung"),
+        ("hung: hung.csv\nheld_out: [20]", HUNG, "held_out"),
         ("hung: hung.csv\nrelease_rule: foo", HUNG, "problem.yaml:3: release_rule: "),
-        ("releases: hung.csv", "mass_g,overshoots,settling_s\n40,1.5,0.4\n",
-         "hung.csv:2: overshoots: expected a whole number, found 1.5"),
-        ("hung: gone.csv", HUNG, "gone.csv: expected a table in CSV, found: no such file"),
+        (
+            "releases: hung.csv",
+            "mass_g,overshoots,settling_s\n40,1.5,0.4\n",
+            "hung.csv:2: overshoots",
+        ),
+        ("hung: gone.csv", HUNG, "gone.csv"),
     ],
-)  # fmt: skip
-def test_invalid_tables_are_reported(tmp_path: Path, text: str, table: str, sentence: str) -> None:
+)
+def test_invalid_tables_are_reported(
+    tmp_path: Path, text: str, table: str, sentence: str, golden: Golden
+) -> None:
     path = written(tmp_path, f"finger: paper000\n{text}\n", hung=table)
-    with pytest.raises(sg.DescriptionError) as caught:
-        load_problem(path)
-    assert sentence in str(caught.value)
+    golden.refused(lambda: load_problem(path), sentence)
 
 
 def test_a_missing_problem_is_reported() -> None:
@@ -117,18 +108,17 @@ def test_a_missing_finger_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"hung": (HungAngles(mass=0.0, angles=(0.1,) * 8),)},
-         "hung[0].angles: expected at most 7 angles, one per joint, found 8"),
-        ({"stiffness_bounds": (0.0, 0.6)},
-         "stiffness_bounds: expected a lower bound above 0, found 0"),
-        ({"gain_bounds": (1e-6, 1e-7)},
-         "gain_bounds: expected the lower bound first, found 1e-06, 1e-07"),
+        ({"hung": (HungAngles(mass=0.0, angles=(0.1,) * 8),)}, "hung[0].angles"),
+        ({"stiffness_bounds": (0.0, 0.6)}, "stiffness_bounds"),
+        ({"gain_bounds": (1e-6, 1e-7)}, "gain_bounds"),
     ],
-)  # fmt: skip
-def test_invalid_problems_are_refused(changes: dict[str, Any], sentence: str) -> None:
+)
+def test_invalid_problems_are_refused(
+    changes: dict[str, Any], sentence: str, golden: Golden
+) -> None:
     with pytest.raises(sg.DescriptionError) as caught:
         CalibrationProblem(finger=sg.io.load_finger("paper000"), **changes)
-    assert str(caught.value) == sentence
+    golden(str(caught.value), sentence)
 
 
 def test_a_release_has_counts_or_a_trace() -> None:

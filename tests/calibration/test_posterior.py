@@ -30,6 +30,7 @@ def contained(found: Posterior, true: np.ndarray = TRUE) -> np.ndarray:
     return (found.low <= true) & (found.high >= true)
 
 
+@pytest.mark.slow
 def test_intervals_of_webots_hold_table_1_and_forces_fit() -> None:
     """paper000_webots: k7, which no angle shows, no longer spoils the forces."""
     problem = sg.calibration.load_problem("paper000_webots").problem

@@ -85,26 +85,33 @@ def test_documents_are_plain_data(value: Any, plain: Any) -> None:
     assert json.loads(json_text(value)) == plain
 
 
-def test_a_wrong_row_is_named_saved_and_read_again(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def one_wrong_row() -> sg.calibration.CalibrationResult:
+    return sg.calibrate(table(), models=False)
+
+
+def test_a_wrong_row_is_named_saved_and_read_again(
+    one_wrong_row: sg.calibration.CalibrationResult, tmp_path: Path
+) -> None:
     """Its verdict once was a boolean of numpy, which JSON refuses."""
-    result = sg.calibrate(table(), models=False)
-    save_calibration(result, tmp_path)
+    save_calibration(one_wrong_row, tmp_path)
     again = load_calibration(tmp_path)
-    assert again.credibility == result.credibility
+    assert again.credibility == one_wrong_row.credibility
     assert again.status.name == "NOT_CREDIBLE"
-    assert document(again)["credibility"] == document(result)["credibility"]
+    assert document(again)["credibility"] == document(one_wrong_row)["credibility"]
 
 
-def test_a_wrong_row_is_no_error_of_the_others(tmp_path: Path) -> None:
-    result = sg.calibrate(table(), models=False)
-    assert result.credibility is not None
-    (only,) = result.credibility.findings
+def test_a_wrong_row_is_no_error_of_the_others(
+    one_wrong_row: sg.calibration.CalibrationResult, tmp_path: Path
+) -> None:
+    assert one_wrong_row.credibility is not None
+    (only,) = one_wrong_row.credibility.findings
     assert only.sentence.startswith("springs: row 3, of 40 g: its angles are 1.4 times those")
     assert only.refutes
     assert only.values == tuple(range(12, 18))
-    (test,) = result.credibility.tests
+    (test,) = one_wrong_row.credibility.tests
     assert test.residual > math.radians(0.7)  # of all rows, as the result reports it
-    draw_angles(result, tmp_path / "angles.png")
+    draw_angles(one_wrong_row, tmp_path / "angles.png")
     names = (tmp_path / "angles.csv").read_text("utf-8").splitlines()[0]
     assert "q1 named wrong measured [°]" in names
 
@@ -116,7 +123,7 @@ def test_a_wrong_row_is_no_error_of_the_others(tmp_path: Path) -> None:
         ("scale without tare", "without tare", "pressure after"),
         ("force outlier", "the force at 80 kPa", "are exchanged"),
     ],
-)
+)  # fmt: skip
 def test_readings_that_fit_worse_are_not_reported(name: str, kept: str, gone: str) -> None:
     stages = ["springs"] if name.startswith("decimal") else ["torques"]
     verdict = sg.calibrate(wrong(name), stages=stages, models=False).credibility
@@ -126,6 +133,7 @@ def test_readings_that_fit_worse_are_not_reported(name: str, kept: str, gone: st
     assert gone not in sentences
 
 
+@pytest.mark.slow
 def test_two_wrong_rows_keep_their_numbers_of_the_table() -> None:
     problem = table()
     hung = list(problem.hung)

@@ -215,5 +215,5 @@ def test_the_command_prints_writes_and_lists(run: Run) -> None:
     assert wrong.code == 2
     assert wrong.err == (
         "softgrasp: error: no kind of file 'scenes'; did you mean 'scene'? known: arm, "
-        "calibration, criterion, finger, hand, object, release, scene, sweep\n"
+        "calibration, criterion, finger, grasps, hand, object, release, scene, sweep\n"
     )

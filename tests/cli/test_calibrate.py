@@ -13,7 +13,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.calibration.stages import NAME
-from tests.conftest import Run
+from tests.conftest import Golden, Run
 
 HUNG = "mass_g,q1_deg,q2_deg,q3_deg\n0,1.3,1.1,0.4\n20,4.8,4.3,1.9\n40,7.9,7.0,3.2\n"
 
@@ -64,24 +64,21 @@ def test_json_is_one_document(run: Run, tables: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ((), "expected a problem, or --finger with --photos, --videos, --hung, --releases or "
-             "--forces, found nothing"),
+        ((), "expected a problem, or --finger with --photos,"),
         (("--finger", "paper000"), "found no measurements"),
-        (("paper000", "--finger", "paper000"),
-         "expected a problem or --finger with measurements, found both"),
-        (("paper00",), "no problem 'paper00'; did you mean 'paper000'?"),
-        (("paper000", "--set", "gain=uniform"),
-         "--set gain=uniform: expected FIELD=VALUE, found no field 'gain'"),
+        (("paper000", "--finger", "paper000"), "expected a problem or --finger with measurements"),
+        (("paper00",), "no problem 'paper00'"),
+        (("paper000", "--set", "gain=uniform"), "--set gain=uniform"),
         (("paper000", "--set", "force_objective=eq7"), "force_objective"),
-        (("--finger", "paper000", "--hung", "gone.csv"), "gone.csv: expected a table in CSV"),
+        (("--finger", "paper000", "--hung", "gone.csv"), "gone.csv"),
     ],
-)  # fmt: skip
+)
 def test_odd_words_are_reported_in_a_line(
-    run: Run, tmp_path: Path, words: tuple[str, ...], sentence: str
+    run: Run, tmp_path: Path, words: tuple[str, ...], sentence: str, golden: Golden
 ) -> None:
     ran = run("calibrate", *words, "--out", str(tmp_path / "out"))
     assert ran.code == 2
-    assert sentence in ran.err
+    golden(ran.err, sentence)
     assert "Traceback" not in ran.err
     assert not (tmp_path / "out").exists()
 

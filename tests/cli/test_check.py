@@ -11,7 +11,7 @@ import softgrasp as sg
 from softgrasp.cli import terminal
 from softgrasp.io.urdf import read_robot
 from tests.checks.test_robot import BARRETT, VOLUME, bar, robot
-from tests.conftest import Run, files_in
+from tests.conftest import Golden, Run, files_in
 from tests.support.outside import outside_file
 
 WATER = 1000.0 * VOLUME
@@ -84,33 +84,21 @@ def test_fix_writes_a_robot_that_is_well(run: Run, heavy: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("HEAVY", "--fix"), "--fix: expected --out FILE.urdf or FILE.ucrdf with it, found none"),
-        (
-            ("HEAVY", "--fix", "--out", "o"),
-            "--out: expected FILE.urdf or FILE.ucrdf, found 'o'",
-        ),
-        (
-            ("HEAVY", "--fix", "--out", "heavy.urdf"),
-            "--out: expected another file than the source, found 'heavy.urdf'",
-        ),
-        (("HEAVY", "--mass", "1"), "--mass: expected --fix with it, found none"),
-        (
-            ("HEAVY", "--fix", "--mass", "-1", "--out", "f.urdf"),
-            "total_mass: expected a number above 0, found -1",
-        ),
-        (("sphere", "--fix", "--out", "f.urdf"), "--fix: expected a robot, found: object"),
-        (
-            ("three_segment_arm", "--fix", "--out", "f.urdf"),
-            "--out: expected FILE.ucrdf, found 'f.urdf'",
-        ),
+        (("HEAVY", "--fix"), "--fix"),
+        (("HEAVY", "--fix", "--out", "o"), "--out"),
+        (("HEAVY", "--fix", "--out", "heavy.urdf"), "--out"),
+        (("HEAVY", "--mass", "1"), "--mass"),
+        (("HEAVY", "--fix", "--mass", "-1", "--out", "f.urdf"), "total_mass"),
+        (("sphere", "--fix", "--out", "f.urdf"), "--fix"),
+        (("three_segment_arm", "--fix", "--out", "f.urdf"), "--out"),
     ],
 )
 def test_what_fix_refuses(
-    words: tuple[str, ...], sentence: str, run: Run, heavy: Path, tmp_path: Path
+    words: tuple[str, ...], sentence: str, run: Run, heavy: Path, tmp_path: Path, golden: Golden
 ) -> None:
     ran = run("check", *(str(heavy) if word == "HEAVY" else word for word in words))
     assert ran.code == 2
-    assert ran.err == f"softgrasp: error: {sentence}\n"
+    golden(ran.err, sentence)
     assert files_in(tmp_path) == ["heavy.urdf"]
 
 

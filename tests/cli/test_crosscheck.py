@@ -13,7 +13,7 @@ import softgrasp as sg
 from softgrasp.errors import BackendUnavailable
 from softgrasp.extensions import ENGINES
 from softgrasp.sim.engines import MujocoEngine
-from tests.conftest import Run, files_in
+from tests.conftest import Golden, Run, files_in
 from tests.sim.engines import require_engine
 from tests.support.engines import ChangedEngine
 from tests.support.scenes import diverging
@@ -27,14 +27,10 @@ def twin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ENGINES, "twin", MujocoEngine)
 
 
-def test_engines_that_agree_end_with_0(run: Run, tmp_path: Path) -> None:
+def test_engines_that_agree_end_with_0(run: Run, tmp_path: Path, golden: Golden) -> None:
     ran = run("crosscheck", "four_finger_sphere", *WORDS, "--no-report", "--out", "out")
     assert ran.code == 0
-    assert ran.err == (
-        "softgrasp: warning: quick: other time steps and critical loads were skipped\n"
-        "softgrasp: warning: parts of the hand pass through each other in every engine here: "
-        "worlds of Webots cannot let them touch\n"
-    )
+    golden(ran.err, "softgrasp: warning: quick: other time steps and")
     head, *rows = ran.out.splitlines()
     assert head.split() == ["quantity", "mujoco", "twin", "difference", "tolerance"]
     assert rows[0].startswith("How the grasp ended")
@@ -48,7 +44,7 @@ def test_engines_that_agree_end_with_0(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_difference_beyond_tolerance_ends_with_1(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, golden: Golden
 ) -> None:
     slippery = sg.Contact(stiffness=2e4, static_friction=0.3)
     monkeypatch.setitem(
@@ -69,9 +65,7 @@ def test_a_difference_beyond_tolerance_ends_with_1(
     message = run(*words, "--json", "--no-report").json
     assert message["passed"] is False
     assert message["quick"] is True
-    assert message["rerun_command"] == (
-        "softgrasp crosscheck four_finger_askew --backends mujoco,twin --quick"
-    )
+    golden(message["rerun_command"], "softgrasp crosscheck four_finger_askew --backends")
     assert message["tolerances"]["normal_force_percent"] == 2.0
     beyond = [one["name"] for one in message["findings"] if not one["passed"]]
     assert "normal_force" in beyond
@@ -132,27 +126,22 @@ def test_a_simulation_that_diverges_ends_with_4_and_writes_its_files(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("paper000_release", "--backends", "mujoco,oed"),
-         "backends: no backend 'oed'; did you mean 'ode'? known: "),
-        (("paper000_release", "--backends", "mujoco"),
-         "backends: expected two or more different backends, such as mujoco,ode, found mujoco"),
-        (("four_finger", *WORDS), "four_finger: expected a scene or a release, found a hand"),
-        (("sphere", *WORDS), "sphere: expected a scene or a release, found an object"),
-        (("four_finger_spere", *WORDS), "no hand, object, scene or robot 'four_finger_spere'; "
-         "did you mean 'four_finger_sphere'?"),
-        (("demo", *WORDS, "--tolerance", "static=1"),
-         "--tolerance static=1: expected NAME=VALUE, found no tolerance 'static'; "),
-        (("demo", *WORDS, "--tolerance", "static_deg=much"), "static_deg: "),
-        (("paper000_release", *WORDS, "--timestep", "3e-4"),
-         "sample_period: expected a whole number of time steps of 0.0003 s, found 0.001 s"),
+        (("paper000_release", "--backends", "mujoco,oed"), "backends"),
+        (("paper000_release", "--backends", "mujoco"), "backends"),
+        (("four_finger", *WORDS), "four_finger"),
+        (("sphere", *WORDS), "sphere"),
+        (("four_finger_spere", *WORDS), "no hand, object, scene or robot 'four_finger_spere'"),
+        (("demo", *WORDS, "--tolerance", "static=1"), "--tolerance static=1"),
+        (("demo", *WORDS, "--tolerance", "static_deg=much"), "static_deg"),
+        (("paper000_release", *WORDS, "--timestep", "3e-4"), "sample_period"),
     ],
-)  # fmt: skip
+)
 def test_odd_words_are_reported_in_a_line(
-    run: Run, tmp_path: Path, words: tuple[str, ...], sentence: str
+    run: Run, tmp_path: Path, words: tuple[str, ...], sentence: str, golden: Golden
 ) -> None:
     ran = run("crosscheck", *words)
     assert ran.code == 2
-    assert ran.err.startswith(f"softgrasp: error: {sentence}")
+    golden(ran.err.partition("known:")[0], sentence)
     assert ran.err.count("\n") == 1
     assert files_in(tmp_path) == []
 

@@ -15,7 +15,7 @@ from softgrasp.cli.plan import _plan_of
 from softgrasp.cli.sweep import plan_of
 from softgrasp.cli.view import hand_choices
 from softgrasp.io.soft_finger.finger import slice_finger
-from tests.conftest import Run, files_in
+from tests.conftest import Golden, Run, files_in
 from tests.support.hollow_finger import hollow_finger
 
 QUIET = pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
@@ -83,30 +83,24 @@ def test_refusals_are_problems_that_name_an_option(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("check finger.stl --valleys 7", "--valleys: expected --finger with it, found none"),
-        ("check four_finger --finger", "--finger: expected a mesh, found: hand"),
-        ("check finger.stl --finger --cells 0",
-         "finger.stl: cells: expected a whole number from 1 on, found 0"),
-        ("grasp four_finger_sphere --fingers 3",
-         "--fingers: expected the mesh of a finger, found 'four_finger_sphere'"),
-        ("grasp soft_gripper sphere --base end",
-         "--base: expected the mesh of a finger, found 'soft_gripper'"),
-        ("plan soft_gripper sphere --youngs-modulus 1MPa",
-         "--youngs-modulus: expected the mesh of a finger, found 'soft_gripper'"),
-        ("sweep finger.stl sphere --repeats 2",
-         "finger.stl: the mesh of a finger makes a hand with --fingers and perhaps --pressure, for "
-         "instance --fingers 3 --pressure 60kPa"),
-        ("view finger.stl --fingers 3",
-         "--fingers: expected an OBJECT, whose width determines the opening, found none"),
-        ("view finger.stl sphere",
-         "finger.stl: expected a hand or the directory of a result, found a mesh; that of a soft "
-         "finger makes a hand with --fingers N"),
+        ("check finger.stl --valleys 7", "--valleys"),
+        ("check four_finger --finger", "--finger"),
+        ("check finger.stl --finger --cells 0", "finger.stl: cells"),
+        ("grasp four_finger_sphere --fingers 3", "--fingers"),
+        ("grasp soft_gripper sphere --base end", "--base"),
+        ("plan soft_gripper sphere --youngs-modulus 1MPa", "--youngs-modulus"),
+        (
+            "sweep finger.stl sphere --repeats 2",
+            "finger.stl: the mesh of a finger makes a hand with",
+        ),
+        ("view finger.stl --fingers 3", "--fingers"),
+        ("view finger.stl sphere", "finger.stl"),
     ],
-)  # fmt: skip
-def test_options_that_do_not_fit(words: str, sentence: str, run: Run) -> None:
+)
+def test_options_that_do_not_fit(words: str, sentence: str, run: Run, golden: Golden) -> None:
     ran = run(*words.split())
     assert ran.code == 2
-    assert ran.err.splitlines()[-1] == f"softgrasp: error: {sentence}"
+    golden(ran.err.splitlines()[-1], sentence)
 
 
 @QUIET

@@ -12,7 +12,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.cli import grasp
 from softgrasp.io.files import write_bytes
-from tests.conftest import QUICK, Run, files_in
+from tests.conftest import QUICK, Golden, Run, files_in
 
 PINCH = ("grasp", "four_finger", "sphere", "--grasp", "precision", *QUICK)
 NUMBERS = ["result.json", "trajectory.npz"]
@@ -97,16 +97,12 @@ def test_a_grasp_that_fails_is_an_outcome_and_exits_with_1(run: Run) -> None:
     )
 
 
-def test_require_held(run: Run) -> None:
+def test_require_held(run: Run, golden: Golden) -> None:
     words = (*PINCH, "--hold", "--require-held", "--set", "success.hold_time=0.1")
     assert run(*words).code == 0
     missed = run(*words, "--duration", "0.02")
     assert missed.code == 5
-    assert missed.err == (
-        "softgrasp: out/four_finger_sphere has the files of an earlier run; writing to "
-        "out/four_finger_sphere_2 (--force replaces them)\n"
-        "softgrasp: error: --require-held: the object was not held\n"
-    )
+    golden(missed.err, "softgrasp: out/four_finger_sphere has the files of an earlier run")
 
 
 def test_a_run_that_diverges_ends_with_4_and_valid_files(run: Run, tmp_path: Path) -> None:
@@ -122,16 +118,11 @@ def test_a_run_that_diverges_ends_with_4_and_valid_files(run: Run, tmp_path: Pat
     assert sg.load_result(tmp_path / "run").status is sg.GraspStatus.DIVERGED
 
 
-def test_a_softer_contact_is_allowed_with_a_warning(run: Run) -> None:
+def test_a_softer_contact_is_allowed_with_a_warning(run: Run, golden: Golden) -> None:
     ran = run(*PINCH, "--timestep", "2e-3", "--set", "control_period=2e-3",
               "--allow-softer-contact")  # fmt: skip
     assert ran.code == 0
-    assert ran.err == (
-        "softgrasp: warning: timestep: 0.002 s is too large for a contact of 100000 N/m with 300 "
-        "N·s/m; the stiffness is lowered to 75000 N/m\n"
-        "softgrasp: warning: peak force of 28.9 N on F4_P3: not resolved at the time step of 2 ms, "
-        "too low: a first touch needs 0.037 ms\n"
-    )
+    golden(ran.err, "softgrasp: warning: timestep: 0.002 s is too large for")
 
 
 def test_a_new_run_leaves_no_files_of_an_earlier_one_beside_its_files(

@@ -11,14 +11,17 @@ import softgrasp as sg
 from softgrasp.cli import terminal
 from softgrasp.cli.terminal import ProgressLines, output_directory
 from softgrasp.io.files import write_text
-from tests.conftest import QUICK, Run, files_in
+from tests.conftest import QUICK, Golden, Run, files_in
 
 SHORT = ("--set", "duration=0.02", *QUICK)
 """Words of a grasp whose time runs out: it exits with 1."""
 
 
 def test_a_default_directory_gets_a_number_where_it_is_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    golden: Golden,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for expected in ("out/ball", "out/ball_2", "out/ball_3"):
@@ -27,9 +30,9 @@ def test_a_default_directory_gets_a_number_where_it_is_taken(
         directory.mkdir(parents=True)
         assert output_directory("ball", None) == directory  # an empty one is free
         write_text(directory / "result.json", "{}")
-    assert capsys.readouterr().err.splitlines()[-1] == (
-        "softgrasp: out/ball has the files of an earlier run; writing to out/ball_3 (--force "
-        "replaces them)"
+    golden(
+        capsys.readouterr().err.splitlines()[-1],
+        "softgrasp: out/ball has the files of an earlier run",
     )
     assert output_directory("ball", None, resume=True) == Path("out/ball_3")
     assert output_directory("ball", None, force=True) == Path("out/ball")

@@ -12,7 +12,7 @@ from softgrasp.cli import main
 from softgrasp.cli.options import INTERRUPTED, NOT_HELD
 from softgrasp.report import planner
 from softgrasp.sweeps.storage import count_finished
-from tests.conftest import Run
+from tests.conftest import Golden, Run
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 pytest.importorskip("pyarrow", reason="pyarrow is the extra 'sweep'")
@@ -103,23 +103,23 @@ def test_an_interrupted_search_reports_how_it_goes_on(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--rank-by", "epsilon"), "rank_by: expected perturbation, robustness or a numeric"),
-        (("--rank-by", "final_force_N"), "best: expected largest or smallest with rank_by"),
-        (("--preshape", "opne"), "expected a preshape of hand 'four_finger', found 'opne'"),
-        (("--candidates", "0"), "candidates: expected a number at least 1, found 0"),
-        (("--cone-deg", "200"), "--cone-deg: expected 0 to 180 degrees, found 200"),
-        (("--roll-deg", "-1"), "--roll-deg: expected 0 to 180 degrees, found -1"),
+        (("--rank-by", "epsilon"), "rank_by"),
+        (("--rank-by", "final_force_N"), "best"),
+        (("--preshape", "opne"), "expected a preshape of hand 'four_finger'"),
+        (("--candidates", "0"), "candidates"),
+        (("--cone-deg", "200"), "--cone-deg"),
+        (("--roll-deg", "-1"), "--roll-deg"),
         (("--test", "shake"), "no criterion 'shake'"),
-        (("--workers", "0"), "workers: expected at least 1, found 0"),
-        (("--rank-by", "perturbation", "--criterion", "hold"),
-         "rank_by: expected a scene whose success criterion has directions with 'perturbation', "
-         "found 'hold' without any"),
+        (("--workers", "0"), "workers"),
+        (("--rank-by", "perturbation", "--criterion", "hold"), "rank_by"),
     ],
-)  # fmt: skip
-def test_mistakes_are_sentences(run: Run, words: tuple[str, ...], sentence: str) -> None:
+)
+def test_mistakes_are_sentences(
+    run: Run, words: tuple[str, ...], sentence: str, golden: Golden
+) -> None:
     ran = run(*SHORT, *words)
     assert ran.code == 2
-    assert sentence in " ".join(ran.err.split())
+    golden(" ".join(ran.err.split()), sentence)
     assert "Traceback" not in ran.err
 
 

@@ -14,7 +14,7 @@ from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.load import load_robot
 from softgrasp.io.urdf import read_robot, rigid_urdf
 from tests.cli.test_bad_input import refused
-from tests.conftest import Run, files_in
+from tests.conftest import Golden, Run, files_in
 from tests.support.robots import ARM, HINGE, outside_robot, written
 
 NAMES = assets.names("robots")
@@ -148,26 +148,22 @@ def test_check_names_what_is_not_kept(run: Run, tmp_path: Path) -> None:
     assert "remark: hinge.urdf: left out: <gazebo> (line 22)\n" in ran.out
 
 
-def test_check_what_cannot_be_read(run: Run, tmp_path: Path) -> None:
+def test_check_what_cannot_be_read(run: Run, tmp_path: Path, golden: Golden) -> None:
     text = ARM.replace('lenght="0.3"', "").replace('length="0.3"', 'length="-0.3"')
     file = written(tmp_path, text, "arm.ucrdf")
-    assert refused(run, tmp_path, "check", "arm.ucrdf") == (
-        "arm.ucrdf:13: bendable 'first': backbone.length: expected a number above 0, found '-0.3'"
+    golden(
+        refused(run, tmp_path, "check", "arm.ucrdf"),
+        "arm.ucrdf:13: bendable 'first': backbone.length",
     )
     file.unlink()
-    assert refused(run, tmp_path, "check", "arm.ucrdf") == (
-        "arm.ucrdf: expected a readable XML file, found: no such file"
-    )
+    golden(refused(run, tmp_path, "check", "arm.ucrdf"), "arm.ucrdf")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_convert_to_plain_urdf_that_mujoco_reads(name: str, run: Run) -> None:
+def test_convert_to_plain_urdf_that_mujoco_reads(name: str, run: Run, golden: Golden) -> None:
     ran = run("convert", name, "arm.urdf", "--out", "o")
     assert (ran.code, ran.out) == (0, "wrote o/arm.urdf\n")
-    assert ran.err == (
-        f"softgrasp: warning: {name}: ros2_control '{name}' is left out: plain URDF has no "
-        "curvature to command\n"
-    )
+    golden(ran.err, "softgrasp: warning")
     mujoco.MjModel.from_xml_path("o/arm.urdf")
 
 
@@ -184,15 +180,17 @@ def test_convert_at_a_state(run: Run) -> None:
     assert Path("arm.urdf").read_text("utf-8") == target
 
 
-def test_convert_at_a_state_of_polynomial_curvature(run: Run, tmp_path: Path) -> None:
+def test_convert_at_a_state_of_polynomial_curvature(
+    run: Run, tmp_path: Path, golden: Golden
+) -> None:
     robot = read_robot(written(tmp_path, ARM, "arm.ucrdf"))
     assert run("convert", "arm.ucrdf", "arm.urdf", "--at", "second:kappa/1=2,phi=1").code == 0
     with pytest.warns(SoftgraspWarning):
         target = rigid_urdf(robot, {"second": (0.0, 2.0, 0.0, 1.0)})
     assert Path("arm.urdf").read_text("utf-8") == target
-    assert refused(run, tmp_path, "convert", "arm.ucrdf", "a.urdf", "--at", "second:kappa=1") == (
-        "--at: 'second' has no 'kappa'; did you mean 'kappa/2'? known: kappa/0, kappa/1, kappa/2, "
-        "l, phi"
+    golden(
+        refused(run, tmp_path, "convert", "arm.ucrdf", "a.urdf", "--at", "second:kappa=1"),
+        "--at: 'second' has no 'kappa'",
     )
 
 
@@ -220,11 +218,9 @@ def test_converted_robots_pass_the_checks(name: str, run: Run) -> None:
         assert (checked.code, checked.json["problems"]) == (0, []), file
 
 
-def test_revolute_joints_have_no_state(run: Run, tmp_path: Path) -> None:
+def test_revolute_joints_have_no_state(run: Run, tmp_path: Path, golden: Golden) -> None:
     words = ("three_segment_arm", "a.urdf", "--discs", "revolute", "--at", "kappa=1,phi=0")
-    assert refused(run, tmp_path, "convert", *words) == (
-        "--at: expected fixed or floating discs, found revolute joints"
-    )
+    golden(refused(run, tmp_path, "convert", *words), "--at")
 
 
 def test_convert_xacro_to_ucrdf(run: Run) -> None:
@@ -249,55 +245,26 @@ def test_convert_to_a_model_that_loads(name: str, run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (
-            "three_segment_arm arm.wbt",
-            "arm.wbt: expected a file name ending in .xml, .urdf or .ucrdf, found '.wbt'",
-        ),
-        (
-            "three_segment_arm arm.ucrdf --at kappa=1",
-            "--discs, --at: expected a robot and a target ending in .urdf, found a robot and "
-            "arm.ucrdf",
-        ),
-        (
-            "four_finger hand.xml --discs fixed",
-            "--discs, --at: expected a robot and a target ending in .urdf, found a hand and "
-            "hand.xml",
-        ),
-        (
-            "three_segment_arm arm.urdf --at segmnt1:kappa=1",
-            "--at: no bendable 'segmnt1'; did you mean 'segment1'? known: segment1, segment2, "
-            "segment3",
-        ),
-        (
-            "hinge.urdf arm.urdf --at kappa=1",
-            "--at: expected a robot that has bendables, found none",
-        ),
-        (
-            "three_segment_arm arm.urdf --at kapa=1",
-            "--at: 'segment1' has no 'kapa'; did you mean 'kappa'? known: kappa, l, phi",
-        ),
-        (
-            "three_segment_arm arm.urdf --at kappa=one",
-            "--at: expected a number, found kappa='one'",
-        ),
-        (
-            "three_segment_arm arm.urdf --at straight",
-            "--at: expected kappa=2,phi=0.5 for instance, found 'straight'",
-        ),
-        (
-            "three_segment_arm arm.urdf --at l=0",
-            "bendable 'segment1': expected finite numbers and a length above 0, found (0.0, 0.0, "
-            "0.0)",
-        ),
+        ("three_segment_arm arm.wbt", "arm.wbt"),
+        ("three_segment_arm arm.ucrdf --at kappa=1", "--discs, --at"),
+        ("four_finger hand.xml --discs fixed", "--discs, --at"),
+        ("three_segment_arm arm.urdf --at segmnt1:kappa=1", "--at"),
+        ("hinge.urdf arm.urdf --at kappa=1", "--at"),
+        ("three_segment_arm arm.urdf --at kapa=1", "--at: 'segment1' has no 'kapa'"),
+        ("three_segment_arm arm.urdf --at kappa=one", "--at"),
+        ("three_segment_arm arm.urdf --at straight", "--at"),
+        ("three_segment_arm arm.urdf --at l=0", "bendable 'segment1'"),
         (
             "three_segment_arm arm.urdf --discs loose",
-            "Invalid value for '--discs': 'loose' is not one of 'fixed', 'floating', 'revolute'.",
+            "Invalid value for '--discs': 'loose' is not one of",
         ),
     ],
 )
-def test_convert_refuses(words: str, sentence: str, run: Run, tmp_path: Path) -> None:
+def test_convert_refuses(
+    words: str, sentence: str, run: Run, tmp_path: Path, golden: Golden
+) -> None:
     written(tmp_path, HINGE, "hinge.urdf")
-    assert refused(run, tmp_path, "convert", *words.split()) == sentence
+    golden(refused(run, tmp_path, "convert", *words.split()), sentence)
 
 
 def test_arguments_and_trust_of_xacro_are_options(run: Run, tmp_path: Path) -> None:
@@ -311,14 +278,16 @@ def test_arguments_and_trust_of_xacro_are_options(run: Run, tmp_path: Path) -> N
     assert run("convert", "hinge.urdf.xacro", "three.urdf", "--trust-xacro").code == 0
 
 
-def test_convert_without_xacro(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_convert_without_xacro(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
+) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "xacro", None)
     written(tmp_path, HINGE, "hinge.urdf.xacro")
-    assert refused(run, tmp_path, "convert", "hinge.urdf.xacro", "hinge.urdf", code=3) == (
-        "hinge.urdf.xacro: a .xacro file needs the package xacro; install it: pip install "
-        "'softgrasp[xacro]'"
+    golden(
+        refused(run, tmp_path, "convert", "hinge.urdf.xacro", "hinge.urdf", code=3),
+        "hinge.urdf.xacro: a .xacro file needs the package xacro",
     )
     assert files_in(tmp_path) == ["hinge.urdf.xacro"]
 
@@ -326,14 +295,16 @@ def test_convert_without_xacro(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("at", "sentence"),
     [
-        ("phi=2", "--at: expected phi with kappa, found phi alone in 'phi=2'"),
-        ("segment1:kappa=1,kappa=2", "--at: expected kappa once, found it twice in"),
+        ("phi=2", "--at"),
+        ("segment1:kappa=1,kappa=2", "--at"),
     ],
 )
-def test_a_state_that_means_nothing_is_refused(at: str, sentence: str, run: Run) -> None:
+def test_a_state_that_means_nothing_is_refused(
+    at: str, sentence: str, run: Run, golden: Golden
+) -> None:
     ran = run("convert", "three_segment_arm.ucrdf", "arm.urdf", "--at", at)
     assert ran.code == 2
-    assert sentence in ran.err
+    golden(ran.err, sentence)
 
 
 @pytest.mark.parametrize(

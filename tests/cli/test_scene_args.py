@@ -22,7 +22,7 @@ from softgrasp.description.closure import CLOSURES
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError
 from softgrasp.sweeps.parameters import scene_of_row, with_one_grasp
-from tests.conftest import QUICK, Run
+from tests.conftest import QUICK, Golden, Run
 from tests.resolution.test_object_grasp import hand_text
 
 
@@ -78,23 +78,17 @@ def test_a_scene_keeps_its_closure() -> None:
     assert scene.closure == sg.description.JointTorqueClosure()
 
 
-def test_soft_hands_close_by_pressure() -> None:
+def test_soft_hands_close_by_pressure(golden: Golden) -> None:
     assert (
         closure_scene("pressure", hand="soft_gripper").closure == sg.description.PressureClosure()
     )
-    with pytest.raises(DescriptionError) as caught:
-        closure_scene("pressure")
-    assert str(caught.value) == (
-        "--closure pressure: expected a hand with soft fingers, found 'four_finger' without"
-    )
+    golden.refused(lambda: closure_scene("pressure"), "--closure pressure")
 
 
-def test_what_does_not_fit_is_reported() -> None:
+def test_what_does_not_fit_is_reported(golden: Golden) -> None:
     with pytest.raises(DescriptionError) as caught:
         closure_scene("force-limited", "closure.force=3", "closure.torque=0.3")
-    assert str(caught.value) == (
-        "--closure force-limited: expected exactly one of force and torque, found both"
-    )
+    golden(caught.value, "--closure force-limited")
 
 
 def test_the_list_reports_all_parameters(capsys: pytest.CaptureFixture[str]) -> None:
@@ -175,27 +169,16 @@ def test_criteria_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (
-            {"sequence": "close", "lift": True},
-            "--lift: expected one of --lift, --sequence and --criterion, found more; lift is also "
-            "a phase of sequences",
-        ),
-        (
-            {"criterion": "hold", "hold": True},
-            "--criterion: expected it or --hold/--no-hold, found both",
-        ),
-        (
-            {"sequence": "approach,squeeze,close"},
-            "sequence[1]: expected approach, preshape, close, hold, lift, move, shake, release or "
-            "place, found 'squeeze'",
-        ),
-        ({"sequence": ""}, "--sequence: expected phases such as approach,close,lift, found none"),
+        ({"sequence": "close", "lift": True}, "--lift"),
+        ({"criterion": "hold", "hold": True}, "--criterion"),
+        ({"sequence": "approach,squeeze,close"}, "sequence[1]"),
+        ({"sequence": ""}, "--sequence"),
     ],
 )
-def test_combinations_that_are_refused(options: dict[str, object], sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError) as message:
-        sequence_scene(**options)
-    assert str(message.value) == sentence
+def test_combinations_that_are_refused(
+    options: dict[str, object], sentence: str, golden: Golden
+) -> None:
+    golden.refused(lambda: sequence_scene(**options), sentence)
 
 
 # Further objects, surroundings and gravity.
@@ -223,15 +206,13 @@ def test_objects_and_walls_arrive_in_the_scene(run: Run) -> None:
     assert scene.lift is None
 
 
-def test_a_table_and_a_lift_can_be_left_out(run: Run) -> None:
+def test_a_table_and_a_lift_can_be_left_out(run: Run, golden: Golden) -> None:
     ran = run("grasp", "demo_soft", "--no-lift", "--no-table", "--duration", "0.02", *QUICK,
               "--json")  # fmt: skip
     assert ran.json["scene"]["surroundings"] == []
     ran = run("grasp", "demo_soft", "--lift", "--no-table", *QUICK)
     assert ran.code == 2
-    assert ran.err == (
-        "softgrasp: error: --no-table: expected a table to lift from, found --lift\n"
-    )
+    golden(ran.err, "--no-table")
 
 
 def test_a_hold_test_can_replace_a_lift_under_another_gravity(run: Run) -> None:
@@ -274,39 +255,22 @@ def test_self_contact_can_be_left_out(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (
-            ("--object", "sphere"),
-            "--object: expected NAME@X,Y,Z with metres, such as sphere@0.05,0,-0.085, found "
-            "'sphere'",
-        ),
-        (
-            ("--object", "sphere@1,2"),
-            "--object: expected NAME@X,Y,Z with metres, such as sphere@0.05,0,-0.085, found "
-            "'sphere@1,2'",
-        ),
-        (
-            ("--wall", "1,2,3"),
-            "--wall: expected X,Y,Z,NX,NY,NZ, the centre of its face [m] and the normal out of it, "
-            "such as -0.05,0,-0.08,1,0,0, found '1,2,3'",
-        ),
-        (
-            ("--object", "sphere_25@0,0.05,-0.085"),
-            "expected a start without overlaps, found object 'sphere' 5.00 "
-            "mm inside object 'sphere_25'; move one of them",
-        ),
+        (("--object", "sphere"), "--object"),
+        (("--object", "sphere@1,2"), "--object"),
+        (("--wall", "1,2,3"), "--wall"),
+        (("--object", "sphere_25@0,0.05,-0.085"), "expected a start without overlaps"),
         (
             ("--wall", "0,0.015,-0.085,0,-1,0", "--set", "surroundings[0].size=[0.02,0.02]"),
-            "expected a start without overlaps, found object 'sphere' "
-            "15.00 mm inside the wall; move one of them",
+            "expected a start without overlaps",
         ),
     ],
 )
 def test_mistakes_end_with_2_and_one_sentence(
-    run: Run, words: tuple[str, ...], sentence: str
+    run: Run, words: tuple[str, ...], sentence: str, golden: Golden
 ) -> None:
     ran = run(*SHORT, *words)
     assert ran.code == 2
-    assert ran.err == f"softgrasp: error: {sentence}\n"
+    golden(ran.err, sentence)
 
 
 def test_an_object_that_does_not_exist(run: Run) -> None:
@@ -376,27 +340,17 @@ def test_sensors_by_name(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (
-            ("--contact-model", "natve"),
-            "no contact model 'natve'; did you mean 'native'? known: compliant, deformable, "
-            "native, soft-finger",
-        ),
-        (
-            ("--sensor", "tactil"),
-            "--sensor: no sensor 'tactil'; did you mean 'tactile'? known: force, joints, tactile, "
-            "wrist",
-        ),
-        (
-            ("--sensor", "wrist:palm"),
-            "--sensor: expected a body after a colon for tactile and force only, found "
-            "'wrist:palm'",
-        ),
+        (("--contact-model", "natve"), "no contact model 'natve'"),
+        (("--sensor", "tactil"), "--sensor"),
+        (("--sensor", "wrist:palm"), "--sensor"),
     ],
 )
-def test_wrong_names_are_reported(run: Run, words: tuple[str, ...], message: str) -> None:
+def test_wrong_names_are_reported(
+    run: Run, words: tuple[str, ...], message: str, golden: Golden
+) -> None:
     done = run("grasp", "four_finger", "sphere", *words, *QUICK)
     assert done.code == 2
-    assert " ".join(done.err.split()) == f"softgrasp: error: {message}"
+    golden(" ".join(done.err.split()), message)
 
 
 def test_the_same_grasp_again_has_the_same_hash(run: Run) -> None:

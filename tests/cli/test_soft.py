@@ -15,7 +15,7 @@ from softgrasp.cli.scene_args import scene_of
 from softgrasp.model.object import default_grasp
 from softgrasp.report.pressure_figure import grip_of
 from softgrasp.sim.soft_statics import blocked_force
-from tests.conftest import QUICK, Run
+from tests.conftest import QUICK, Golden, Run
 from tests.support.hollow_finger import hollow_finger
 
 
@@ -78,21 +78,15 @@ def test_a_rigid_hand_lifts_where_requested() -> None:
     assert scene_of("four_finger", "sphere", SceneOptions(lift=True)).lift == sg.description.Lift()
 
 
-def test_closure_and_pressure(run: Run) -> None:
+def test_closure_and_pressure(run: Run, golden: Golden) -> None:
     scene = scene_of("soft_gripper", "sphere", SceneOptions(closure="pressure", pressure=9e4))
     assert scene.limits == ((0.0, 9e4),) * 2
     ran = run("grasp", "four_finger", "sphere", "--closure", "pressure", *QUICK)
     assert ran.code == 2
-    assert ran.err == (
-        "softgrasp: error: --closure pressure: expected a hand with soft fingers, found "
-        "'four_finger' without\n"
-    )
+    golden(ran.err, "--closure pressure")
     ran = run("grasp", "soft_gripper", "sphere", "--pressure", "3e5", *QUICK)
     assert ran.code == 2
-    assert ran.err == (
-        "softgrasp: error: closure.pressure: expected a pressure inside the limits of 'F1', "
-        "[0, 280000] Pa, found 300000 Pa; clamp_pressure stops at the limit\n"
-    )
+    golden(ran.err, "closure.pressure")
 
 
 def test_check_reports_a_hand_with_soft_fingers(run: Run) -> None:
@@ -103,11 +97,8 @@ def test_check_reports_a_hand_with_soft_fingers(run: Run) -> None:
     assert run("check", "soft_gripper").code == 0
 
 
-def test_the_soft_demo_is_a_demo(run: Run) -> None:
-    assert run("demo", "sof").err == (
-        "softgrasp: error: no demonstration 'sof'; did you mean 'soft'? known: hydraulic, "
-        "main, soft, twin\n"
-    )
+def test_the_soft_demo_is_a_demo(run: Run, golden: Golden) -> None:
+    golden(run("demo", "sof").err, "no demonstration 'sof'")
 
 
 def test_a_soft_hand_becomes_mjcf(run: Run, tmp_path: Path) -> None:
@@ -144,27 +135,16 @@ def test_a_grasp_from_the_mesh_of_a_finger(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (
-            ("finger.stl", "sphere"),
-            "finger.stl: the mesh of a finger makes a hand with --fingers and perhaps "
-            "--pressure, for instance --fingers 3 --pressure 60kPa",
-        ),
-        (
-            ("soft_gripper", "sphere", "--fingers", "3"),
-            "--fingers: expected the mesh of a finger, found 'soft_gripper'",
-        ),
-        (
-            ("four_finger", "sphere", "--pressure", "auto"),
-            "--pressure auto: expected a hand with soft fingers only, found 'four_finger'",
-        ),
-        (
-            ("soft_gripper", "sphere", "--pressure", "60psi"),
-            "Invalid value for '--pressure': expected a pressure such as 60kPa, found '60psi'",
-        ),
+        (("finger.stl", "sphere"), "finger.stl: the mesh of a finger makes a hand with"),
+        (("soft_gripper", "sphere", "--fingers", "3"), "--fingers"),
+        (("four_finger", "sphere", "--pressure", "auto"), "--pressure auto"),
+        (("soft_gripper", "sphere", "--pressure", "60psi"), "Invalid value for '--pressure'"),
     ],
 )
-def test_options_of_hands_from_meshes(words: tuple[str, ...], sentence: str, run: Run) -> None:
-    assert run("grasp", *words).err == f"softgrasp: error: {sentence}\n"
+def test_options_of_hands_from_meshes(
+    words: tuple[str, ...], sentence: str, run: Run, golden: Golden
+) -> None:
+    golden(run("grasp", *words).err, sentence)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from softgrasp.continuum.curvature_models import (
 )
 from softgrasp.description.bendable import Bendable
 from softgrasp.mechanics.transforms import Array, rotate_about
+from tests.conftest import Golden
 
 FRACTIONS = np.array([0.2, 0.6, 1.0])
 
@@ -54,22 +55,16 @@ def test_ppc_is_a_polynomial() -> None:
 @pytest.mark.parametrize(
     ("model", "state", "length", "sentence"),
     [
-        ("ppcc", (1.0, 0.0), 0.3, "model: no curvature model 'ppcc'; did you mean 'ppc'? "
-         "known: pcc, ppc"),
-        ("pcc", (1.0, 2.0, 0.0), 0.3, "state: expected 2 numbers of a pcc state of degree 0, "
-         "found 3"),
-        ("pcc", (1.0, 0.0), -0.3, "state: expected finite numbers and a length above 0, found "
-         "(1.0, 0.0), -0.3, [0.2 0.6 1. ]"),
-        ("pcc", (np.nan, 0.0), 0.3, "state: expected finite numbers and a length above 0, found "
-         "(nan, 0.0), 0.3, [0.2 0.6 1. ]"),
+        ("ppcc", (1.0, 0.0), 0.3, "model"),
+        ("pcc", (1.0, 2.0, 0.0), 0.3, "state"),
+        ("pcc", (1.0, 0.0), -0.3, "state"),
+        ("pcc", (np.nan, 0.0), 0.3, "state"),
     ],
-)  # fmt: skip
+)
 def test_wrong_states_are_refused(
-    model: str, state: tuple[float, ...], length: float, sentence: str
+    model: str, state: tuple[float, ...], length: float, sentence: str, golden: Golden
 ) -> None:
-    with pytest.raises(sg.DescriptionError) as caught:
-        frames_along(model, 0, "bishop", state, length, FRACTIONS)
-    assert str(caught.value) == sentence
+    golden.refused(lambda: frames_along(model, 0, "bishop", state, length, FRACTIONS), sentence)
 
 
 # Polynomial curvature: exact where there are closed forms, of sixth order where there are none.
@@ -175,13 +170,13 @@ def test_rotating_the_plane_rotates_the_segment() -> None:
 @pytest.mark.parametrize(
     ("length", "kappas", "sentence"),
     [
-        (0.0, [1.0], "length: expected a number above 0, found 0.0"),
-        (np.inf, [1.0], "length: expected a number above 0, found inf"),
-        (0.3, [1.0, np.nan], "kappas: expected finite numbers in a row, found [ 1. nan]"),
-        (0.3, [], "kappas: expected finite numbers in a row, found []"),
+        (0.0, [1.0], "length"),
+        (np.inf, [1.0], "length"),
+        (0.3, [1.0, np.nan], "kappas"),
+        (0.3, [], "kappas"),
     ],
 )
-def test_wrong_segments_are_refused(length: float, kappas: list[float], sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError) as caught:
-        segment_frames(kappas, 0.0, length, [1.0])
-    assert str(caught.value) == sentence
+def test_wrong_segments_are_refused(
+    length: float, kappas: list[float], sentence: str, golden: Golden
+) -> None:
+    golden.refused(lambda: segment_frames(kappas, 0.0, length, [1.0]), sentence)

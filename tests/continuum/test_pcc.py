@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
@@ -18,6 +17,7 @@ from softgrasp.continuum import pcc
 from softgrasp.continuum.pcc import SMALL, arc_functions
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import rotate_about
+from tests.conftest import Golden
 
 FINGER = np.array([14.0, 14.0, 12.32, 15.39]) * 1e-3
 """Pieces of paper 001's finger from the base [m]."""
@@ -158,6 +158,24 @@ def test_the_jacobian_is_the_derivative(
     assert pcc.jacobian(kappa, phi, length, frame) == pytest.approx(numeric, abs=5e-8)
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(bends, bends, arcs), min_size=1, max_size=4), st.booleans())
+def test_slopes_of_the_inverse_problem_are_derivatives_of_its_residuals(
+    segments: list[tuple[float, float, float]], oriented: bool
+) -> None:
+    """Within the limit of bending and beyond it, for a position and for a frame."""
+    rows = np.array(segments)
+    goal = pcc.bend_transform(0.3, -0.2, 0.1)
+    task = pcc._Task(goal if oriented else goal[:3, 3], rows[:, 2], max_bending=1.0)
+    flat = rows[:, :2].ravel()
+    assume(np.abs(np.hypot(*rows[:, :2].T) - 1.0).min() > 1e-4)
+    if oriented:
+        assume(np.linalg.norm(task._residuals(flat)[3:6]) < 3.0)  # 180° has no direction
+    steps = 1e-6 * np.eye(len(flat))
+    numeric = [(task._residuals(flat + d) - task._residuals(flat - d)) / 2e-6 for d in steps]
+    np.testing.assert_allclose(task._slopes(flat).T, numeric, rtol=1e-5, atol=1e-5)
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(bends, bends, arcs), min_size=1, max_size=5))
 def test_the_chain_jacobian_is_the_derivative(segments: list[tuple[float, float, float]]) -> None:
@@ -195,13 +213,9 @@ def test_two_thousand_round_trips_of_one_segment() -> None:
         assert (kappa * result, result) == pytest.approx((t, arc), rel=1e-9)
 
 
-def test_the_position_straight_ahead_is_a_straight_segment() -> None:
+def test_the_position_straight_ahead_is_a_straight_segment(golden: Golden) -> None:
     assert pcc.segment_inverse((0, 0, 0.3)) == (0.0, 0.0, 0.3)
-    with pytest.raises(sg.DescriptionError) as refused:
-        pcc.segment_inverse((0, 0, -0.1))
-    assert str(refused.value) == (
-        "position: expected a position off the line x = y = 0, z <= 0, found (0, 0, -0.1)"
-    )
+    golden.refused(lambda: pcc.segment_inverse((0, 0, -0.1)), "position")
 
 
 def reachable(count: int, oriented: bool) -> list[np.ndarray]:
@@ -283,31 +297,22 @@ def test_arguments_broadcast() -> None:
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: pcc.segment_transform(1, 0, 0), "length: expected lengths above 0, found 0.0"),
-        (lambda: pcc.segment_transform(np.nan, 0, 1), "kappa: expected finite numbers, found nan"),
+        (lambda: pcc.segment_transform(1, 0, 0), "length"),
+        (lambda: pcc.segment_transform(np.nan, 0, 1), "kappa"),
         (
             lambda: pcc.segment_transform(1, 0, 1, "bishp"),
-            "expected a frame of a segment, found 'bishp'; did you mean 'bishop'? known: bishop, "
-            "webster",
+            "expected a frame of a segment, found 'bishp'",
         ),
         (
             lambda: pcc.chain_transform([1, 2], [0], [1, 1]),
-            "expected one value per segment in each, found shapes kappas (2,), phis (1,), "
-            "lengths (2,)",
+            "expected one value per segment in each",
         ),
-        (
-            lambda: pcc.chain_inverse([1, 2], [1]),
-            "target: expected a position (3,) or a frame (4, 4), found shape (2,)",
-        ),
-        (
-            lambda: pcc.chain_inverse([0, 0, 1], [1], max_bending=0),
-            "max_bending: expected above 0, found 0",
-        ),
+        (lambda: pcc.chain_inverse([1, 2], [1]), "target"),
+        (lambda: pcc.chain_inverse([0, 0, 1], [1], max_bending=0), "max_bending"),
     ],
 )
-def test_wrong_arguments_are_refused(call, sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
-        call()
+def test_wrong_arguments_are_refused(call, sentence: str, golden: Golden) -> None:
+    golden.refused(call, sentence)
 
 
 @pytest.mark.parametrize("lengths", [[-0.3] * 3, [0.3, 0.0, 0.3], [0.3, float("nan"), 0.3]])

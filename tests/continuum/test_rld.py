@@ -25,6 +25,7 @@ from softgrasp.description.bendable import (
     Tendon,
 )
 from softgrasp.model.soft_finger import finger_model
+from tests.conftest import Golden
 from tests.support.beams import FREQUENCIES, under_tip_force, under_tip_moment
 
 
@@ -142,34 +143,26 @@ def test_interface_joints_as_in_paper_000_vibrate_an_eighth_too_fast() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"length": 0.0}, "length: expected a number above 0, found 0.0"),
-        ({"bending_stiffness": -1.0}, "bending_stiffness: expected a number above 0, found -1.0"),
-        ({"mass": float("nan")}, "mass: expected a number above 0, found nan"),
-        ({"joints": 0}, "joints: expected a whole number from 1 on, found 0"),
-        (
-            {"layout": "midpoints"},
-            "layout: expected a layout, found 'midpoints'; did you mean 'midpoint'? known: "
-            "interfaces, interfaces_corrected, midpoint",
-        ),
+        ({"length": 0.0}, "length"),
+        ({"bending_stiffness": -1.0}, "bending_stiffness"),
+        ({"mass": float("nan")}, "mass"),
+        ({"joints": 0}, "joints"),
+        ({"layout": "midpoints"}, "layout"),
+        ({"section": (0.01, 0.0)}, "section"),
+        ({"section": (-0.01, 0.01)}, "section"),
     ],
 )
-def test_wrong_arguments_are_refused(changes: dict[str, object], sentence: str) -> None:
+def test_wrong_arguments_are_refused(
+    changes: dict[str, object], sentence: str, golden: Golden
+) -> None:
     numbers = {"length": 1.0, "bending_stiffness": 1.0, "mass": 1.0} | changes
-    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
-        sg.rld.discretise(**numbers)
+    golden.refused(lambda: sg.rld.discretise(**numbers), sentence)
 
 
-def test_a_finger_needs_a_link_more_than_joints_and_joints_in_order() -> None:
+def test_a_finger_needs_a_link_more_than_joints_and_joints_in_order(golden: Golden) -> None:
     finger = sg.rld.discretise(1.0, 1.0, 1.0, 3)
-    with pytest.raises(sg.DescriptionError) as refused:
-        finger.replace(links=finger.links[1:])
-    assert str(refused.value) == "links: expected 4 links for 3 joints, found 3"
-    with pytest.raises(sg.DescriptionError) as refused:
-        finger.replace(joints=finger.joints[::-1])
-    assert str(refused.value) == (
-        "joints[1].position: expected joints in order from the base, found x = 0.5 m after "
-        "0.833333 m"
-    )
+    golden.refused(lambda: finger.replace(links=finger.links[1:]), "links")
+    golden.refused(lambda: finger.replace(joints=finger.joints[::-1]), "joints[1].position")
 
 
 # Bendable segments as soft fingers: the same beam, the same plane, the same push.
@@ -281,31 +274,22 @@ def test_properties_that_a_finger_cannot_have_are_reported(part: Bendable, lost:
 
 
 @pytest.mark.parametrize("stiffness", [None, 0.0])
-def test_a_stiffness_is_needed(stiffness: float | None) -> None:
+def test_a_stiffness_is_needed(stiffness: float | None, golden: Golden) -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         finger_from_bendable(bendable(bending_stiffness=stiffness))
-    assert str(refused.value) == (
-        f"backbone.bending_stiffness: bendable 'part': expected a number above 0, found {stiffness}"
-    )
+    golden(refused.value, "backbone.bending_stiffness: bendable 'part'")
 
 
-def test_a_mass_is_needed() -> None:
+def test_a_mass_is_needed(golden: Golden) -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         finger_from_bendable(bendable().replace(inertial=None))
-    assert str(refused.value) == (
-        "inertial.mass: bendable 'part': expected the mass of the segment, found none"
-    )
+    golden(refused.value, "inertial.mass: bendable 'part'")
 
 
 @pytest.mark.parametrize("number", [1, -1])
-def test_wrong_chamber_numbers_are_refused(number: int) -> None:
+def test_wrong_chamber_numbers_are_refused(number: int, golden: Golden) -> None:
     part = bendable((Chamber(angle=0.0, radius=0.01, area=1e-4),))
-    with pytest.raises(sg.DescriptionError) as refused:
-        finger_from_bendable(part, driven=(number,))
-    assert str(refused.value) == (
-        "driven: bendable 'part': expected numbers of its 1 chambers or tendons, counted from 0, "
-        f"found {number}"
-    )
+    golden.refused(lambda: finger_from_bendable(part, driven=(number,)), "driven: bendable 'part'")
 
 
 def test_links_halve_the_error_of_the_end_four_times() -> None:
@@ -373,19 +357,13 @@ def test_samples_of_a_tapered_beam_converge_with_the_square_of_their_distance() 
 @pytest.mark.parametrize(
     ("joints", "positions", "stiffness", "sentence"),
     [
-        ([0.5, 0.2], [0, 1], 1.0, "joints: expected ascending numbers, found 0.5, 0.2"),
-        ([0.5], [1, 0], 1.0, "positions: expected ascending numbers, found 1, 0"),
-        ([0.5], [0, 1], [1.0, 0.0], "bending_stiffness: expected numbers above 0, found 0"),
-        (
-            [0.5, 1.5],
-            [0, 1],
-            1.0,
-            "joints: expected positions from 0 to 1 m, found joints from 0.5 to 1.5 m",
-        ),
+        ([0.5, 0.2], [0, 1], 1.0, "joints"),
+        ([0.5], [1, 0], 1.0, "positions"),
+        ([0.5], [0, 1], [1.0, 0.0], "bending_stiffness"),
+        ([0.5, 1.5], [0, 1], 1.0, "joints"),
     ],
 )
 def test_wrong_cells_are_refused(
-    joints: list[float], positions: list[float], stiffness: float, sentence: str
+    joints: list[float], positions: list[float], stiffness: float, sentence: str, golden: Golden
 ) -> None:
-    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
-        joint_compliances(joints, positions, stiffness)
+    golden.refused(lambda: joint_compliances(joints, positions, stiffness), sentence)

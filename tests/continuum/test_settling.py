@@ -14,6 +14,7 @@ from scipy.optimize import brentq
 import softgrasp as sg
 from softgrasp.continuum.settling import RATE, RULES, SMOOTHING, from_webots, settling
 from softgrasp.mechanics.transforms import Array
+from tests.conftest import Golden
 
 TIME_STEP = 2.5e-4
 
@@ -196,23 +197,18 @@ def test_camera_noise_does_not_change_the_overshoots() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (
-            {"rule": "band-2"},
-            r"rule: no rule 'band-2'; did you mean 'band-2%'\? known: band-1mm, band-2%, "
-            "band-5%, extrema-1mm, paper000",
-        ),
-        ({"time": [0.0, 1.0]}, r"height: expected .* found shapes \(2,\) and \(3,\)"),
-        ({"height": np.zeros((3, 2))}, r"height: expected .* found shapes \(3,\) and \(3, 2\)"),
-        ({"time": [0.0, 1.0, 1.0]}, "time: expected finite times that ascend"),
-        ({"time": [0.0, 1.0, np.nan]}, "time: expected finite times that ascend"),
-        ({"smoothing": -1.0}, "smoothing: expected a time at least 0, found -1.0"),
-        ({"smoothing": np.nan}, "smoothing: expected a time at least 0, found nan"),
+        ({"rule": "band-2"}, "rule"),
+        ({"time": [0.0, 1.0]}, "height"),
+        ({"height": np.zeros((3, 2))}, "height"),
+        ({"time": [0.0, 1.0, 1.0]}, "time"),
+        ({"time": [0.0, 1.0, np.nan]}, "time"),
+        ({"smoothing": -1.0}, "smoothing"),
+        ({"smoothing": np.nan}, "smoothing"),
     ],
 )
-def test_wrong_values_are_refused(given: dict[str, object], sentence: str) -> None:
+def test_wrong_values_are_refused(given: dict[str, object], sentence: str, golden: Golden) -> None:
     options = {"time": [0.0, 1.0, 2.0], "height": [0.0, 1.0, 0.0]} | given
-    with pytest.raises(sg.DescriptionError, match=sentence):
-        settling(**options)  # type: ignore[arg-type]
+    golden.refused(lambda: settling(**options), sentence)  # type: ignore[arg-type]
 
 
 # Dampers with and without what an implicit spring adds.
@@ -228,7 +224,5 @@ def test_an_implicit_spring_adds_step_times_stiffness(timestep: float) -> None:
         assert one.damping == pytest.approx(other.damping + timestep * other.stiffness)
 
 
-def test_a_negative_time_step_is_refused() -> None:
-    with pytest.raises(sg.DescriptionError) as caught:
-        from_webots(FINGER, -1.0)
-    assert str(caught.value) == "timestep: expected a time of at least 0, found -1.0"
+def test_a_negative_time_step_is_refused(golden: Golden) -> None:
+    golden.refused(lambda: from_webots(FINGER, -1.0), "timestep")

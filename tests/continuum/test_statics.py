@@ -16,9 +16,11 @@ from softgrasp.continuum.statics import (
     PlanarChain,
     joint_positions,
     pressed,
+    pressed_slopes,
     rest,
 )
 from softgrasp.model.soft_finger import finger_model
+from tests.conftest import Golden
 from tests.support import beams
 
 
@@ -189,12 +191,8 @@ def test_small_forces_are_linear_in_the_gains() -> None:
     assert result.force == pytest.approx(100.0 * weights @ GAINS, rel=1e-3)
 
 
-def test_fingers_that_bend_out_of_their_plane_are_refused() -> None:
-    with pytest.raises(sg.DescriptionError) as caught:
-        PlanarChain.of(FINGER.replace(planar=False))
-    assert str(caught.value) == (
-        "finger: expected a finger that only bends in its plane, found one with freedoms y, z"
-    )
+def test_fingers_that_bend_out_of_their_plane_are_refused(golden: Golden) -> None:
+    golden.refused(lambda: PlanarChain.of(FINGER.replace(planar=False)), "finger")
 
 
 # Joint positions of soft fingers are those of their MuJoCo model.
@@ -238,3 +236,25 @@ def test_positions_do_not_depend_on_other_times(name: str) -> None:
 def test_another_number_of_angles_is_refused() -> None:
     with pytest.raises(sg.DescriptionError, match=r"angles: expected 7 angles, found shape \(3,\)"):
         joint_positions(FINGERS["paper000"], [0.0, 0.0, 0.0])
+
+
+def test_slopes_of_a_plate_force_are_its_derivatives() -> None:
+    """By each stiffness, each moment and the height of the plate, on it and above it."""
+    finger = FINGERS["paper000"]
+    chain = PlanarChain.of(finger)
+    stiffness = np.array([joint.stiffness for joint in finger.joints])
+    moments = 6e4 * np.array([joint.pressure_gain for joint in finger.joints])
+    height = float(chain.tip(rest(stiffness, chain.weight, np.zeros(7)).angles)[1])
+
+    def force(changed: np.ndarray) -> float:
+        parts = changed[:7], chain.weight, changed[7:14], changed[14]
+        return float(pressed(chain, *parts).force)
+
+    point = np.concatenate([stiffness, moments, [height]])
+    steps = 1e-5 * np.maximum(np.abs(point), 1e-3) * np.eye(15)
+    numeric = [(force(point + d) - force(point - d)) / (2.0 * d.max()) for d in steps]
+    for plate, expected in ((height, np.array(numeric)), (-1.0, np.zeros(15))):
+        state = pressed(chain, stiffness[None], chain.weight, moments[None], [plate])
+        slopes = pressed_slopes(chain, state, stiffness, chain.weight)
+        analytic = np.concatenate([slopes.stiffness[0], slopes.moments[0], slopes.plate])
+        np.testing.assert_allclose(analytic, expected, rtol=1e-4, atol=1e-6)

@@ -21,6 +21,7 @@ from softgrasp.continuum_control.controllers import (
 from softgrasp.continuum_control.interfaces import ResourceManager
 from softgrasp.continuum_control.manager import ControlledRobot, ControllerManager
 from softgrasp.mechanics.robot_kinematics import origin_frame
+from tests.conftest import Golden
 from tests.continuum_control.arms import LENGTH, arm
 
 RIGHT = (1.0, 0.0)
@@ -114,11 +115,9 @@ def test_segments_arrive_together_and_stay_in_their_disc() -> None:
     assert 1.99 < fastest <= 2.0
 
 
-def test_a_trajectory_that_is_too_fast_or_too_far_is_refused() -> None:
+def test_a_trajectory_that_is_too_fast_or_too_far_is_refused(golden: Golden) -> None:
     controller, _ = trajectory()
-    with pytest.raises(sg.DescriptionError) as caught:
-        controller.go({"s1": (3.0, 0.0)}, now=0.0, duration=2.0)
-    assert str(caught.value) == ("duration: expected at least 2.812 s for these rates, found 2 s")
+    golden.refused(lambda: controller.go({"s1": (3.0, 0.0)}, now=0.0, duration=2.0), "duration")
     with pytest.raises(sg.DescriptionError, match="expected a curvature of at most 3 1/m"):
         controller.go({"s1": (4.0, 0.0)}, now=0.0)
     with pytest.raises(sg.DescriptionError, match="no bendable or rigid joint 's2'; known: s1"):
@@ -203,13 +202,12 @@ def test_a_controller_that_is_not_started_is_an_error() -> None:
         controller.go({"s1": (1.0, 0.0)}, 0.0)
 
 
-def test_a_stick_of_another_segment_is_refused() -> None:
+def test_a_stick_of_another_segment_is_refused(golden: Golden) -> None:
     robot = arm()
     manager = ControllerManager(ResourceManager(robot))
     manager.load(FeedForwardController(robot, lambda _: {"sl": RIGHT}, name="cffc"))
     manager.switch(start=["cffc"])
-    with pytest.raises(sg.DescriptionError, match="no segment 'sl' of 'cffc'; known: s1"):
-        manager.update(0.0, 0.01)
+    golden.refused(lambda: manager.update(0.0, 0.01), "no segment 'sl' of 'cffc'; known: s1")
 
 
 def test_the_plane_is_kept_where_the_segment_is_straight() -> None:
@@ -247,18 +245,14 @@ def test_the_broadcaster_keeps_one_record_a_tick_and_the_publisher_makes_frames_
     assert frames.discs[1] == pytest.approx(segment_transform(2.0, 0.5, 0.4 * LENGTH))
 
 
-def test_interfaces_are_claimed_by_one_controller_at_a_time() -> None:
+def test_interfaces_are_claimed_by_one_controller_at_a_time(golden: Golden) -> None:
     robot = arm()
     manager = ControllerManager(ResourceManager(robot))
     manager.load(FeedForwardController(robot, lambda _: {}, name="stick"))
     manager.load(JointTrajectoryController(robot, name="path"))
     manager.load(StateBroadcaster(robot, name="states"))
     manager.switch(start=["stick", "states"])
-    with pytest.raises(sg.DescriptionError) as caught:
-        manager.switch(start=["path"])
-    assert str(caught.value) == (
-        "path: expected 's1/kappa' to be free, found it claimed by 'stick'"
-    )
+    golden.refused(lambda: manager.switch(start=["path"]), "path")
     assert manager.listed() == [("stick", "active"), ("path", "inactive"), ("states", "active")]
     manager.switch(start=["path"], stop=["stick"])
     assert manager.listed() == [("stick", "inactive"), ("path", "active"), ("states", "active")]
@@ -268,7 +262,7 @@ def test_interfaces_are_claimed_by_one_controller_at_a_time() -> None:
         manager.load(JointTrajectoryController(robot, name="path"))
 
 
-def test_commands_keep_to_the_limits_of_their_interface() -> None:
+def test_commands_keep_to_the_limits_of_their_interface(golden: Golden) -> None:
     resources = ResourceManager(arm())
     resources.claim(["s1/kappa"], "me")
     with pytest.warns(sg.SoftgraspWarning, match="'s1/kappa': expected a command from 0 to 3"):
@@ -282,8 +276,7 @@ def test_commands_keep_to_the_limits_of_their_interface() -> None:
     assert str(caught.value) == "expected 's1/phi' to be claimed by 'me', found it with nobody"
     with pytest.raises(sg.DescriptionError, match="expected a finite command of 's1/kappa'"):
         resources.command("s1/kappa", math.nan, "me")
-    with pytest.raises(sg.DescriptionError, match="no command interface 's1/kapa'"):
-        resources.claim(["s1/kapa"], "me")
+    golden.refused(lambda: resources.claim(["s1/kapa"], "me"), "no command interface 's1/kapa'")
 
 
 def test_a_plane_that_is_not_commanded_is_fixed() -> None:

@@ -24,6 +24,7 @@ from softgrasp.continuum_control.hardware import (
 from softgrasp.continuum_control.manager import ControlledRobot
 from softgrasp.description.bendable import Chamber
 from softgrasp.description.robot import Robot
+from tests.conftest import Golden
 from tests.continuum_control.arms import ANGLES, LENGTH, STIFFNESS, arm
 
 
@@ -39,15 +40,12 @@ def test_tendons_pull_only_and_give_the_moment(x: float, y: float) -> None:
     assert moment == pytest.approx([x, y], abs=1e-9)
 
 
-def test_a_pressure_out_of_range_is_refused_unless_it_is_clamped() -> None:
+def test_a_pressure_out_of_range_is_refused_unless_it_is_clamped(golden: Golden) -> None:
     actuators = tuple(Chamber(angle=a, radius=0.05, area=2e-4, pressure_max=5e4) for a in ANGLES)
     part = arm(actuators="chambers").bendables[0].replace(actuation=actuators)
     with pytest.raises(sg.SimulationError) as caught:
         ActuatorAllocation(part, 0.0, clamp=False).controls(np.array([1.5, 0.1]))
-    assert str(caught.value) == (
-        "bendable 's1': expected a pressure between 0 and 50000 Pa of drive 3, found 155774 Pa; "
-        "the hardware parameter clamp cuts it"
-    )
+    golden(caught.value, "bendable 's1'")
     cut = ActuatorAllocation(part, 0.0, clamp=True).controls(np.array([1.5, 0.0]))
     assert cut.max() == pytest.approx(5e4, rel=1e-9)
 
@@ -55,31 +53,16 @@ def test_a_pressure_out_of_range_is_refused_unless_it_is_clamped() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (
-            {"plugin": "SoftRobotInterfaces"},
-            "ros2_control 'arm': no hardware plugin 'SoftRobotInterfaces'; did you mean "
-            "'SoftRobotInterface'? known: ChamberHardware, IdealHardware, MomentHardware, "
-            "SoftRobotInterface, TendonHardware",
-        ),
-        (
-            {"params": (("pretensoin", "1"),)},
-            "ros2_control 'arm': param 'pretensoin': no such parameter; did you mean "
-            "'pretension'? known: clamp, integral_gain, model, pretension",
-        ),
-        (
-            {"params": (("pretension", "much"),)},
-            "ros2_control 'arm': param 'pretension': expected a number, found 'much'",
-        ),
-        (
-            {"plugin": "ChamberHardware"},
-            "bendable 's1': expected chambers for this hardware, found tendons",
-        ),
+        ({"plugin": "SoftRobotInterfaces"}, "ros2_control 'arm'"),
+        ({"params": (("pretensoin", "1"),)}, "ros2_control 'arm': param 'pretensoin'"),
+        ({"params": (("pretension", "much"),)}, "ros2_control 'arm': param 'pretension'"),
+        ({"plugin": "ChamberHardware"}, "bendable 's1'"),
     ],
 )
-def test_what_a_file_asks_of_the_hardware_is_checked(options: dict, sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError) as caught:
-        ControlledRobot(arm(**options))
-    assert str(caught.value) == sentence
+def test_what_a_file_asks_of_the_hardware_is_checked(
+    options: dict, sentence: str, golden: Golden
+) -> None:
+    golden.refused(lambda: ControlledRobot(arm(**options)), sentence)
 
 
 def test_parameters_of_the_file_are_honoured() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from softgrasp.description.geometry import Ellipsoid, Mesh
 from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot
-from softgrasp.errors import DescriptionError
+from tests.conftest import Golden
 
 
 def joined(*pairs: tuple[str, str], links: str) -> Robot:
@@ -26,17 +26,17 @@ def joined(*pairs: tuple[str, str], links: str) -> Robot:
 @pytest.mark.parametrize(
     ("pairs", "sentence"),
     [
-        (["ab", "bc", "cb"], "joints[2].child: expected one parent of link 'b', found 'a' and 'c'"),
-        (["ba", "cb", "ac"], "joints[2].parent: expected no cycle, found a → c → b → a"),
-        (["aa"], "joints[0].parent: expected no cycle, found a → a"),
-        (["ab"], "links[2].name: expected one root link, found 2: a, c"),
-        (["ax"], "joints[0].child: no link 'x'; known: a, b, c"),
+        (["ab", "bc", "cb"], "joints[2].child"),
+        (["ba", "cb", "ac"], "joints[2].parent"),
+        (["aa"], "joints[0].parent"),
+        (["ab"], "links[2].name"),
+        (["ax"], "joints[0].child"),
     ],
 )
-def test_links_that_form_no_tree_are_refused(pairs: list[str], sentence: str) -> None:
-    with pytest.raises(DescriptionError) as refused:
-        joined(*((pair[0], pair[1]) for pair in pairs), links="abc")
-    assert str(refused.value) == sentence
+def test_links_that_form_no_tree_are_refused(
+    pairs: list[str], sentence: str, golden: Golden
+) -> None:
+    golden.refused(lambda: joined(*((pair[0], pair[1]) for pair in pairs), links="abc"), sentence)
 
 
 @given(st.lists(st.integers(0, 100), min_size=1, max_size=25), st.integers())
@@ -54,24 +54,14 @@ def test_long_chains_are_checked_in_linear_time() -> None:
     assert joined(*reversed(pairs), links="".join(letters)).root == letters[0]
 
 
-def test_blanks_around_names_are_removed() -> None:
+def test_blanks_around_names_are_removed(golden: Golden) -> None:
     assert Link(name=" palm\n").name == "palm"
-    with pytest.raises(DescriptionError) as refused:
-        Link(name=" ")
-    assert str(refused.value) == "name: expected some text, found ' '"
+    golden.refused(lambda: Link(name=" "), "name")
 
 
-def test_ellipsoids_are_refused_as_shapes_of_urdf() -> None:
-    with pytest.raises(DescriptionError) as refused:
-        LinkShape(shape=Ellipsoid(radii=(1.0, 1.0, 1.0)))  # type: ignore[arg-type]
-    assert str(refused.value) == (
-        "shape: expected sphere, cylinder, cuboid, capsule or mesh, found 'ellipsoid'"
-    )
+def test_ellipsoids_are_refused_as_shapes_of_urdf(golden: Golden) -> None:
+    golden.refused(lambda: LinkShape(shape=Ellipsoid(radii=(1.0, 1.0, 1.0))), "shape")
 
 
-def test_a_mesh_with_more_than_a_file_and_a_scale_is_refused() -> None:
-    with pytest.raises(DescriptionError) as refused:
-        LinkShape(shape=Mesh(file="a.stl", units="mm"))
-    assert str(refused.value) == (
-        "shape: expected a mesh of file and scale only, found more, such as units"
-    )
+def test_a_mesh_with_more_than_a_file_and_a_scale_is_refused(golden: Golden) -> None:
+    golden.refused(lambda: LinkShape(shape=Mesh(file="a.stl", units="mm")), "shape")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import softgrasp as sg
+from tests.conftest import Golden
 from tests.support.scenes import pinch
 
 SKIN = sg.description.TactileSensor(name="skin", body="F1_P3")
@@ -15,41 +16,32 @@ SKIN = sg.description.TactileSensor(name="skin", body="F1_P3")
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (
-            {"sensors": (SKIN, SKIN)},
-            "sensors[1].name: expected unique names, found sensor 'skin' twice",
-        ),
+        ({"sensors": (SKIN, SKIN)}, "sensors[1].name"),
         (
             {"sensors": (sg.description.TactileSensor(name="skin", body="F1_P4"),)},
-            "sensors[0].body: no body 'F1_P4' in the hand; did you mean 'F1_P3'? known: F1_P1, "
-            "F1_P2, F1_P3, F2_P1, F2_P2, F2_P3, F3_P1, F3_P2, F3_P3, F4_P1, F4_P2, F4_P3, palm",
+            "sensors[0].body",
         ),
-        (
-            {"closure": sg.PositionIncrementClosure(sense="sensor")},
-            "closure.sense: expected a tactile sensor in the scene (sensors) for the "
-            "closure, found none",
-        ),
+        ({"closure": sg.PositionIncrementClosure(sense="sensor")}, "closure.sense"),
         (
             {
                 "actuation": "prescribed",
                 "sensors": (sg.description.JointTorqueSensor(name="joints"),),
             },
-            "actuation: expected 'servo' for a sensor of joint torques, found 'prescribed', whose "
-            "joints have no servo to measure",
+            "actuation",
         ),
         (
             {
                 "hand": sg.load_hand("soft_gripper"),
                 "sensors": (sg.description.JointTorqueSensor(name="j"),),
             },
-            "sensors[0]: expected a hand with rigid joints, found 'soft_gripper' without",
+            "sensors[0]",
         ),
     ],
 )
-def test_sensors_that_do_not_fit_are_refused(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(sg.DescriptionError) as error:
-        pinch(**changes)
-    assert str(error.value) == message
+def test_sensors_that_do_not_fit_are_refused(
+    changes: dict[str, Any], message: str, golden: Golden
+) -> None:
+    golden.refused(lambda: pinch(**changes), message)
 
 
 @pytest.mark.parametrize(
@@ -66,15 +58,12 @@ def test_numbers_out_of_range_are_refused(fields: dict[str, Any], message: str) 
     assert str(error.value) == message
 
 
-def test_torques_have_the_delay_of_the_forces() -> None:
+def test_torques_have_the_delay_of_the_forces(golden: Golden) -> None:
     with pytest.raises(sg.DescriptionError) as error:
         sg.description.ForceTorqueSensor(
             name="wrist", torque_errors=sg.description.SensorErrors(delay=0.002)
         )
-    assert str(error.value) == (
-        "torque_errors.delay: expected none, as torques have the delay of the forces (delay), "
-        "found 0.002 s"
-    )
+    golden(error.value, "torque_errors.delay")
 
 
 def test_scenes_with_sensors_survive_saving(tmp_path) -> None:

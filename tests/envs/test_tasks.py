@@ -20,10 +20,12 @@ gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is the extra 'gym
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
+from softgrasp._gymnasium import SCENE_ENV, TASK_VERSIONS  # noqa: E402
 from softgrasp.envs import policies  # noqa: E402
 from softgrasp.envs.task_env import TaskEnv, TaskVectorEnv  # noqa: E402
 from softgrasp.envs.task_model import Source, object_of, scene_source, task_model  # noqa: E402
 from softgrasp.envs.tasks import MAX_SLIP, TASKS  # noqa: E402
+from softgrasp.envs.views import LABELS  # noqa: E402
 
 SCORES = json.loads(
     (Path(__file__).resolve().parents[2] / "docs" / "data" / "learning.json").read_text("utf-8")
@@ -37,9 +39,9 @@ def env_of(task: str) -> TaskEnv:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_task_follows_the_rules_of_gymnasium(task: str) -> None:
-    env = gymnasium.make(f"softgrasp/{task}-v0").unwrapped
+    env = gymnasium.make(f"softgrasp/{task}-v{TASK_VERSIONS[task]}").unwrapped
     check_env(env, skip_render_check=True)
-    assert env.spec.id == f"softgrasp/{task}-v0"
+    assert env.spec.id == f"softgrasp/{task}-v{TASK_VERSIONS[task]}"
 
 
 def actions_of(env: Any, count: int) -> np.ndarray:
@@ -48,7 +50,10 @@ def actions_of(env: Any, count: int) -> np.ndarray:
 
 @pytest.mark.parametrize("task", ["Lift", "Insertion", "SoftReach"])
 def test_the_same_seed_gives_the_same_bits_alone_and_in_a_vector(task: str) -> None:
-    alone, vector = env_of(task), gymnasium.make_vec(f"softgrasp/{task}-v0", num_envs=3)
+    alone, vector = (
+        env_of(task),
+        gymnasium.make_vec(f"softgrasp/{task}-v{TASK_VERSIONS[task]}", num_envs=3),
+    )
     assert isinstance(vector, TaskVectorEnv)
     actions = actions_of(alone, 8)
     observed, _ = vector.reset(seed=20)
@@ -203,18 +208,79 @@ def test_options_choose_the_goal_and_the_object() -> None:
         assert str(refused.value).startswith(sentence)
 
 
-def test_tactile_and_camera_observations_are_options() -> None:
-    env = TaskEnv("CloseAndHold", observations=("state", "tactile", "camera"), actions="joints")
+def test_tactile_and_image_observations_are_options() -> None:
+    env = TaskEnv("CloseAndHold", observations=("state", "tactile", "rgb"), actions="joints")
     observed, _ = env.reset(seed=0)
     assert observed in env.observation_space
     assert env.action_space.shape == (12,)
-    start = observed["camera"]
+    start = observed["rgb"]
     for _ in range(25):
         observed, *_ = env.step(np.ones(12, dtype=np.float32))
-    assert (observed["camera"] != start).mean() > 0.01
+    assert (observed["rgb"] != start).mean() > 0.01
     bodies = len(env.simulation.built.source.bodies)
     assert observed["tactile"][:bodies].max() > 0.1
     env.close()
+
+
+IMAGES = ("rgb", "depth", "segmentation", "points")
+
+
+def test_equal_seeds_give_equal_images_in_any_environment_of_the_task() -> None:
+    """Each draws them after another episode, whose object has another shape and size."""
+    one, other = (TaskEnv("Lift", observations=IMAGES, looks=True) for _ in range(2))
+    observed, _ = one.reset(seed=3, options={"shape": "can"})
+    other.reset(seed=4, options={"shape": "cube", "size": 0.03})
+    again, _ = other.reset(seed=3, options={"shape": "can"})
+    different, _ = other.reset(seed=5)
+    assert observed in one.observation_space
+    for name in IMAGES:
+        np.testing.assert_array_equal(observed[name], again[name])
+        assert not np.array_equal(observed[name], different[name])
+
+
+def test_depth_segmentation_and_points_are_of_the_object_that_is_there() -> None:
+    """The nearest point of a ball is its radius from its centre, as seen from the camera."""
+    env = TaskEnv("CloseAndHold", observations=IMAGES, noise=0.0)
+    observed, _ = env.reset(seed=0, options={"shape": "ball", "size": 0.022})
+    features, camera = env.simulation.features(), env.views.camera
+    on_object = observed["segmentation"] == LABELS.index("object")
+    distance = np.linalg.norm(features.object[0] - camera.position) - 0.022
+    assert observed["depth"][on_object].min() == pytest.approx(distance, abs=2e-3)
+    away = np.linalg.norm(observed["points"] - features.relative[0], axis=1)
+    assert np.abs(away - 0.022).min() < 1e-6
+    assert (away > 0.022 - 1e-6).all()
+    assert {*np.unique(observed["segmentation"])} == {0, 1, 2}
+
+
+GOAL_TASKS = [task for task, one in TASKS.items() if one.achieved is not None]
+
+
+@pytest.mark.parametrize("task", GOAL_TASKS)
+def test_a_goal_environment_rewards_by_the_goals_that_it_shows(task: str) -> None:
+    env = gymnasium.make(f"softgrasp/{task}-v{TASK_VERSIONS[task]}", goals=True).unwrapped
+    check_env(env, skip_render_check=True)
+    envs = TaskVectorEnv(task, 3, goals=True)
+    envs.reset(seed=0)
+    observed, rewards, *_ = envs.step(np.zeros(envs.action_space.shape))
+    achieved, desired = observed["achieved_goal"], observed["desired_goal"]
+    np.testing.assert_array_equal(rewards, envs.compute_reward(achieved, desired, {}))
+    assert (rewards == -1.0).all()
+    np.testing.assert_array_equal(envs.compute_reward(achieved, achieved, {}), np.zeros(3))
+    beside = achieved.copy()
+    beside[:, 0] += 2.0 * TASKS[task].tolerance * np.array([0.0, 0.4, 1.0], dtype=np.float32)
+    assert envs.compute_reward(achieved, beside, {}).tolist() == [0.0, 0.0, -1.0]
+    assert envs.compute_reward(achieved[2], beside[2], {}) == -1.0
+
+
+def test_the_state_of_a_goal_environment_does_not_know_the_goal() -> None:
+    env = TaskEnv("Lift", goals=True)
+    first, _ = env.reset(seed=0, options={"goal": [0.04]})
+    second, _ = env.reset(seed=0, options={"goal": [0.06]})
+    np.testing.assert_array_equal(first["observation"], second["observation"])
+    assert (first["desired_goal"], second["desired_goal"]) == pytest.approx((0.04, 0.06))
+    with pytest.raises(sg.DescriptionError) as caught:
+        TaskEnv("Insertion", goals=True)
+    assert caught.value.field == "goals"
 
 
 def test_noise_changes_what_is_observed_and_not_what_happens() -> None:
@@ -240,7 +306,8 @@ def test_the_environments_are_registered_on_import(order: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
     )
-    tasks = [f"softgrasp/{name}-v0" for name in ("Grasp", *TASKS)]
+    tasks = [f"softgrasp/{name}-v{version}" for name, version in TASK_VERSIONS.items()]
+    tasks.append(SCENE_ENV)
     assert done.stdout.split() == sorted(tasks)
 
 
@@ -284,6 +351,37 @@ def test_what_does_not_exist_is_refused() -> None:
         with pytest.raises(sg.DescriptionError) as refused:
             TaskEnv(**arguments)
         assert str(refused.value).startswith(sentence)
+
+
+# Constants that solved a task before it had to be stopped at a drawn goal, or to press gently.
+SOLVED_BY: dict[str, list[list[float]]] = {
+    "CloseAndHold": [[1.0, -1.0, 1.0, -1.0], [0.63, 0.83, 0.21, 0.46]],
+    "Regrasp": [[1.0, 1.0], [0.09, 0.87]],
+    "InHandRotation": [[0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]],
+    "Valve": [[-1.0, 1.0, 1.0]],
+    "Insertion": [[0.0, 0.0, -1.0, 1.0]],
+}
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        pytest.param(task, marks=[] if task in ("CloseAndHold", "Valve") else pytest.mark.slow)
+        for task in TASKS
+    ],
+)
+def test_no_constant_action_solves_a_task_that_its_script_solves(task: str) -> None:
+    """−1, 0, 1, the same for all channels or drawn for each, and uniformly random constants."""
+    channels, draw = env_of(task).simulation.channels, np.random.default_rng(0)
+    fixed = [np.full(channels, value) for value in (-1.0, 0.0, 1.0)]
+    several = np.repeat([*fixed, *map(np.array, SOLVED_BY.get(task, []))], 5, axis=0)
+    single = [*draw.uniform(-1.0, 1.0, (20, channels)), *draw.integers(-1, 2, (20, channels))]
+    solved = policies.successes(
+        task, lambda _: np.concatenate([several, single]), 40 + len(several), 0
+    )
+    assert solved[: len(several)].reshape(-1, 5).mean(axis=1).max() <= 0.2
+    assert solved[len(several) :].mean() <= 0.1
+    assert policies.successes(task, "scripted", 10, 100).mean() >= 0.9
 
 
 @pytest.mark.slow  # every stored score again; the quick one is that of the first task

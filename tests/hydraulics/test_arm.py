@@ -40,6 +40,7 @@ from softgrasp.hydraulics.model import arm_spec
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.timestep import spring_limit
 from softgrasp.sim.soft_dynamics import stable_step_of
+from tests.conftest import Golden
 from tests.hydraulics.arms import (
     WEIGHTLESS,
     one_section,
@@ -213,10 +214,9 @@ def test_a_motion_lasts_as_long_as_it_should(duration: float) -> None:
     assert len(result.times) == len(result.ends) == math.ceil(duration / 0.01) + 1
 
 
-def test_what_cannot_be_moved_is_reported() -> None:
+def test_what_cannot_be_moved_is_reported(golden: Golden) -> None:
     chain = ArmChain(one_section(), 8)
-    with pytest.raises(DescriptionError, match="duration: expected a time above 0 s, found 0 s"):
-        chain.move(step, 0.0)
+    golden.refused(lambda: chain.move(step, 0.0), "duration: expected a time above 0 s, found 0 s")
     for use in (chain.rest, lambda given: chain.move(given, 0.1)):
         with pytest.raises(DescriptionError, match=r"pressures\[0\]: expected 0 to 1e\+06 Pa"):
             use([2e6, 0.0, 0.0])
@@ -237,16 +237,12 @@ def test_ends_and_joints_of_a_row_belong_together() -> None:
         assert chain.ends() == pytest.approx(ends, abs=1e-12)
 
 
-def test_a_pressure_beyond_its_limit_between_two_rows_is_refused() -> None:
+def test_a_pressure_beyond_its_limit_between_two_rows_is_refused(golden: Golden) -> None:
     def spike(time: float) -> Array:
         return np.array([2e6 if 0.012 < time < 0.018 else 0.0, 0.0, 0.0])
 
     for move in (ArmChain(one_section(), 2).move, partial(move_arm, one_section())):
-        with pytest.raises(DescriptionError) as refused:
-            move(spike, 0.1, sample=0.05)
-        assert str(refused.value) == (
-            "pressures[0]: expected 0 to 1e+06 Pa, as its chamber stands, found 2e+06 Pa"
-        )
+        golden.refused(partial(move, spike, 0.1, sample=0.05), "pressures[0]")
 
 
 # --------------------
@@ -476,16 +472,12 @@ def test_drag_without_damping_of_the_material_comes_to_rest(rates: dict[str, flo
     assert ways[-1] < ways[0]
 
 
-def test_a_step_that_is_too_long_names_the_integrator_and_the_step() -> None:
+def test_a_step_that_is_too_long_names_the_integrator_and_the_step(golden: Golden) -> None:
     arm = one_section()
     longest = stable_step_of(ArmChain(arm, 2).model, "implicitfast")
     with pytest.raises(DescriptionError) as refused:
         ArmChain(arm, 2).move(PRESSURES, 0.1, timestep=5e-3)
-    assert str(refused.value) == (
-        f"timestep: expected a step of at most {longest:.3g} s with the integrator 'implicitfast' "
-        "and this arm, found 0.005 s; stable at it: integrator 'discrete'; without a timestep a "
-        "safe one is taken"
-    )
+    golden(refused.value, f"timestep: expected a step of at most {longest:.3g} s")
     for timestep in (0.9 * longest, None):
         ArmChain(arm, 2).move(PRESSURES, 0.02, timestep=timestep)
 
@@ -506,21 +498,16 @@ def test_the_integrator_that_is_named_is_stable() -> None:
     assert ends[0] == pytest.approx(ends[1], abs=2e-3)
 
 
-def test_no_step_is_safe_from_drag_that_is_too_thick_for_it() -> None:
+def test_no_step_is_safe_from_drag_that_is_too_thick_for_it(golden: Golden) -> None:
     with pytest.raises(DescriptionError) as refused:
         ArmChain(damped(drag=500.0), 2).move(PRESSURES, 0.1, timestep=1e-3, integrator="discrete")
-    assert str(refused.value) == (
-        "timestep: expected a step of at most 0.0004 s, as drag is an explicit force with every "
-        "integrator, found 0.001 s; without a timestep a safe one is taken"
-    )
+    golden(refused.value, "timestep")
 
 
-def test_integrators_and_methods_that_do_not_exist_are_refused() -> None:
+def test_integrators_and_methods_that_do_not_exist_are_refused(golden: Golden) -> None:
     with pytest.raises(DescriptionError) as refused:
         ArmChain(one_section(), 1).move(PRESSURES, 0.1, integrator="rk4")
-    assert str(refused.value) == (
-        "integrator: no integrator 'rk4'; known: discrete, euler, implicit, implicitfast"
-    )
+    golden(refused.value, "integrator")
     with pytest.raises(DescriptionError, match="method: no method 'Euler'; known: BDF, DOP853"):
         move_arm(one_section(), PRESSURES, 0.1, method="Euler")  # type: ignore[arg-type]
 

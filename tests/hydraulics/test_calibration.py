@@ -18,6 +18,7 @@ from softgrasp.hydraulics.credibility import _copies
 from softgrasp.hydraulics.files import save_hydraulic_arm
 from softgrasp.report.calibration import write_calibration_report
 from softgrasp.report.saved import write_report_from
+from tests.conftest import Golden
 from tests.hydraulics.arms import one_section, two_sections
 
 PUSHED = (0.0, 3e5, 3e5)
@@ -251,23 +252,20 @@ def test_the_command_line_refuses_recordings_of_an_arm_that_are_not_credible(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("table: a.csv", "tabel: a.csv", r"mine.yaml:3: motions\[0\].table: expected the name"),
-        (
-            "[0, 3.0e+5, 3.0e+5]",
-            "[0]",
-            r"motions\[0\].pressures: expected one per chamber \(3\), f",
-        ),
-        ("a.csv, ", "a.csv, presure: 1, ", r"motions\[0\].presure: no such field; did you mean"),
-        ("EI: [0.45, 0.7]", "EI: [0.7, 0.45]", "EI: expected the lower bound first, found 0.7, 0"),
-        ("find: [EI]", "find: [EI, EI]", "find: expected each once, found EI, EI"),
-        ("arm.yaml", "arms.yaml", r"no such file|cannot|expected"),
-        ("a.csv, ", "a.csv, held_out: true, ", "motions: expected one that is not held out"),
+        ("table: a.csv", "tabel: a.csv", "mine.yaml:3: motions[0].table"),
+        ("[0, 3.0e+5, 3.0e+5]", "[0]", "motions[0].pressures"),
+        ("a.csv, ", "a.csv, presure: 1, ", "motions[0].presure"),
+        ("EI: [0.45, 0.7]", "EI: [0.7, 0.45]", "EI: expected the lower bound first"),
+        ("find: [EI]", "find: [EI, EI]", "find"),
+        ("arm.yaml", "arms.yaml", "arms.yaml"),
+        ("a.csv, ", "a.csv, held_out: true, ", "motions"),
     ],
 )
-def test_errors_in_a_problem_are_reported(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_errors_in_a_problem_are_reported(
+    tmp_path: Path, old: str, new: str, message: str, golden: Golden
+) -> None:
     path = written(tmp_path, GOOD.replace(old, new))
-    with pytest.raises(sg.DescriptionError, match=message):
-        sg.calibration.load_problem(path)
+    golden.refused(lambda: sg.calibration.load_problem(path), message)
 
 
 def test_errors_in_a_table_are_reported(tmp_path: Path) -> None:
@@ -294,11 +292,10 @@ def test_errors_in_a_table_are_reported(tmp_path: Path) -> None:
             sg.calibration.load_problem(path)
 
 
-def test_what_does_not_fit_is_reported() -> None:
+def test_what_does_not_fit_is_reported(golden: Golden) -> None:
     ends = noisy(0)
     bends = sg.hydraulics.ArmMotion(times=(0.0, 1.0), bends=((0.0, 0.0),) * 2)
-    with pytest.raises(sg.DescriptionError, match=r"motions\[1\]: expected ends in all motions, o"):
-        problem(ends, bends)
+    golden.refused(lambda: problem(ends, bends), "motions[1]: expected ends in all motions, o")
     with pytest.raises(sg.DescriptionError, match="ends: expected ends or bends, found neither"):
         sg.hydraulics.ArmMotion(times=(0.0, 1.0))
     with pytest.raises(sg.DescriptionError, match="torques: expected pressures or torques, found"):

@@ -8,6 +8,7 @@ import pytest
 import softgrasp as sg
 from examples.paper003.control import ArmBendPid, Pid
 from softgrasp.mechanics.transforms import Array
+from tests.conftest import Golden
 from tests.hydraulics.arms import one_section, two_sections
 
 PERIOD = 0.01
@@ -59,9 +60,8 @@ def test_an_output_at_its_limit_does_not_wind_up() -> None:
     assert late(Pid(3.0, 9.0, 0.1, PERIOD)) > 5.0
 
 
-def test_gains_and_shapes_that_cannot_be_are_reported() -> None:
-    with pytest.raises(sg.DescriptionError, match="ki: expected 0 or more, found -1"):
-        Pid(1.0, -1.0, 0.0, PERIOD)
+def test_gains_and_shapes_that_cannot_be_are_reported(golden: Golden) -> None:
+    golden.refused(lambda: Pid(1.0, -1.0, 0.0, PERIOD), "ki: expected 0 or more, found -1")
     with pytest.raises(sg.DescriptionError, match="period: expected a time above 0 s, found 0 s"):
         ArmBendPid(one_section(), 0.0)
     with pytest.raises(sg.DescriptionError, match=r"target: expected bends of shape \(1, 2\), fo"):

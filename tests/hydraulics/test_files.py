@@ -22,6 +22,7 @@ from softgrasp.hydraulics.files import hydraulic_arm_from, load_hydraulic_arm
 from softgrasp.hydraulics.model import arm_model
 from softgrasp.io.urdf import read_robot, rigid_urdf, write_robot
 from softgrasp.model.robot import robot_model
+from tests.conftest import Golden
 from tests.hydraulics.arms import two_sections
 from tests.hydraulics.hydraulic_arms import hydraulic_arms
 from tests.support.robots import ARM, needs_xacro, written
@@ -67,66 +68,29 @@ def test_the_second_section_is_rotated_by_a_half_rotation() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        (
-            "bending_stiffness: 0.5829",
-            "bending_stiffness: 0",
-            "sections[0].bending_stiffness: expected a number above 0, found 0",
-        ),
-        ("lead: 5", "lead: -5", "drive.screw.lead: expected a number above 0, found -5"),
-        (
-            "{diameter: 4, length: 2000}",
-            "{diameter: -4, length: 2000}",
-            "drive.tube.diameter: expected a number above 0, found -4",
-        ),
-        (
-            "diameter: 60",
-            "diametre: 60",
-            "drive.piston.diametre: no such field; did you mean 'diameter'?",
-        ),
-        (
-            "{angle: 120, radius: 22",
-            "{angle: 360, radius: 22",
-            "sections[0].chambers[1].angle: expected chambers at different angles, found two at",
-        ),
-        (
-            "{angle: 120, radius: 22",
-            "{angle: 120, radius: 220",
-            "sections[0].chambers[1].radius: expected at most the section's radius (0.034 m), "
-            "found 0.22 m",
-        ),
-        (
-            "efficiency: 0.9",
-            "efficiency: 90",
-            "drive.screw.efficiency: expected a number at most 1, found 90",
-        ),
-        (
-            "pressure_max: 1.0e+6",
-            "pressure_max: -1.0",
-            "sections[0].chambers[0].pressure_min: expected at most pressure_max (-1 Pa), found 0",
-        ),
-        ("name: tip", "name: base", "sections[1].name: expected unique names, found section"),
-        ("radius: 34", "radius: 500", "sections[0].radius: expected at most the length (0.3965 m)"),
-        ("segments: 1", "segments: 0", "segments: expected a number at least 1, found 0"),
-        (
-            "piston: {diameter: 60",
-            "piston: {diameter: -60",
-            "drive.piston.diameter: expected a number above 0, found -60",
-        ),
-        ("drive:\n  screw", "fluids:\n  screw", "fluids: no such field; known: "),
-        (SHIPPED[SHIPPED.index("drive:") :], "", "drive: this field is missing"),
-        (
-            CHAMBERS,
-            "    chambers: []\n",
-            "sections[0].chambers: expected at least 1 values, found 0",
-        ),
-        (CHAMBERS, "", "sections[0].chambers: this field is missing"),
-        ("mass: 0.1", "weight: 0.1", "sections[0].weight: no such field"),
+        ("bending_stiffness: 0.5829", "bending_stiffness: 0", "sections[0].bending_stiffness"),
+        ("lead: 5", "lead: -5", "drive.screw.lead"),
+        ("{diameter: 4, length: 2000}", "{diameter: -4, length: 2000}", "drive.tube.diameter"),
+        ("diameter: 60", "diametre: 60", "drive.piston.diametre"),
+        ("{angle: 120, radius: 22", "{angle: 360, radius: 22", "sections[0].chambers[1].angle"),
+        ("{angle: 120, radius: 22", "{angle: 120, radius: 220", "sections[0].chambers[1].radius"),
+        ("efficiency: 0.9", "efficiency: 90", "drive.screw.efficiency"),
+        ("pressure_max: 1.0e+6", "pressure_max: -1.0", "sections[0].chambers[0].pressure_min"),
+        ("name: tip", "name: base", "sections[1].name"),
+        ("radius: 34", "radius: 500", "sections[0].radius"),
+        ("segments: 1", "segments: 0", "segments"),
+        ("piston: {diameter: 60", "piston: {diameter: -60", "drive.piston.diameter"),
+        ("drive:\n  screw", "fluids:\n  screw", "fluids"),
+        (SHIPPED[SHIPPED.index("drive:") :], "", "drive"),
+        (CHAMBERS, "    chambers: []\n", "sections[0].chambers"),
+        (CHAMBERS, "", "sections[0].chambers"),
+        ("mass: 0.1", "weight: 0.1", "sections[0].weight"),
     ],
 )
 def test_errors_are_reported_with_their_field(
-    tmp_path: Path, old: str, new: str, sentence: str
+    tmp_path: Path, old: str, new: str, sentence: str, golden: Golden
 ) -> None:
-    assert sentence in refused(tmp_path, old, new)
+    golden(refused(tmp_path, old, new), sentence)
 
 
 def test_errors_are_reported_with_file_and_line(tmp_path: Path) -> None:
@@ -164,7 +128,6 @@ def test_whatever_the_tree_it_is_an_arm_or_a_sentence(tree: dict[str, object]) -
 # Hydraulic arms as U(C)RDF: they come back equal, and mistakes are told with line and element.
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "hydraulic_arm.md"
 SUFFIXES = ["yaml", "yml", "ucrdf", "urdf", "UCRDF"]
 ONE = """<?xml version="1.0"?>
 <robot name="one">
@@ -357,109 +320,43 @@ def hydraulic_arm_ucrdf_refused(directory: Path, text: str) -> str:
         (
             'bending_stiffness="0.6"',
             'bending_stiffness="0"',
-            "12: bendable 'arm': backbone.bending_stiffness: expected a number above 0, found 0",
+            "12: bendable 'arm': backbone.bending_stiffness",
         ),
-        (
-            'torsion_stiffness="0.5" ',
-            "",
-            "12: bendable 'arm': backbone.torsion_stiffness: expected a number above 0, found none",
-        ),
-        (
-            'lead="0.005"',
-            'lead="-0.005"',
-            "23: screw.lead: expected a number above 0, found '-0.005'",
-        ),
-        (
-            'diameter="0.06"',
-            'diameter="-0.06"',
-            "24: piston.diameter: expected a number above 0, found '-0.06'",
-        ),
-        (
-            'diameter="0.06"',
-            'diametre="0.06"',
-            "24: piston.diametre: no such attribute; did you mean 'diameter'? known: "
-            "damping, diameter, friction, length, mass",
-        ),
-        (
-            'lead="0.005"',
-            'lead="0.005" efficiency="90"',
-            "23: screw.efficiency: expected a number above 0, at most 1, found '90'",
-        ),
-        (
-            'diameter="0.004" length="2"',
-            'diameter="4" length="2"',
-            "25: tube.diameter: expected at most the length (2 m), found 4 m",
-        ),
-        (
-            'length="2"',
-            'length="2" flow="laminer"',
-            "25: tube.flow: expected blasius or laminar, found 'laminer'; did you mean 'laminar'?",
-        ),
-        (
-            'segments="2"',
-            'segments="0"',
-            "21: hydraulics.segments: expected a whole number from 1 to 1000000, found '0'",
-        ),
-        (
-            "<drive>",
-            "<gravity xyz='0 9.81'/><drive>",
-            "22: gravity.xyz: expected 3 numbers, found '0 9.81'",
-        ),
-        (
-            "</hydraulics>",
-            "</hydraulics><hydraulics/>",
-            "27: hydraulics: expected one <hydraulics>, found another",
-        ),
-        (
-            'angle="2"',
-            'angle="6.283185307179586"',
-            "17: bendable 'arm': chamber.angle: expected chambers at different angles, found two "
-            "at 6.28319 rad",
-        ),
-        (
-            'angle="2" radius="0.02"',
-            'angle="2" radius="0.2"',
-            "17: bendable 'arm': chamber.radius: expected at most the section's radius (0.03 m), "
-            "found 0.2 m",
-        ),
-        (
-            'pressure_max="1e6"',
-            'pressure_max="-1"',
-            "16: bendable 'arm': chamber.pressure_min: expected at most pressure_max (-1 Pa), "
-            "found 0 Pa",
-        ),
-        (
-            '<inertial><mass value="0.1"/></inertial>',
-            "",
-            "5: bendable 'arm': inertial: expected the mass of the section, found none",
-        ),
+        ('torsion_stiffness="0.5" ', "", "12: bendable 'arm': backbone.torsion_stiffness"),
+        ('lead="0.005"', 'lead="-0.005"', "23: screw.lead"),
+        ('diameter="0.06"', 'diameter="-0.06"', "24: piston.diameter"),
+        ('diameter="0.06"', 'diametre="0.06"', "24: piston.diametre"),
+        ('lead="0.005"', 'lead="0.005" efficiency="90"', "23: screw.efficiency"),
+        ('diameter="0.004" length="2"', 'diameter="4" length="2"', "25: tube.diameter"),
+        ('length="2"', 'length="2" flow="laminer"', "25: tube.flow"),
+        ('segments="2"', 'segments="0"', "21: hydraulics.segments"),
+        ("<drive>", "<gravity xyz='0 9.81'/><drive>", "22: gravity.xyz"),
+        ("</hydraulics>", "</hydraulics><hydraulics/>", "27: hydraulics"),
+        ('angle="2"', 'angle="6.283185307179586"', "17: bendable 'arm': chamber.angle"),
+        ('angle="2" radius="0.02"', 'angle="2" radius="0.2"', "17: bendable 'arm': chamber.radius"),
+        ('pressure_max="1e6"', 'pressure_max="-1"', "16: bendable 'arm': chamber.pressure_min"),
+        ('<inertial><mass value="0.1"/></inertial>', "", "5: bendable 'arm': inertial"),
         (
             '<mass value="0.1"/>',
             '<mass value="0.1"/><origin xyz="0 0 0.1"/>',
-            "19: bendable 'arm': inertial: expected a mass alone, as a section is a uniform "
-            "cylinder, found more",
+            "19: bendable 'arm': inertial",
         ),
-        (
-            '<model type="pcc">',
-            '<model type="ppc" degree="1">',
-            "9: bendable 'arm': model: expected pcc, as arms bend in arcs, found ppc",
-        ),
+        ('<model type="pcc">', '<model type="ppc" degree="1">', "9: bendable 'arm': model"),
         (
             '<model type="pcc">',
             '<model type="pcc" frame="webster">',
-            "9: bendable 'arm': model.frame: expected bishop frames, found webster",
+            "9: bendable 'arm': model.frame",
         ),
         (
             '<child link="end"/>',
             '<child link="end"/><origin xyz="0 0 0.1"/>',
-            "7: bendable 'arm': origin: expected none, as a section begins where the one before "
-            "ends, found xyz (0.0, 0.0, 0.1) and rpy (0.0, 0.0, 0.0)",
+            "7: bendable 'arm': origin",
         ),
     ],
 )
-def test_mistakes(old: str, new: str, sentence: str, tmp_path: Path) -> None:
+def test_mistakes(old: str, new: str, sentence: str, tmp_path: Path, golden: Golden) -> None:
     assert old in ONE
-    assert hydraulic_arm_ucrdf_refused(tmp_path, ONE.replace(old, new, 1)) == sentence
+    golden(hydraulic_arm_ucrdf_refused(tmp_path, ONE.replace(old, new, 1)), sentence)
 
 
 def without(begin: str, end: str, instead: str = "") -> str:
@@ -470,47 +367,53 @@ def without(begin: str, end: str, instead: str = "") -> str:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (ARM, "2: robot 'arm': hydraulics: expected hydraulics with the drive of the chambers, "
-         "found none"),
-        (without("<drive>", "</drive>"), "21: hydraulics: expected <drive> inside, found none"),
-        (without("<actuation>", "</actuation>"),
-         "5: bendable 'arm': expected chambers, found none"),
-        (without("<actuation>", "</actuation>",
-                 '<actuation><tendon angle="0" radius="0.02"/></actuation>'),
-         "15: bendable 'arm': actuation: expected chambers, found tendons"),
-        (without("<bendable", "</bendable>").replace('<link name="end"/>', ""),
-         "2: robot 'one': expected bendables, the sections of the arm, found none"),
-        (ONE.replace("<hydraulics", SECOND.replace('"end"', '"base"') + "<hydraulics"),
-         "22: bendable 'two': parent: expected one bendable at the end of another, found 'arm' and "
-         "'two' on link 'base'"),
-        (ONE.replace("<hydraulics", '<link name="plate"/><joint name="flange" type="fixed">'
-                     '<parent link="end"/><child link="plate"/></joint>'
-                     + SECOND.replace('"end"', '"plate"') + "<hydraulics"),
-         "21: joint 'flange': expected an arm of bendables only, one at the end of another, found "
-         "a fixed joint from 'end' to 'plate'"),
-        (ONE.replace('<link name="end"/>',
-                     '<link name="end"><inertial><mass value="0.2"/></inertial></link>'),
-         "4: link 'end': inertial: expected a link without mass, as an arm has all of it in its "
-         "bendables, found 0.2 kg"),
+        (ARM, "2: robot 'arm': hydraulics"),
+        (without("<drive>", "</drive>"), "21: hydraulics"),
+        (without("<actuation>", "</actuation>"), "5: bendable 'arm'"),
+        (
+            without(
+                "<actuation>",
+                "</actuation>",
+                '<actuation><tendon angle="0" radius="0.02"/></actuation>',
+            ),
+            "15: bendable 'arm': actuation",
+        ),
+        (without("<bendable", "</bendable>").replace('<link name="end"/>', ""), "2: robot 'one'"),
+        (
+            ONE.replace("<hydraulics", SECOND.replace('"end"', '"base"') + "<hydraulics"),
+            "22: bendable 'two': parent",
+        ),
+        (
+            ONE.replace(
+                "<hydraulics",
+                '<link name="plate"/><joint name="flange" type="fixed">'
+                '<parent link="end"/><child link="plate"/></joint>'
+                + SECOND.replace('"end"', '"plate"')
+                + "<hydraulics",
+            ),
+            "21: joint 'flange'",
+        ),
+        (
+            ONE.replace(
+                '<link name="end"/>',
+                '<link name="end"><inertial><mass value="0.2"/></inertial></link>',
+            ),
+            "4: link 'end': inertial",
+        ),
     ],
-)  # fmt: skip
-def test_what_is_no_arm(text: str, sentence: str, tmp_path: Path) -> None:
-    assert hydraulic_arm_ucrdf_refused(tmp_path, text) == sentence
+)
+def test_what_is_no_arm(text: str, sentence: str, tmp_path: Path, golden: Golden) -> None:
+    golden(hydraulic_arm_ucrdf_refused(tmp_path, text), sentence)
 
 
-def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
+def test_files_of_other_kinds_are_refused(tmp_path: Path, golden: Golden) -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         sg.hydraulics.load_hydraulic_arm("arm.json")
-    assert str(refused.value) == (
-        "arm.json: expected a hydraulic arm as .yaml, .yml, .ucrdf, .urdf, .xacro or a library "
-        "name, found '.json'"
-    )
+    golden(refused.value, "arm.json")
     for name in ("arm.json", "arm", "arm.xacro"):
         with pytest.raises(sg.DescriptionError) as refused:
             sg.hydraulics.save_hydraulic_arm(two_sections(), tmp_path / name)
-        assert str(refused.value) == (
-            f"path: expected a file as .yaml, .yml, .ucrdf, .urdf, found '{tmp_path / name}'"
-        )
+        golden(refused.value, "path")
     assert not list(tmp_path.iterdir())
     with pytest.raises(sg.DescriptionError, match="expected a readable XML file, found: no such"):
         sg.hydraulics.load_hydraulic_arm(tmp_path / "none.ucrdf")
@@ -552,36 +455,28 @@ def test_changes_without_a_pause_are_one() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "t.csv: expected a line of names, found nothing"),
-        (HEAD, "t.csv: expected lines of numbers, found only names"),
-        ("time,torque_1\n0,0", "t.csv:1: no column 'time'; did you mean 'time_s'? "
-         "known: time_s, torque_1"),
-        ("time_s\n0", "t.csv:1: expected the columns time_s, torque_1, torque_2, …, found time_s"),
-        (f"# remark\n{HEAD}\n0,0,0\n1,,0", "t.csv:4: torque_1: expected a finite number, found an "
-         "empty cell"),
-        (f"{HEAD}\n0,0,x", "t.csv:2: torque_2: expected a finite number, found 'x'"),
-        (f"{HEAD}\n0,0,nan", "t.csv:2: torque_2: expected a finite number, found 'nan'"),
-        (f"{HEAD}\n0,0", "t.csv:2: expected 3 cells, found 2"),
-        (f"{HEAD}\n0,0,0\n2,0,0\n1,0,0", "t.csv:4: time_s: expected a time after 2 s, found 1 s"),
-        (f"{HEAD}\n1,0,0\n1,1,1", "t.csv:3: time_s: expected a time after 1 s, found 1 s"),
+        ("", "t.csv"),
+        (HEAD, "t.csv"),
+        ("time,torque_1\n0,0", "t.csv:1"),
+        ("time_s\n0", "t.csv:1"),
+        (f"# remark\n{HEAD}\n0,0,0\n1,,0", "t.csv:4: torque_1"),
+        (f"{HEAD}\n0,0,x", "t.csv:2: torque_2"),
+        (f"{HEAD}\n0,0,nan", "t.csv:2: torque_2"),
+        (f"{HEAD}\n0,0", "t.csv:2"),
+        (f"{HEAD}\n0,0,0\n2,0,0\n1,0,0", "t.csv:4: time_s"),
+        (f"{HEAD}\n1,0,0\n1,1,1", "t.csv:3: time_s"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_table_is_refused_in_a_sentence(
-    text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text(text, encoding="utf-8")
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.hydraulics.load_torques("t.csv")
-    assert str(refused.value) == sentence
+    golden.refused(lambda: sg.hydraulics.load_torques("t.csv"), sentence)
 
 
-def test_torques_that_are_not_there() -> None:
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.hydraulics.load_torques("paper003_ram")
-    assert str(refused.value) == (
-        "no torques 'paper003_ram'; did you mean 'paper003_ramp'? known: paper003_ramp"
-    )
+def test_torques_that_are_not_there(golden: Golden) -> None:
+    golden.refused(lambda: sg.hydraulics.load_torques("paper003_ram"), "no torques 'paper003_ram'")
     with pytest.raises(sg.DescriptionError, match=r"nowhere.csv: expected a table in CSV, found"):
         sg.hydraulics.load_torques("nowhere.csv")
 
@@ -589,12 +484,12 @@ def test_torques_that_are_not_there() -> None:
 @pytest.mark.parametrize(
     ("times", "torques", "sentence"),
     [
-        ([0.0, 0.0], [[0.0], [0.0]], "times: expected increasing times, found others"),
-        ([0.0, 1.0], [[0.0], [np.nan]], "torques: expected finite numbers, found others"),
-        ([0.0], [0.0], "expected times (t,) and torques (t, chambers), found shapes (1,) and (1,)"),
+        ([0.0, 0.0], [[0.0], [0.0]], "times"),
+        ([0.0, 1.0], [[0.0], [np.nan]], "torques"),
+        ([0.0], [0.0], "expected times (t,) and torques (t, chambers)"),
     ],
 )
-def test_a_table_that_is_none(times: list[float], torques: list[object], sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError) as refused:
-        TorqueTable(np.array(times), np.array(torques))
-    assert sentence in str(refused.value)
+def test_a_table_that_is_none(
+    times: list[float], torques: list[object], sentence: str, golden: Golden
+) -> None:
+    golden.refused(lambda: TorqueTable(np.array(times), np.array(torques)), sentence)

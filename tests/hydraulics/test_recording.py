@@ -7,6 +7,7 @@ import pytest
 
 from softgrasp.errors import DescriptionError
 from softgrasp.hydraulics import TipRecording, arm_workspace, settling_times, tip_errors
+from tests.conftest import Golden
 from tests.hydraulics.arms import one_section, two_sections, with_sections
 
 TIMES = np.linspace(0.0, 2.0, 21)
@@ -46,10 +47,9 @@ def test_other_times_are_met_on_straight_lines() -> None:
     assert len(tip_errors(other, shifted).times) == 5
 
 
-def test_recordings_that_do_not_fit_are_reported() -> None:
+def test_recordings_that_do_not_fit_are_reported(golden: Golden) -> None:
     single = TipRecording(TIMES, np.zeros((21, 1, 3)))
-    with pytest.raises(DescriptionError, match="equally many sections, found 2 and 1"):
-        tip_errors(recording(), single)
+    golden.refused(lambda: tip_errors(recording(), single), "equally many sections, found 2 and 1")
     later = TipRecording(TIMES + 5.0, recording().ends)
     with pytest.raises(DescriptionError, match="times in common, found 0 to 2 s and 5 to 7 s"):
         tip_errors(recording(), later)

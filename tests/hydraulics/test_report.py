@@ -12,6 +12,7 @@ import softgrasp as sg
 from softgrasp.hydraulics import TorqueTable
 from softgrasp.hydraulics.report import coupling_clause, flow_clause, pressure_clause
 from softgrasp.hydraulics.run import ArmRun
+from tests.conftest import Golden
 from tests.hydraulics.arms import one_section, with_drive
 
 
@@ -25,18 +26,16 @@ def a_run(law: str) -> ArmRun:
     ("law", "number", "text"),
     [
         ("blasius", 2000.4, "laminar, Reynolds number at most 2000."),
-        (
-            "laminar",
-            3000.0,
-            "up to 3000; Poiseuille's law of laminar flow is valid only up to 2300",
-        ),
-        ("blasius", 32675.0, "32675; Blasius's law replaces laminar flow between 2300"),
-        ("blasius", 2e5, "up to 200000; Blasius's law is valid only up to 100000; the true"),
+        ("laminar", 3000.0, "up to 3000"),
+        ("blasius", 32675.0, "32675"),
+        ("blasius", 2e5, "up to 200000"),
     ],
 )
-def test_the_flow_is_reported_with_its_law(law: str, number: float, text: str) -> None:
+def test_the_flow_is_reported_with_its_law(
+    law: str, number: float, text: str, golden: Golden
+) -> None:
     run = dataclasses.replace(a_run(law), largest_reynolds=number)
-    assert text in flow_clause(run)
+    golden(flow_clause(run), text)
 
 
 def test_a_chamber_that_only_the_motion_presses_is_not_named() -> None:

@@ -23,7 +23,7 @@ from softgrasp.io.files import (
     write_text,
 )
 from softgrasp.io.json_lines import JsonLines
-from tests.conftest import limited_file_size, usual_ctrl_c
+from tests.conftest import Golden, limited_file_size, usual_ctrl_c
 
 LOAD = {"hand": sg.load_hand, "object": sg.load_object, "scene": sg.load_scene}
 
@@ -42,14 +42,12 @@ def test_the_scene_template_is_a_grasp_that_holds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "2x", "a b", "a/b", "a: b", "ä.b"])
-def test_a_name_must_do_as_a_file_name(name: str) -> None:
-    with pytest.raises(sg.DescriptionError, match="expected a name of letters, digits, _ and -"):
-        template("hand", name)
+def test_a_name_must_do_as_a_file_name(name: str, golden: Golden) -> None:
+    golden.refused(lambda: template("hand", name), "expected a name of letters, digits, _ and -")
 
 
-def test_an_unknown_kind_is_reported() -> None:
-    with pytest.raises(sg.DescriptionError, match="no template of a 'hnad'; did you mean 'hand'"):
-        template("hnad", "x")
+def test_an_unknown_kind_is_reported(golden: Golden) -> None:
+    golden.refused(lambda: template("hnad", "x"), "no template of a 'hnad'; did you mean 'hand'")
 
 
 def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
@@ -91,15 +89,14 @@ def test_a_run_replaces_and_removes_its_files_only(tmp_path: Path) -> None:
     assert foreign.read_text() == "film"
 
 
-def test_a_file_that_was_changed_after_the_run_is_kept(tmp_path: Path) -> None:
+def test_a_file_that_was_changed_after_the_run_is_kept(tmp_path: Path, golden: Golden) -> None:
     start_run(tmp_path)
     path = write_text(tmp_path / "a.json", "1234")
     path.write_text("5678")  # of the same size
     os.utime(path, ns=(1, 1))
     assert other_files(tmp_path, ("*.json",)) == [path]
     assert not remove_written(tmp_path, ("*",))
-    with pytest.raises(sg.ResultError, match="it is not overwritten"):
-        write_text(path, "9")
+    golden.refused(lambda: write_text(path, "9"), "it is not overwritten", sg.ResultError)
 
 
 def test_a_journal_grows_and_stays_a_file_of_its_run(tmp_path: Path) -> None:

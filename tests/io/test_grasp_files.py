@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 import softgrasp as sg
 from softgrasp.io.grasp_files import ForeignGrasp, read_grasps, write_grasps
 from softgrasp.mechanics.transforms import transform
+from tests.conftest import Golden
 
 
 def saved(path: Path, content: object) -> Path:
@@ -125,58 +126,60 @@ class Harmful:
     [
         ({"other": 1}, "found a dictionary with other"),
         (
-            bodex(world_cfg=[{"mesh": {"scene_1_can": {"scale": [1.0, 2.0, 1.0],
-                  "pose": [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]}}}]),
-            "expected one scale of 'scene_1_can' along all axes, found [1.0, 2.0, 1.0]",
+            bodex(
+                world_cfg=[
+                    {
+                        "mesh": {
+                            "scene_1_can": {
+                                "scale": [1.0, 2.0, 1.0],
+                                "pose": [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
+                            }
+                        }
+                    }
+                ]
+            ),
+            "expected one scale of 'scene_1_can' along all axes",
         ),
-        (
-            bodex(manip_name=["can"]),
-            "manip_name: expected a mesh of world_cfg, found 'can'; there are scene_1_can",
-        ),
-        (
-            bodex(robot_pose=np.array([[[posture(0.1)] * 7]])),
-            "robot_pose: expected the shape (1, grasps, 3, 7 + joints) of a hand without an arm",
-        ),
-        ([1, 2], "expected grasps of DexGraspBench (grasp_qpos), BODex (robot_pose) or"),
-        (bench(grasp_qpos=np.zeros(3)), "expected a hand pose of 7 numbers and joint variables"),
-        (bench(squeeze_qpos=posture(1.0)), "squeeze_qpos: expected the shape of grasp_qpos"),
-        (bench(grasp_qpos=np.zeros(9)), "unit quaternions (w, x, y, z) at positions 4 to 7"),
-        (bench(grasp_qpos="text"), "grasp_qpos: expected an array of numbers, found a str"),
-        (bench(grasp_qpos=posture(np.nan)), "grasp_qpos: expected finite numbers, found one that"),
-        (bench(obj_pose=np.full(7, np.nan)), "obj_pose: expected finite numbers"),
+        (bodex(manip_name=["can"]), "manip_name"),
+        (bodex(robot_pose=np.array([[[posture(0.1)] * 7]])), "robot_pose"),
+        ([1, 2], "expected grasps of DexGraspBench (grasp_qpos), BODex"),
+        (bench(grasp_qpos=np.zeros(3)), "expected a hand pose of 7 numbers and joint"),
+        (bench(squeeze_qpos=posture(1.0)), "squeeze_qpos"),
+        (bench(grasp_qpos=np.zeros(9)), "unit quaternions (w, x, y, z) at positions 4 to"),
+        (bench(grasp_qpos="text"), "grasp_qpos"),
+        (bench(grasp_qpos=posture(np.nan)), "grasp_qpos"),
+        (bench(obj_pose=np.full(7, np.nan)), "obj_pose"),
         ({"grasp_qpos": np.zeros((0, 8))}, "expected one or more grasps, found none"),
-        (bench(obj_scale=-1.0), "obj_scale: expected a number above 0, found -1.0"),
-        (bench(obj_scale="big"), "obj_scale: expected a number above 0, found 'big'"),
-        (bench(obj_scale=[]), "obj_scale: expected a number above 0, found none"),
-        (bench(obj_scale=[1.0, 2.0]), "obj_scale: expected one number, or one per grasp, found 2"),
+        (bench(obj_scale=-1.0), "obj_scale"),
+        (bench(obj_scale="big"), "obj_scale"),
+        (bench(obj_scale=[]), "obj_scale"),
+        (bench(obj_scale=[1.0, 2.0]), "obj_scale"),
         (bench(obj_pose=np.array([0, 0, 300.0, 1, 0, 0, 0])), "a hand within 10 m of its object"),
-        (
-            bodex(world_cfg=[{"mesh": {"scene_1_can": {"scale": [1]}}}]),
-            "pose: expected an array of numbers, found none",
-        ),
-        (
-            bodex(world_cfg=[{"mesh": {"scene_1_can": "x"}}]),
-            "world_cfg: expected pose and scale of 'scene_1_can', found a str",
-        ),
-        ([{"qpos": None}], "[0].qpos: expected numbers by the names of joints, found a NoneType"),
-        ([{"qpos": {"WRJTx": "a"}}], "[0].qpos.WRJTx: expected a finite number, found 'a'"),
-        (bench(obj_pose=np.zeros(6)), "obj_pose: expected 7 numbers"),
+        (bodex(world_cfg=[{"mesh": {"scene_1_can": {"scale": [1]}}}]), "pose"),
+        (bodex(world_cfg=[{"mesh": {"scene_1_can": "x"}}]), "world_cfg"),
+        ([{"qpos": None}], "[0].qpos"),
+        ([{"qpos": {"WRJTx": "a"}}], "[0].qpos.WRJTx"),
+        (bench(obj_pose=np.zeros(6)), "obj_pose"),
         ({"robot_pose": np.zeros((2, 3, 9))}, "expected the shape (1, grasps, 3, 7 + joints)"),
         (
             {"robot_pose": np.tile(posture(1.0), (1, 1, 3, 1)), "joint_names": ["a", "b"]},
-            "joint_names: expected 1 names, found 2",
+            "joint_names",
         ),
-        ([{"qpos": {"WRJTx": 0.0}}], "found none of WRJTy, WRJTz, WRJRx, WRJRy, WRJRz"),
-        ({"grasp_qpos": Harmful()}, "arrays and plain data, found 'builtins.print', which"),
+        ([{"qpos": {"WRJTx": 0.0}}], "found none of WRJTy, WRJTz, WRJRx, WRJRy,"),
+        ({"grasp_qpos": Harmful()}, "arrays and plain data"),
     ],
-)  # fmt: skip
+)
 def test_other_content_is_refused_with_the_reason(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: object, sentence: str
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    content: object,
+    sentence: str,
+    golden: Golden,
 ) -> None:
     file = saved(tmp_path / "bad.npy", content)
     with pytest.raises(sg.DescriptionError) as caught:
         read_grasps(file)
-    assert sentence in str(caught.value)
+    golden(str(caught.value), sentence)
     assert str(file) in str(caught.value)
     assert "executed" not in capsys.readouterr().out
 

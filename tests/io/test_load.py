@@ -9,15 +9,13 @@ import pytest
 
 import softgrasp as sg
 from softgrasp import assets
-from softgrasp.errors import DescriptionError
 from softgrasp.io.load import load_robot
 from softgrasp.io.urdf import write_robot
+from tests.conftest import Golden
 from tests.support.scenes import pinch
 
 NAMES = assets.names("robots")
 TETRAHEDRON = "v 0 0 0\nv 40 0 0\nv 0 40 0\nv 0 0 40\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
-
-HANDS = ".yaml, .yml, .ucrdf, .urdf, .xacro, .xml, .mjcf"
 
 
 def test_a_mesh_file_in_millimetres(tmp_path: Path) -> None:
@@ -28,34 +26,29 @@ def test_a_mesh_file_in_millimetres(tmp_path: Path) -> None:
     assert model.body("object").mass[0] == pytest.approx(1000 * 0.04**3 / 6)
 
 
-def test_a_mesh_file_that_has_changed_is_refused(tmp_path: Path) -> None:
+def test_a_mesh_file_that_has_changed_is_refused(tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "corner.obj"
     path.write_text(TETRAHEDRON)
     obj = sg.load_object(path, mass=0.1, units="mm")
     path.write_text(TETRAHEDRON.replace("40", "41"))
-    with pytest.raises(sg.DescriptionError, match="it has changed"):
-        sg.compile_model(pinch(object=obj))
+    golden.refused(lambda: sg.compile_model(pinch(object=obj)), "it has changed")
 
 
-def test_a_mesh_file_needs_a_mass(tmp_path: Path) -> None:
+def test_a_mesh_file_needs_a_mass(tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "corner.obj"
     path.write_text(TETRAHEDRON)
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.load_object(path)
-    assert str(refused.value) == "expected exactly one of mass and density, found neither"
+    golden.refused(lambda: sg.load_object(path), "expected exactly one of mass and density")
 
 
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("a.xml", "a.xml: expected a MuJoCo model (.xml), found no such file"),
-        ("some/hand", f"some/hand: expected a hand as {HANDS} or a library name, found 'hand'"),
+        ("a.xml", "a.xml"),
+        ("some/hand", "some/hand"),
     ],
 )
-def test_files_of_other_kinds_are_refused(name: str, sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.load_hand(name)
-    assert str(refused.value) == sentence
+def test_files_of_other_kinds_are_refused(name: str, sentence: str, golden: Golden) -> None:
+    golden.refused(lambda: sg.load_hand(name), sentence)
 
 
 def test_the_promised_robots_are_shipped() -> None:
@@ -107,32 +100,17 @@ def test_the_largest_pressure_bends_a_finger_to_its_limit(name: str, finger: str
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        (
-            "three_segment_arn",
-            "no robot 'three_segment_arn'; did you mean 'three_segment_arm'? known: "
-            + ", ".join(NAMES),
-        ),
-        (
-            "three_segment_arn.ucrdf",
-            "three_segment_arn.ucrdf: expected a readable XML file, found: no such file",
-        ),
-        (
-            "robots/arm",
-            "robots/arm: expected a robot as .ucrdf, .urdf, .xacro or a library name, found 'arm'",
-        ),
-        (
-            "arm.sdl",
-            "arm.sdl: expected a robot as .ucrdf, .urdf, .xacro or a library name, found '.sdl'",
-        ),
+        ("three_segment_arn", "no robot 'three_segment_arn'"),
+        ("three_segment_arn.ucrdf", "three_segment_arn.ucrdf"),
+        ("robots/arm", "robots/arm"),
+        ("arm.sdl", "arm.sdl"),
     ],
 )
 def test_no_such_robot(
-    name: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DescriptionError) as refused:
-        load_robot(name)
-    assert str(refused.value) == sentence
+    golden.refused(lambda: load_robot(name), sentence)
 
 
 def test_a_model_of_gazebo_is_refused_with_its_cure(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from softgrasp.io.convex_decomposition import union_volume
 from softgrasp.io.mesh import MeshBody, load_mesh
 from softgrasp.io.mesh_files import lacks_reader, read_groups
 from softgrasp.io.mesh_repair import hull_of, make_solid, signed_volume
+from tests.conftest import Golden
 
 READABLE = [name for name in MESH_SUFFIXES if not lacks_reader(f"mesh{name}")]
 BOX = trimesh.creation.box((0.04, 0.05, 0.06))
@@ -289,14 +290,9 @@ def test_a_wrong_unit_is_guessed(tmp_path: Path, factor: float, text: str) -> No
     assert result == [f"thing.stl: the largest extent is {text}"]
 
 
-def test_metres_taken_for_millimetres_are_guessed(tmp_path: Path) -> None:
+def test_metres_taken_for_millimetres_are_guessed(tmp_path: Path, golden: Golden) -> None:
     _, result = quietly(written(BOX, tmp_path).replace(units="mm"))
-    assert result == [
-        (
-            "thing.stl: the largest extent is 0.06 mm, less than 2 mm; is the file in m? With "
-            "`units: m` (--units m) it is 60 mm"
-        )
-    ]
+    golden(*result, "thing.stl: the largest extent is 0.06 mm, less than 2 mm")
 
 
 def test_files_are_located_beside_the_description(tmp_path: Path) -> None:
@@ -316,40 +312,34 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
 
 # Bad files
 
-ACCEPTED = "STL, OBJ, PLY, GLB, OFF, DAE"
-
 
 @pytest.mark.parametrize(
     ("name", "content", "text"),
     [
         ("gone.stl", None, "expected a mesh file, found no such file"),
-        ("empty.obj", b"", "expected a mesh, found an empty file (0 bytes)"),
-        ("notes.txt", b"x", f"expected a mesh file ({ACCEPTED}), found '.txt'"),
-        ("mesh", b"x", f"expected a mesh file ({ACCEPTED}), found a file without a suffix"),
+        ("empty.obj", b"", "expected a mesh"),
+        ("notes.txt", b"x", "expected a mesh file (STL, OBJ, PLY, GLB, OFF, DAE)"),
+        ("mesh", b"x", "expected a mesh file (STL, OBJ, PLY, GLB, OFF, DAE)"),
         ("points.obj", b"v 0 0 0\nv 1 0 0\n", "expected triangles, found none in the file"),
-        ("other.glb", b"solid thing", "expected a mesh in GLB format, found something else"),
-        ("other.ply", b"solid thing", "expected a mesh in PLY format, found something else"),
-        ("other.off", b"solid thing", "expected a mesh in OFF format, found something else"),
+        ("other.glb", b"solid thing", "expected a mesh in GLB format"),
+        ("other.ply", b"solid thing", "expected a mesh in PLY format"),
+        ("other.off", b"solid thing", "expected a mesh in OFF format"),
         ("other.stl", b"\x00" * 90, "expected"),
         (
             "nan.obj",
             b"v 0 0 0\nv 1 0 nan\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 3 4\n",
-            "expected finite coordinates, found NaN or inf in 1 of 4 vertices",
+            "expected finite coordinates",
         ),
-        (
-            "far.obj",
-            b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n",
-            "expected",
-        ),
+        ("far.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n", "expected"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_file_gives_one_sentence(
-    tmp_path: Path, name: str, content: bytes | None, text: str
+    tmp_path: Path, name: str, content: bytes | None, text: str, golden: Golden
 ) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
     result = refusal(Mesh(file=str(tmp_path / name)))
-    assert result.startswith(f"{tmp_path / name}: {text}")
+    golden(result, text)
     assert "\n" not in result
 
 
@@ -367,11 +357,9 @@ def test_a_directory_is_refused(tmp_path: Path) -> None:
     )
 
 
-def test_a_flat_mesh_is_refused(tmp_path: Path) -> None:
+def test_a_flat_mesh_is_refused(tmp_path: Path, golden: Golden) -> None:
     shape = written(raw([[0, 0, 0], [0.1, 0, 0], [0, 0.2, 0]], [[0, 1, 2]]), tmp_path)
-    assert (
-        refusal(shape) == f"{shape.file}: expected a solid, found a flat mesh of 100 x 200 x 0 mm"
-    )
+    golden(refusal(shape), "expected a solid")
 
 
 @settings(
@@ -390,16 +378,11 @@ def test_rubbish_gives_a_description_error(tmp_path: Path, content: bytes, suffi
 # Mended, and said
 
 
-def test_a_small_hole_is_closed_and_reported(tmp_path: Path) -> None:
+def test_a_small_hole_is_closed_and_reported(tmp_path: Path, golden: Golden) -> None:
     ball = trimesh.creation.icosphere(3, radius=0.03)
     body, text = quietly(written(raw(ball.vertices, ball.faces[1:]), tmp_path))
     assert body.volume == pytest.approx(ball.volume, rel=1e-3)
-    assert text == [
-        (
-            "thing.stl: not watertight: 3 edges belong to one face only; 1 hole (0.073 % of the "
-            "surface) closed by fans; volume 112.1 cm³, 100 % of the convex hull"
-        )
-    ]
+    golden(*text, "thing.stl: not watertight: 3 edges belong to one face only")
 
 
 def test_a_large_hole_falls_back_to_the_hull_with_a_warning(tmp_path: Path) -> None:
@@ -415,32 +398,27 @@ def test_a_large_hole_falls_back_to_the_hull_with_a_warning(tmp_path: Path) -> N
     assert len(body.parts) == 1
 
 
-def test_a_surface_inside_out_is_flipped_and_reported(tmp_path: Path) -> None:
-    body, text = quietly(written(raw(BOX.vertices, BOX.faces[:, ::-1]), tmp_path))
-    assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
-    assert "the surface was inside out (negative volume); turned outward" in text[0]
+AGAINST = np.where(np.isin(np.arange(12), (2, 7))[:, None], BOX.faces[:, ::-1], BOX.faces)
 
 
-def test_faces_wound_against_the_others_are_flipped_and_reported(tmp_path: Path) -> None:
-    faces = BOX.faces.copy()
-    faces[[2, 7]] = faces[[2, 7]][:, ::-1]
+@pytest.mark.parametrize(
+    ("faces", "sentence"),
+    [
+        (BOX.faces[:, ::-1], "the surface was inside out (negative volume)"),
+        (AGAINST, "2 of 12 faces had inconsistent winding"),
+        (np.vstack([BOX.faces, BOX.faces[:, ::-1]]), "the surface is double-sided"),
+        (
+            np.vstack([BOX.faces, BOX.faces[:3]]),
+            "3 faces are duplicates or folds of zero thickness",
+        ),
+    ],
+)
+def test_faces_are_repaired_and_reported(
+    faces: np.ndarray, sentence: str, tmp_path: Path, golden: Golden
+) -> None:
     body, text = quietly(written(raw(BOX.vertices, faces), tmp_path))
     assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
-    assert "2 of 12 faces had inconsistent winding; reversed" in text[0]
-
-
-def test_a_double_sided_surface_counts_once(tmp_path: Path) -> None:
-    faces = np.vstack([BOX.faces, BOX.faces[:, ::-1]])
-    body, text = quietly(written(raw(BOX.vertices, faces), tmp_path))
-    assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
-    assert "the surface is double-sided; one side is kept" in text[0]
-
-
-def test_repeated_faces_count_once(tmp_path: Path) -> None:
-    faces = np.vstack([BOX.faces, BOX.faces[:3]])
-    body, text = quietly(written(raw(BOX.vertices, faces), tmp_path))
-    assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
-    assert "not watertight: 3 faces are duplicates or folds of zero thickness; left out" in text[0]
+    golden(*text, sentence)
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -516,16 +494,12 @@ def test_a_moebius_strip_has_no_inside() -> None:
 # What touches
 
 
-def test_the_hull_of_a_hollow_object_is_a_warning_with_numbers(tmp_path: Path) -> None:
+def test_the_hull_of_a_hollow_object_is_a_warning_with_numbers(
+    tmp_path: Path, golden: Golden
+) -> None:
     body, text = quietly(written(l_solid(), tmp_path).replace(collision="hull"))
     assert len(body.parts) == 1
-    assert text == [
-        (
-            "thing.stl: the convex hull fills 56 cm³ where the mesh fills 40 cm³: hollows are "
-            "filled in the collision shape; use `collision: decompose`, or name convex "
-            "`parts`"
-        )
-    ]
+    golden(*text, "thing.stl: the convex hull fills 56 cm³ where the mesh")
 
 
 def two_boxes(directory: Path, gap: float = 0.0) -> Mesh:
@@ -579,18 +553,13 @@ def test_a_parts_file_that_would_not_be_used_is_refused(tmp_path: Path) -> None:
     assert "expected no `parts` beside `collision: hull`" in text
 
 
-def test_parts_that_are_too_small_are_a_warning(tmp_path: Path) -> None:
+def test_parts_that_are_too_small_are_a_warning(tmp_path: Path, golden: Golden) -> None:
     shape = written(BOX, tmp_path, "box.obj")
     small = BOX.copy()
     small.apply_scale(0.93)
     small.export(tmp_path / "small.obj")
     _, text = quietly(shape.replace(parts=str(tmp_path / "small.obj")))
-    assert text == [
-        (
-            "box.obj: the convex part fills 96.5 cm³ where the mesh fills 120 cm³: fingers "
-            "penetrate the object"
-        )
-    ]
+    golden(*text, "box.obj: the convex part fills 96.5 cm³ where the mesh")
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.02, 0.04, 0.08])

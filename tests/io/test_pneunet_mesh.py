@@ -13,7 +13,7 @@ from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.soft_finger.finger import SlicedFinger, slice_finger
 from tests.support.pneunet_mesh import FingerCase, random_finger
 
-FEW = 12
+FEW = 6
 """Fingers of the fast test."""
 STUBBY = {69: False, 81: True, 123: True, 148: False, 186: False}
 """Seeds of fingers of 19 to 42 mm that are hardly longer than wide; whether a warning says so."""

@@ -42,18 +42,29 @@ def assert_equal(result: SlicedFinger, expected: SlicedFinger, scale: float = 1.
         assert different.mean() < 0.02, name
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_rigid_motion_moves_the_frame_only(seed: int, tmp_path: Path) -> None:
-    one, pose = read(tmp_path, seed, np.eye(4)), random_pose(np.random.default_rng(seed))
+@pytest.fixture(scope="module", params=SEEDS)
+def plain(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[int, SlicedFinger]:
+    """A seed, and its finger where it was made."""
+    return request.param, read(tmp_path_factory.mktemp("plain"), request.param, np.eye(4))
+
+
+def test_a_rigid_motion_moves_the_frame_only(
+    plain: tuple[int, SlicedFinger], tmp_path: Path
+) -> None:
+    seed, one = plain
+    pose = random_pose(np.random.default_rng(seed))
     other = read(tmp_path, seed, pose)
     assert_equal(other, one)
     np.testing.assert_allclose(other.transform, pose @ one.transform, atol=2e-3)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_mirror_image_has_the_mirrored_frame(seed: int, tmp_path: Path) -> None:
+def test_a_mirror_image_has_the_mirrored_frame(
+    plain: tuple[int, SlicedFinger], tmp_path: Path
+) -> None:
     """Fingers are symmetric to their bending plane, so only the direction across is reversed."""
-    one, mirror = read(tmp_path, seed, np.eye(4)), np.eye(4)
+    (seed, one), mirror = plain, np.eye(4)
     normal = np.random.default_rng(seed).normal(size=3)
     normal /= np.linalg.norm(normal)
     mirror[:3, :3] -= 2.0 * np.outer(normal, normal)
@@ -63,10 +74,9 @@ def test_a_mirror_image_has_the_mirrored_frame(seed: int, tmp_path: Path) -> Non
     np.testing.assert_allclose(other.transform, image, atol=2e-3)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("scale", [0.5, 3.0])
-def test_lengths_scale(seed: int, scale: float, tmp_path: Path) -> None:
-    one = read(tmp_path, seed, np.eye(4))
+def test_lengths_scale(scale: float, plain: tuple[int, SlicedFinger], tmp_path: Path) -> None:
+    seed, one = plain
     other = read(tmp_path, seed, np.diag([scale, scale, scale, 1.0]))
     assert_equal(other, one, scale)
 

@@ -20,14 +20,10 @@ from softgrasp.io.soft_finger.axes import HEAVY
 from softgrasp.io.soft_finger.finger import SlicedFinger, finger_from_mesh, slice_finger
 from softgrasp.io.soft_finger.valleys import find_valleys
 from softgrasp.mechanics.transforms import Array
+from tests.conftest import Golden
 from tests.support.bellows_mesh import BellowsMesh, bellows_mesh
 
-BY_HAND = (
-    "; give their positions along the finger, from the base in metres, such as "
-    "valleys=(0.008, 0.016), --valleys 8mm,16mm"
-)
 LENGTH, WIDTH = 0.0635, 0.02
-UNIFORM = {"bending_stiffness": 2e-3, "mass": 0.02, "base": "start"}
 
 
 @pytest.fixture(scope="module")
@@ -156,33 +152,23 @@ def test_a_rounded_tip_does_not_make_the_last_joint_soft(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"mass": 0.02}, "bending_stiffness: expected bending_stiffness or youngs_modulus, found "
-                         "neither"),
-        ({"mass": 0.02, "bending_stiffness": 1.0, "youngs_modulus": 1e6},
-         "bending_stiffness: expected bending_stiffness or youngs_modulus, found both"),
-        ({"bending_stiffness": 1.0}, "density: expected density or mass, found neither"),
-        ({"bending_stiffness": 1.0, "mass": 1.0, "density": 1.0},
-         "density: expected density or mass, found both"),
-        ({"bending_stiffness": -1.0, "mass": 0.02},
-         "bending_stiffness: expected a number above 0, found -1.0"),
-        ({"youngs_modulus": float("nan"), "mass": 0.02},
-         "youngs_modulus: expected a number above 0, found nan"),
-        ({"bending_stiffness": 1.0, "mass": 0.0}, "mass: expected a number above 0, found 0.0"),
-        ({"bending_stiffness": 1.0, "mass": 0.02, "damping": [1.0, 2.0]},
-         "damping: expected one number or 7, one per joint, found 2"),
-        ({"bending_stiffness": 1.0, "mass": 0.02, "damping": -1.0},
-         "damping: expected a number at least 0, found -1.0"),
-        ({"bending_stiffness": lambda x: x[:7], "mass": 0.02},
-         "bending_stiffness: expected one number or 502, one per position, found shape (7,)"),
-        ({"bending_stiffness": lambda x: x - 0.01, "mass": 0.02},
-         "bending_stiffness: expected numbers above 0, found -0.01"),
+        ({"mass": 0.02}, "bending_stiffness"),
+        ({"mass": 0.02, "bending_stiffness": 1.0, "youngs_modulus": 1e6}, "bending_stiffness"),
+        ({"bending_stiffness": 1.0}, "density"),
+        ({"bending_stiffness": 1.0, "mass": 1.0, "density": 1.0}, "density"),
+        ({"bending_stiffness": -1.0, "mass": 0.02}, "bending_stiffness"),
+        ({"youngs_modulus": float("nan"), "mass": 0.02}, "youngs_modulus"),
+        ({"bending_stiffness": 1.0, "mass": 0.0}, "mass"),
+        ({"bending_stiffness": 1.0, "mass": 0.02, "damping": [1.0, 2.0]}, "damping"),
+        ({"bending_stiffness": 1.0, "mass": 0.02, "damping": -1.0}, "damping"),
+        ({"bending_stiffness": lambda x: x[:7], "mass": 0.02}, "bending_stiffness"),
+        ({"bending_stiffness": lambda x: x - 0.01, "mass": 0.02}, "bending_stiffness"),
     ],
-)  # fmt: skip
+)
 def test_what_has_to_be_specified(
-    given: dict[str, object], sentence: str, seven: tuple[BellowsMesh, Path]
+    given: dict[str, object], sentence: str, seven: tuple[BellowsMesh, Path], golden: Golden
 ) -> None:
-    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
-        finger_from_mesh(seven[1], units="mm", **given)
+    golden.refused(lambda: finger_from_mesh(seven[1], units="mm", **given), sentence)
 
 
 NOISE = 2e-4
@@ -427,42 +413,19 @@ def test_small_holes_are_closed_and_reported(
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("given", "field"),
     [
-        (
-            {"units": "km"},
-            "units: no unit of length 'km'; did you mean 'm'? known: cm, dm, in, m, mm",
-        ),
-        (
-            {"base": "ende"},
-            "base: expected 'auto', 'start', 'end' or a point, found 'ende'; did you mean 'end'? "
-            "known: auto, end, start",
-        ),
-        ({"base": (0.0, 1.0)}, "base: expected a point (x, y, z), found (0.0, 1.0)"),
-        (
-            {"axis": (0, 0, 0)},
-            "axis: expected a direction of three numbers, not all zero, found (0, 0, 0)",
-        ),
-        ({"up": (1, 0, 0)}, "up: expected a direction across the finger, found (1, 0, 0) along it"),
-        (
-            {"valleys": (0.02, 0.01)},
-            "FILE: valleys: expected ascending positions between 0 and 0.0635 m from the base, "
-            "found (0.02, 0.01)",
-        ),
-        (
-            {"valleys": 7},
-            "FILE: expected 7 valleys between bellows, found 5, at 10.5, 21.2, 31.8, 42.3, 53 mm "
-            "and 6.77, 6.3, 5.87, 5.54, 4.81 mm deep" + BY_HAND,
-        ),
+        ({"units": "km"}, "units"), ({"base": "ende"}, "base"), ({"base": (0.0, 1.0)}, "base"),
+        ({"axis": (0, 0, 0)}, "axis"), ({"up": (1, 0, 0)}, "up"),
+        ({"valleys": (0.02, 0.01)}, "valleys"), ({"valleys": 7}, "expected 7 valleys"),
     ],
 )  # fmt: skip
 def test_nonsense_is_refused(
-    given: dict[str, object], sentence: str, tapered: tuple[BellowsMesh, Path]
+    given: dict[str, object], field: str, tapered: tuple[BellowsMesh, Path], golden: Golden
 ) -> None:
-    _, path = tapered
-    target = re.escape(sentence.replace("FILE", str(path)))
-    with pytest.raises(sg.DescriptionError, match=f"^{target}$"):
-        slice_finger(path, **given)
+    with pytest.raises(sg.DescriptionError) as caught:
+        slice_finger(tapered[1], **given)
+    golden(str(caught.value).replace(str(tapered[1]), "FILE"), field)
 
 
 def test_a_bar_is_divided_evenly(tmp_path: Path) -> None:
@@ -574,25 +537,16 @@ def test_the_number_that_is_expected_takes_the_deepest() -> None:
 @pytest.mark.parametrize(
     ("depths", "expected", "sentence"),
     [
-        ([0.0001, 0.0001], 2, "expected 2 valleys between bellows, found none that is 0.6 mm deep"),
-        (
-            [0.01, 0.01],
-            3,
-            "expected 3 valleys between bellows, found 2, at 20, 40 mm and 9.05, 9.05 mm deep",
-        ),
-        (
-            [0.01, 0.008],
-            1,
-            "expected 1 valley deeper than others, found 2, at 20, 40 mm and 9.05, 7.24 mm deep",
-        ),
+        ([0.0001, 0.0001], 2, "expected 2 valleys between bellows"),
+        ([0.01, 0.01], 3, "expected 3 valleys between bellows"),
+        ([0.01, 0.008], 1, "expected 1 valley deeper than others"),
     ],
 )
 def test_another_number_is_refused(
-    depths: list[float], expected: int | None, sentence: str
+    depths: list[float], expected: int | None, sentence: str, golden: Golden
 ) -> None:
     profile = notched(np.array([0.02, 0.04]), np.array(depths))
-    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence + BY_HAND)}$"):
-        find_valleys(PLACES, profile, expected)
+    golden.refused(lambda: find_valleys(PLACES, profile, expected), sentence)
 
 
 def test_two_minima_of_one_flat_bottom_are_one_valley() -> None:

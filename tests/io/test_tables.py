@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import softgrasp as sg
 from softgrasp.errors import DescriptionError
 from softgrasp.io.tables import Column, cell_text, read_table, write_columns
+from tests.conftest import Golden
 
 MASS = Column("mass", {"g": 1e-3, "kg": 1.0})
 ANGLES = Column("q", {"deg": np.pi / 180.0, "rad": 1.0}, numbered=True)
@@ -28,29 +28,25 @@ def test_columns_are_read_in_any_order_and_converted_to_si(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "t.csv: expected a line of names, found nothing"),
-        ("mass_g,q1_deg\n", "t.csv: expected lines of numbers, found only names"),
-        ("weight_g,q1_deg\n0,0", "t.csv:1: no column 'weight_g'; known: mass_g, q1_deg"),
-        ("mass_g\n0", "t.csv:1: expected the columns mass_g, q1_deg, q2_deg, …, found mass_g"),
-        ("mass_g,q1_deg,q1_rad\n0,0,0", "t.csv:1: expected the columns mass_g, q1_deg, q2_deg, …, "
-         "found mass_g, q1_deg, q1_rad"),
-        ("mass_g,q1_deg,q3_deg\n0,0,0", "t.csv:1: expected the columns mass_g, q1_deg, q2_deg, …, "
-         "found mass_g, q1_deg, q3_deg"),
-        ("mass_g,q1_deg\n0", "t.csv:2: expected 2 cells, found 1"),
-        ("mass_g,q1_deg\n0,x", "t.csv:2: q1_deg: expected a finite number, found 'x'"),
-        ("mass_g,q1_deg\n0,inf", "t.csv:2: q1_deg: expected a finite number, found 'inf'"),
-        ("mass_g,q1_deg\n,0", "t.csv:2: mass_g: expected a finite number, found an empty cell"),
-        ("mass_g,q1_deg\n2,0\n1,0", "t.csv:3: mass_g: expected a mass after 2 g, found 1 g"),
+        ("", "t.csv"),
+        ("mass_g,q1_deg\n", "t.csv"),
+        ("weight_g,q1_deg\n0,0", "t.csv:1"),
+        ("mass_g\n0", "t.csv:1"),
+        ("mass_g,q1_deg,q1_rad\n0,0,0", "t.csv:1"),
+        ("mass_g,q1_deg,q3_deg\n0,0,0", "t.csv:1"),
+        ("mass_g,q1_deg\n0", "t.csv:2"),
+        ("mass_g,q1_deg\n0,x", "t.csv:2: q1_deg"),
+        ("mass_g,q1_deg\n0,inf", "t.csv:2: q1_deg"),
+        ("mass_g,q1_deg\n,0", "t.csv:2: mass_g"),
+        ("mass_g,q1_deg\n2,0\n1,0", "t.csv:3: mass_g"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_table_is_refused(
-    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text(text, encoding="utf-8")
-    with pytest.raises(sg.DescriptionError) as refused:
-        read_table(Path("t.csv"), [MASS, ANGLES], rising="mass")
-    assert str(refused.value) == message
+    golden.refused(lambda: read_table(Path("t.csv"), [MASS, ANGLES], rising="mass"), message)
 
 
 def test_numbers_that_are_not_finite_stay_empty(tmp_path: Path) -> None:

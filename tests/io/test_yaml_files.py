@@ -12,6 +12,7 @@ from ruamel.yaml import YAML
 import softgrasp as sg
 from softgrasp.io.object import read_object
 from softgrasp.io.yaml_files import YamlFile, dump, take_units, to_si
+from tests.conftest import Golden
 
 
 def written(directory: Path, text: str) -> Path:
@@ -86,10 +87,8 @@ def test_mistakes_are_reported_with_file_line_and_field(
         assert result == sentence
 
 
-def test_a_missing_file_is_reported(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "thing.yaml") == (
-        "thing.yaml: expected a readable YAML file, found: no such file"
-    )
+def test_a_missing_file_is_reported(tmp_path: Path, golden: Golden) -> None:
+    golden(refusal(tmp_path / "thing.yaml"), "thing.yaml")
 
 
 def test_the_line_of_a_missing_field_is_that_of_its_surroundings(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from softgrasp.mechanics.hand_kinematics import (
 )
 from softgrasp.mechanics.transforms import quaternion_of, rotate_about, transform, translate
 from softgrasp.model.hand import build_hand_spec
+from tests.conftest import Golden
 from tests.support.kinematics import fingertip, fingertips, soft_synergy_compliance
 
 ANGLE = st.floats(-math.pi, math.pi)
@@ -210,11 +211,9 @@ def test_a_row_is_the_product_of_its_four_steps() -> None:
     assert_allclose(row_transform(a, alpha, d, theta, "modified"), tilt @ along @ about)
 
 
-def test_a_wrong_number_of_joint_variables_is_refused() -> None:
+def test_a_wrong_number_of_joint_variables_is_refused(golden: Golden) -> None:
     finger = standard([{"a": 0.05}, {"a": 0.03}])
-    with pytest.raises(sg.DescriptionError) as refused:
-        forward_kinematics(finger, [0.1])
-    assert str(refused.value) == ("finger 'F1': expected 2 joint variables, one per row, found 1")
+    golden.refused(lambda: forward_kinematics(finger, [0.1]), "finger 'F1'")
 
 
 # Hands as trees of placed joints: frames against MuJoCo, couplings, and what stops what.
@@ -355,54 +354,32 @@ def test_a_spring_pulls_a_passive_joint_to_its_rest_angle() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (
-            {"couplings": (Coupling(joint="two_J9", leader="one_J1"),)},
-            "couplings[0].joint: expected a joint of the hand, found 'two_J9'; "
-            "did you mean 'two_J2'? known: one_J1, stem_J1, stem_J2, two_J1, two_J2",
-        ),
-        (
-            {"couplings": (Coupling(joint="one_J1", leader="two_J1"),)},
-            "couplings[0].joint: expected a joint with driven: false, found 'one_J1', "
-            "which has an actuator",
-        ),
-        (
-            {"couplings": (Coupling(joint="two_J1", leader="two_J1"),)},
-            "couplings[0].leader: expected couplings without a cycle, found one through 'two_J1'",
-        ),
-        (
-            {"couplings": (Coupling(joint="two_J1", leader="one_J1"),) * 2},
-            "couplings[1].joint: expected one coupling per joint, found two of 'two_J1'",
-        ),
+        ({"couplings": (Coupling(joint="two_J9", leader="one_J1"),)}, "couplings[0].joint"),
+        ({"couplings": (Coupling(joint="one_J1", leader="two_J1"),)}, "couplings[0].joint"),
+        ({"couplings": (Coupling(joint="two_J1", leader="two_J1"),)}, "couplings[0].leader"),
+        ({"couplings": (Coupling(joint="two_J1", leader="one_J1"),) * 2}, "couplings[1].joint"),
     ],
 )
-def test_impossible_couplings_are_refused(change: dict[str, object], sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError) as message:
-        tree().replace(**change)
-    assert str(message.value) == sentence
+def test_impossible_couplings_are_refused(
+    change: dict[str, object], sentence: str, golden: Golden
+) -> None:
+    golden.refused(lambda: tree().replace(**change), sentence)
 
 
-def test_a_finger_stands_on_an_earlier_one() -> None:
+def test_a_finger_stands_on_an_earlier_one(golden: Golden) -> None:
     hand = tree()
     with pytest.raises(sg.DescriptionError) as message:
         hand.replace(fingers=(hand.fingers[0], hand.fingers[1].replace(on="stem_P3")), couplings=())
-    assert str(message.value) == (
-        "fingers[1].on: expected a body of an earlier finger, found 'stem_P3'; did you mean "
-        "'stem_P2'? known: stem_P1, stem_P2"
-    )
+    golden(message.value, "fingers[1].on")
 
 
-def test_rows_of_another_convention_are_refused() -> None:
+def test_rows_of_another_convention_are_refused(golden: Golden) -> None:
     with pytest.raises(sg.DescriptionError) as message:
         Finger(name="F", convention="placed", phalanges=(row(a=0.03),), tip=(0, 0, 0.1))
-    assert str(message.value) == (
-        "phalanges[0]: expected only an origin in a row of convention 'placed', "
-        "found a, alpha, d or theta"
-    )
+    golden(message.value, "phalanges[0]")
     with pytest.raises(sg.DescriptionError) as message:
         Finger(name="F", convention="standard", phalanges=(row(a=0.03, origin=UPRIGHT),))
-    assert str(message.value) == (
-        "phalanges[0].origin: expected no origin with convention 'standard', found one"
-    )
+    golden(message.value, "phalanges[0].origin")
     assert math.isclose(UPRIGHT.quaternion[0], math.sqrt(0.5))
 
 
@@ -480,27 +457,24 @@ def test_joined_hands_are_read_from_files_and_scenes(tmp_path: Path) -> None:
             "hands: [{hand: four_finger, name: left}]",
             "expected at least two hands to join, found 1",
         ),
-        (
-            "hands: [{hand: four_finger}]",
-            "hands[0]: expected a mapping with hand, name, pose, found {'hand': 'four_finger'}",
-        ),
+        ("hands: [{hand: four_finger}]", "hands[0]"),
         (
             "hands: [{hand: four_finger, name: a, at: 1}]",
             "at: expected hand, name, pose, found 'at'",
         ),
         (
             "hands: [{hand: modular, name: a}, {hand: modular, name: a}]",
-            "expected hands of different names, found 'a' twice",
+            "expected hands of different names",
         ),
-        ("hands: two", "hands: expected a list of hands, found 'two'"),
+        ("hands: two", "hands"),
     ],
 )
-def test_wrong_joined_hands_are_refused(tmp_path: Path, text: str, sentence: str) -> None:
+def test_wrong_joined_hands_are_refused(
+    tmp_path: Path, text: str, sentence: str, golden: Golden
+) -> None:
     file = tmp_path / "hand.yaml"
     file.write_text(f"name: mine\n{text}\n")
-    with pytest.raises(sg.DescriptionError) as message:
-        sg.load_hand(file)
-    assert str(message.value).endswith(sentence)
+    golden.refused(lambda: sg.load_hand(file), sentence)
 
 
 # Weights of synergies by least squares, their variance, and the compliance of soft synergies.

@@ -78,7 +78,7 @@ def check_kinematics(hand: sg.Hand, pose: sg.Pose) -> None:
             count = len(finger.phalanges)
             values, rest = rest[:count], rest[count:]
             frames = palm_frame @ sg.mechanics.forward_kinematics(finger, values)
-            behind = 1 if finger.convention == "modified" else 0
+            behind = 0 if finger.convention == "standard" else 1
             for index, row in enumerate(finger.phalanges):
                 result = data.body(finger.body_of(row)).xpos
                 assert_allclose(result, frames[index + behind, :3, 3], atol=1e-9)

@@ -33,6 +33,7 @@ from softgrasp.model.robot import (
     robot_to_mjcf,
     segment_actuator_names,
 )
+from tests.conftest import Golden
 
 LENGTH, STIFFNESS = 0.316, 0.5
 THREE = (0.0, 2 * math.pi / 3, -2 * math.pi / 3)
@@ -181,13 +182,9 @@ def test_rigid_joints_mimics_and_shapes() -> None:
     assert data.qpos[1] == pytest.approx(0.1 + 0.5 * data.qpos[0], abs=0.02)
 
 
-def test_missing_stiffness_and_webster_frames() -> None:
+def test_missing_stiffness_and_webster_frames(golden: Golden) -> None:
     soft = segment(backbone={"bending_stiffness": None})
-    with pytest.raises(sg.BuildError) as caught:
-        robot_model(arm(soft))
-    assert str(caught.value) == (
-        "bendable 's1': expected a bending_stiffness above 0 to simulate it, found None"
-    )
+    golden.refused(lambda: robot_model(arm(soft)), "bendable 's1'", sg.BuildError)
     with pytest.warns(sg.SoftgraspWarning, match="arm: bodies have 'bishop' frames"):
         robot_model(arm(segment(frame="webster")))
 
@@ -253,16 +250,14 @@ def test_missing_inertias_warn() -> None:
     assert model.body("a").inertia == pytest.approx([3.3166e-5] * 3, rel=1e-4)
 
 
-def test_mimic_of_a_fixed_joint_is_rejected() -> None:
+def test_mimic_of_a_fixed_joint_is_rejected(golden: Golden) -> None:
     weight = Inertial(mass=0.1, inertia=(1e-4, 1e-4, 1e-4, 0, 0, 0))
     links = (Link(name="base"), Link(name="a", inertial=weight), Link(name="b", inertial=weight))
     still = RigidJoint(name="still", type="fixed", parent="base", child="a")
     joint = hinge("j2", parent="a", child="b", mimic=Mimic(joint="still"))
     with pytest.raises(sg.BuildError) as caught:
         robot_model(Robot(name="r", links=links, joints=(still, joint)))
-    assert str(caught.value) == (
-        "joint 'j2': expected to mimic a joint that moves, found 'still', which is fixed"
-    )
+    golden(caught.value, "joint 'j2'")
 
 
 FREE = CurvatureLimits(kappa_max=10.0)
@@ -424,27 +419,16 @@ def test_child_of_a_planar_webster_frame_is_rotated() -> None:
 @pytest.mark.parametrize(
     ("part", "sentence"),
     [
-        (
-            stretchy(backbone={"axial_stiffness": 0.0}),
-            "bendable 's1': expected axial_stiffness above 0, or none for a rigid segment, found 0",
-        ),
-        (
-            stretchy(backbone={"torsion_stiffness": 0.0}),
-            "bendable 's1': expected torsion_stiffness above 0, or none for a rigid segment, "
-            "found 0",
-        ),
+        (stretchy(backbone={"axial_stiffness": 0.0}), "bendable 's1'"),
+        (stretchy(backbone={"torsion_stiffness": 0.0}), "bendable 's1'"),
         (
             segment(inertial=Inertial(mass=0.3, inertia=(1e-4, 1e-4, 1e-4, 0, 0, 0))),
-            "bendable 's1': expected an inertia about its middle that a body of its length and "
-            "mass can have, found (0.0001, 0.0001, 0.0001, 0.0, 0.0, 0.0); without one it is that "
-            "of a uniform cylinder",
+            "bendable 's1'",
         ),
     ],
 )
-def test_invalid_segments(part: Bendable, sentence: str) -> None:
-    with pytest.raises(sg.BuildError) as caught:
-        robot_model(arm(part))
-    assert str(caught.value) == sentence
+def test_invalid_segments(part: Bendable, sentence: str, golden: Golden) -> None:
+    golden.refused(lambda: robot_model(arm(part)), sentence, sg.BuildError)
 
 
 def test_segment_without_mass_warns() -> None:

@@ -12,6 +12,7 @@ import softgrasp as sg
 from softgrasp.mechanics import geometry
 from softgrasp.model.shapes import extent, surface_of, width
 from softgrasp.pipeline import compile_scene
+from tests.conftest import Golden
 from tests.support.scenes import pinch
 
 RADII = (0.03, 0.03, 0.03)
@@ -51,9 +52,8 @@ def test_sweep_of_exponents() -> None:
     assert table["trajectory_sha256"].nunique() == 3
 
 
-def test_concave_exponents_are_rejected() -> None:
-    with pytest.raises(sg.DescriptionError, match=r"exponents"):
-        of((2.5, 1.0))
+def test_concave_exponents_are_rejected(golden: Golden) -> None:
+    golden.refused(lambda: of((2.5, 1.0)), "exponents")
 
 
 def test_the_width_does_not_depend_on_the_orientation_in_the_file() -> None:

@@ -17,6 +17,7 @@ from examples.paper001.pieces import LENGTHS
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.camera import deproject
 from softgrasp.vision.point_picking import Picks, measure_picks, picked_angles
+from tests.conftest import Golden
 
 pytest.importorskip("cv2", reason="OpenCV is an extra")
 
@@ -135,9 +136,8 @@ def test_a_large_image_is_picked_within_a_degree(rig: RgbdTestRig, shape: Refere
     assert np.degrees(np.abs(result.angles - shape.piece_angles)).max() < 1.0
 
 
-def test_refusals(rig: RgbdTestRig, small: tuple[RgbdTestRig, RgbdImage]) -> None:
-    with pytest.raises(DescriptionError, match="expected 40 angles, found shape"):
-        rig.marks(np.zeros(3))
+def test_refusals(rig: RgbdTestRig, small: tuple[RgbdTestRig, RgbdImage], golden: Golden) -> None:
+    golden.refused(lambda: rig.marks(np.zeros(3)), "expected 40 angles, found shape")
     with pytest.raises(DescriptionError, match="expected 5 marks of one colour, found 2"):
         in_order(np.zeros((2, 2)), 5, np.zeros(2))
     picks = Picks(np.arange(8.0).reshape(4, 2), np.eye(2))

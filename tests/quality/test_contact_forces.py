@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
 import softgrasp as sg
+from softgrasp.quality import contact_forces
 from tests.quality.grasps import equator, random_sphere, tetrahedron
 
 quality = sg.quality
@@ -60,6 +61,27 @@ def limits(force: np.ndarray) -> list[float]:
     """Compute the three limits σ of a contact force."""
     size = np.linalg.norm(force)
     return [1 - force[0], size - 30, ALPHA * size - force[0]]
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32 - 1), st.floats(0.5, 8.0))
+def test_slopes_of_the_cost_are_its_derivatives(seed: int, size: float) -> None:
+    """Gradient and Hessian, inside the limits and beyond them, with contacts that do not count."""
+    random = np.random.default_rng(seed)
+    basis = random.normal(size=(9, 4))
+    counted = np.array([[True] * 3, [True, False, False], [False] * 3])
+    bounds = contact_forces.Limits(MU, 0.5, 10.0, smoothing=0.1)
+    cost = contact_forces._Cost(size * random.normal(size=9), basis, counted, bounds, 0.1)
+    point = random.normal(size=4)
+    _, slope, curvature = cost.at(point)
+    steps = 1e-6 * np.eye(4)
+    ahead, behind = ([cost.at(point + sign * d) for d in steps] for sign in (1.0, -1.0))
+    pairs = list(zip(ahead, behind, strict=True))
+    scale = np.abs(curvature).max()
+    numeric = [(one[0] - other[0]) / 2e-6 for one, other in pairs]
+    np.testing.assert_allclose(slope, numeric, rtol=1e-4, atol=1e-5 * scale)
+    numeric = [(one[1] - other[1]) / 2e-6 for one, other in pairs]
+    np.testing.assert_allclose(curvature, numeric, rtol=1e-2, atol=1e-2 * scale)
 
 
 def test_contact_robustness_of_two_fingers() -> None:

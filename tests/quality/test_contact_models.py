@@ -70,6 +70,7 @@ def test_frames_are_right_handed(seed: int) -> None:
     )
     np.testing.assert_allclose(np.linalg.det(frames), 1.0)
     np.testing.assert_allclose(frames[2:, 2, 1], 0.0, atol=1e-15)  # t1 is horizontal
+    np.testing.assert_allclose(frames[:2, :, 1], [(1, 0, 0)] * 2, atol=1e-15)
 
 
 def test_frames_with_specified_tangents() -> None:

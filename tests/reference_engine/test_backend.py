@@ -14,6 +14,7 @@ from softgrasp.evaluation.result import GraspStatus
 from softgrasp.evaluation.result_builder import result_of
 from softgrasp.extensions import ENGINES
 from softgrasp.pipeline import compile_scene
+from tests.conftest import Golden
 from tests.reference_engine.backend import ReferenceEngine, ReferenceRun
 
 
@@ -105,43 +106,27 @@ def test_prescribed_fingers_press_with_stiffness_times_depth():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (
-            lambda: scene("ellipsoid"),
-            "geom 'object': expected plane, sphere, capsule, cylinder or box in the reference "
-            "engine, found ellipsoid",
-        ),
+        (lambda: scene("ellipsoid"), "geom 'object'"),
         (
             lambda: sg.load_scene("hybrid_sphere"),
-            "hand.soft_fingers: the reference engine has no soft fingers",
+            "hand.soft_fingers: the reference engine has no soft",
         ),
-        (
-            lambda: sg.load_scene("foam_cube"),
-            "object.elasticity: the reference engine has no deformable objects",
-        ),
-        (
-            lambda: scene(contact=sg.Contact(model="native")),
-            "contact.model: expected 'compliant' or 'soft-finger' in the reference engine, "
-            "found 'native'",
-        ),
+        (lambda: sg.load_scene("foam_cube"), "object.elasticity: the reference engine has no"),
+        (lambda: scene(contact=sg.Contact(model="native")), "contact.model"),
         (
             lambda: scene(success=sg.SuccessCriterion(pulls=[{"direction": (0.0, 0.0, -1.0)}])),
-            "success.pulls: the reference engine has no pull-out tests",
+            "success.pulls: the reference engine has no pull-out",
         ),
-        (
-            lambda: scene(solver={"contact_dimension": 6}),
-            "solver.contact_dimension: expected 1, 3 or 4 in the reference engine, found 6",
-        ),
+        (lambda: scene(solver={"contact_dimension": 6}), "solver.contact_dimension"),
     ],
 )
-def test_what_is_missing_is_refused_in_a_sentence(change, sentence):
+def test_what_is_missing_is_refused_in_a_sentence(change, sentence, golden: Golden):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(BuildError) as refused:
-            sg.simulate(change(), ReferenceEngine())
-        assert str(refused.value) == sentence
+        golden.refused(lambda: sg.simulate(change(), ReferenceEngine()), sentence, BuildError)
         with pytest.raises(BuildError) as refused:
             ReferenceEngine().require_supported(sg.resolve(change()))
-    assert str(refused.value) == sentence
+    golden(refused.value, sentence)
 
 
 @pytest.mark.slow

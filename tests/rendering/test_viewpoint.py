@@ -17,6 +17,7 @@ from softgrasp.rendering.overlay import stamp
 from softgrasp.rendering.rays import Caster
 from softgrasp.rendering.video import framing, render_video
 from softgrasp.rendering.viewpoint import VIEWPOINTS, Viewpoint
+from tests.conftest import Golden
 from tests.support.scenes import ball, pinch
 
 SIZE = (160, 120)
@@ -148,8 +149,6 @@ def test_viewpoints_of_the_command_line() -> None:
     assert viewpoint_of(None) is None
 
 
-def test_odd_sizes_of_videos_are_refused(tmp_path: Any) -> None:
-    with pytest.raises(DescriptionError, match="use 642x480"):
-        size_of("641x480")
-    with pytest.raises(DescriptionError, match="even"):
-        render_video(run("in a bin"), tmp_path / "a.mp4", size=(97, 72))
+def test_odd_sizes_of_videos_are_refused(tmp_path: Any, golden: Golden) -> None:
+    golden.refused(lambda: size_of("641x480"), "use 642x480")
+    golden.refused(lambda: render_video(run("in a bin"), tmp_path / "a.mp4", size=(97, 72)), "even")

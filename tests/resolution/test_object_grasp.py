@@ -31,7 +31,6 @@ HEAD = (
 )
 BALL = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.03), mass=0.1)
 BOX = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.03, 0.04, 0.09)), mass=0.1)
-CAPSULE = sg.GraspObject(name="capsule", shape=Capsule(radius=0.022, length=0.07), mass=0.1)
 UNEVEN = BALL.replace(name="uneven", shape=Capsule(radius=0.0217, length=0.0683))
 LARGE = sg.GraspObject(name="large", shape=sg.Cuboid(size=(0.06, 0.17, 0.2)), mass=0.2)
 MIRROR = np.diag([1.0, -1.0, 1.0])

@@ -16,6 +16,7 @@ from softgrasp.report.grasp_tables import pull_rows
 from softgrasp.report.grasp_text import criterion_text, hold_clause, limits_text
 from softgrasp.sim.contacts import ContactPoint
 from softgrasp.sim.hold_test import SlipDetector, direction_label
+from tests.conftest import Golden
 from tests.support.pads import pads
 from tests.support.scenes import pinch
 
@@ -270,17 +271,14 @@ def test_a_creeping_setting_is_warned_about() -> None:
     )
 
 
-def test_a_pull_needs_a_direction_and_a_plane_one_in_it() -> None:
+def test_a_pull_needs_a_direction_and_a_plane_one_in_it(golden: Golden) -> None:
     with pytest.raises(DescriptionError) as caught:
         sg.SuccessCriterion(pulls=({"direction": (0, 0, 0)},))
     assert str(caught.value) == "pulls[0].direction: expected a direction, found three zeros"
     across = sg.SuccessCriterion(pulls=({"direction": (0, 1, 0)},))
     with pytest.raises(DescriptionError) as caught:
         pads(2, object_mount="planar", success=across)
-    assert str(caught.value) == (
-        "success.pulls[0].direction: expected a component in the x–z plane, in which a planar "
-        "object moves, found (0.0, 1.0, 0.0)"
-    )
+    golden(caught.value, "success.pulls[0].direction")
 
 
 def test_slip_counts_once_all_contacts_have_slipped_for_a_while() -> None:
@@ -310,32 +308,22 @@ def test_a_minimum_force_is_applied_before_it_counts_as_borne() -> None:
     assert test.held
 
 
-def test_creep_needs_a_time_under_load() -> None:
+def test_creep_needs_a_time_under_load(golden: Golden) -> None:
     with pytest.raises(DescriptionError) as caught:
         pads(2, success=sg.SuccessCriterion(pulls=({"direction": UP},), max_creep=1e-3))
-    assert str(caught.value) == (
-        "success.max_creep: expected a load during which creep is measured: gravity, motion or "
-        "directions; found pulls only"
-    )
+    golden(caught.value, "success.max_creep")
     hold = out_of_two().hold
     assert hold is not None
     assert hold.creep_m_s == 0.0
 
 
-def test_what_cannot_be_pulled_is_refused() -> None:
+def test_what_cannot_be_pulled_is_refused(golden: Golden) -> None:
     foam = sg.load_object("sphere").replace(elasticity=sg.description.Elasticity(young=5e4))
     pull = sg.SuccessCriterion(pulls=({"direction": UP},))
-    with pytest.raises(DescriptionError) as caught:
-        pads(2, object=foam, success=pull)
-    assert str(caught.value) == (
-        "success.pulls: expected a rigid object to be pulled out, found a deformable one"
-    )
+    golden.refused(lambda: pads(2, object=foam, success=pull), "success.pulls")
     slanted = sg.SuccessCriterion(pulls=({"direction": (1, 3, 0)},))
     with pytest.raises(DescriptionError) as caught:
         pads(2, object_mount="planar", success=slanted)
-    assert str(caught.value) == (
-        "success.pulls[0].direction: expected a direction in the x–z plane, in which a planar "
-        "object moves, found (1.0, 3.0, 0.0)"
-    )
+    golden(caught.value, "success.pulls[0].direction")
     with pytest.raises(DescriptionError, match="expected a direction longer than 1e-09"):
         sg.SuccessCriterion(pulls=({"direction": (1e-200, 0, 0)},))

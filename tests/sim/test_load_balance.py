@@ -31,6 +31,7 @@ from softgrasp.sim.load_balance import (
 )
 from softgrasp.sim.motion_plan import MountTrajectory
 from softgrasp.sweeps.table import row_of
+from tests.conftest import Golden
 from tests.reference_engine.backend import ReferenceEngine
 from tests.sim.engines import require_engine
 from tests.support.pads import on_a_stand, pads
@@ -320,12 +321,11 @@ def test_only_what_is_named_is_removed() -> None:
 
 
 @pytest.mark.parametrize("backend", [ReferenceEngine(), "ode"], ids=["reference", "ode"])
-def test_other_engines_refuse_to_remove(backend: ReferenceEngine | str) -> None:
+def test_other_engines_refuse_to_remove(backend: ReferenceEngine | str, golden: Golden) -> None:
     if isinstance(backend, str):
         require_engine(backend)
     scene = pads(2, success=TEST.replace(removes=("all",)), **on_a_stand())
-    with pytest.raises(sg.BuildError, match="success"):
-        sg.simulate(scene, backend)
+    golden.refused(lambda: sg.simulate(scene, backend), "success", sg.BuildError)
 
 
 def test_an_engine_without_force_vectors_leaves_it_open() -> None:

@@ -15,6 +15,7 @@ from softgrasp.pipeline import compile_scene
 from softgrasp.sim.control_state import closure_layout
 from softgrasp.sim.pressures import PressureLags
 from softgrasp.sim.soft_statics import blocked_force
+from tests.conftest import Golden
 
 FILL, VENT, DEAD = 0.08, 0.2, 0.03
 LAG = PressureLag(fill_time=FILL, vent_time=VENT, dead_time=DEAD)
@@ -116,10 +117,9 @@ def test_a_repeated_run_is_the_same() -> None:
     assert first.outcome is second.outcome
 
 
-def test_engines_without_a_lag_refuse_it() -> None:
+def test_engines_without_a_lag_refuse_it(golden: Golden) -> None:
     require_supported(lagged(None))
-    with pytest.raises(BuildError, match="pressure_lag"):
-        require_supported(lagged(LAG))
+    golden.refused(lambda: require_supported(lagged(LAG)), "pressure_lag", BuildError)
 
 
 def test_an_environment_lags_as_a_run() -> None:

@@ -25,6 +25,7 @@ from softgrasp.sim.soft_dynamics import (
     stable_step_of,
 )
 from softgrasp.sim.soft_statics import damped_finger, loaded_finger, loaded_shape
+from tests.conftest import Golden
 from tests.support.beams import FREQUENCIES
 
 PAPER = sg.io.load_finger("paper000")
@@ -67,13 +68,10 @@ def test_energy_is_lost_to_the_dampers_only() -> None:
     assert spring[5000:].max() > 0.9 * spring[0]
 
 
-def test_a_step_that_is_too_long_is_an_error_with_the_joint_and_the_step() -> None:
+def test_a_step_that_is_too_long_is_an_error_with_the_joint_and_the_step(golden: Golden) -> None:
     with pytest.raises(sg.SimulationError) as caught:
         sg.soft.move_finger(PAPER, 1.0, start_angles=0.15, timestep=2e-3)
-    assert str(caught.value) == (
-        "finger 'paper000': expected a motion that stays finite, found joint 'J1' diverging at "
-        "0.02 s with a timestep of 0.002 s (implicitfast); use at most 0.00096 s"
-    )
+    golden(caught.value, "finger 'paper000'")
     sg.soft.move_finger(PAPER, 0.2, start_angles=0.15, timestep=0.00097)
 
 
@@ -171,12 +169,10 @@ def test_the_linear_mode_is_that_of_its_formulas(release: sg.description.FingerR
     assert errors[1] / errors[2] == pytest.approx(10, rel=0.1)
 
 
-def test_a_weight_that_cannot_be_carried_is_reported(release: sg.description.FingerRelease) -> None:
-    with pytest.raises(sg.DescriptionError) as refused:
-        loaded_shape(release.replace(tip_mass=1e9))
-    assert str(refused.value) == (
-        "tip_mass: expected a weight that the finger carries, found 1e+09 kg"
-    )
+def test_a_weight_that_cannot_be_carried_is_reported(
+    release: sg.description.FingerRelease, golden: Golden
+) -> None:
+    golden.refused(lambda: loaded_shape(release.replace(tip_mass=1e9)), "tip_mass")
 
 
 def test_a_time_step_that_diverges_is_reported(release: sg.description.FingerRelease) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from scipy.optimize import root
 
 import softgrasp as sg
 from softgrasp.continuum import statics
+from tests.conftest import Golden
 from tests.support import beams
 
 FORCES = (1.0, 2.0, 3.0, 5.0, 10.0)
@@ -152,11 +151,10 @@ def test_any_mass_is_legal_and_weighs_what_it_should(mass: float) -> None:
 @pytest.mark.parametrize(
     ("loads", "sentence"),
     [
-        ({"tip_force": (0, 1)}, "tip_force: expected three finite numbers, found [0. 1.]"),
-        ({"tip_mass": -0.1}, "tip_mass: expected a number at least 0, found -0.1"),
-        ({"pressure": float("inf")}, "pressure: expected a finite number, found inf"),
+        ({"tip_force": (0, 1)}, "tip_force"),
+        ({"tip_mass": -0.1}, "tip_mass"),
+        ({"pressure": float("inf")}, "pressure"),
     ],
 )
-def test_nonsense_is_refused(loads: dict[str, object], sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
-        sg.equilibrium(beam(4), **loads)
+def test_nonsense_is_refused(loads: dict[str, object], sentence: str, golden: Golden) -> None:
+    golden.refused(lambda: sg.equilibrium(beam(4), **loads), sentence)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +12,7 @@ import softgrasp as sg
 from softgrasp.description.bendable import Tendon
 from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.model.names import finger_joint_names
+from tests.conftest import Golden
 
 LENGTH, BENDING, TORSION, AXIAL = 0.2, 4e-3, 3e-3, 150.0
 ARM = 0.01
@@ -87,17 +87,13 @@ def test_a_load_beyond_what_a_finger_can_be_is_reported() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"tip_mass": -1.0}, "tip_mass: expected a number at least 0, found -1.0"),
-        ({"tip_mass": math.nan}, "tip_mass: expected a number at least 0, found nan"),
-        (
-            {"start_angles": 7.0},
-            "start_angles: expected angles of less than a full turn, found 7.0",
-        ),
+        ({"tip_mass": -1.0}, "tip_mass"),
+        ({"tip_mass": math.nan}, "tip_mass"),
+        ({"start_angles": 7.0}, "start_angles"),
     ],
 )
-def test_a_motion_refuses_nonsense(given: dict[str, float], sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
-        sg.soft.move_finger(rod(), 0.01, **given)
+def test_a_motion_refuses_nonsense(given: dict[str, float], sentence: str, golden: Golden) -> None:
+    golden.refused(lambda: sg.soft.move_finger(rod(), 0.01, **given), sentence)
 
 
 def test_a_load_that_makes_a_motion_diverge_is_not_blamed_on_the_step() -> None:
@@ -181,18 +177,14 @@ def test_actuators_change_in_time() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"tension": -1.0}, "tension: expected at least 0, as a tendon only pulls, found -1"),
-        ({"tension": math.nan}, "tension: expected a finite number, found nan"),
-        (
-            {"joint_moments": [1.0, 2.0]},
-            "joint_moments: expected a finite number or 8, one per joint, found shape (2,)",
-        ),
-        ({"pressure": [1.0]}, "pressure: expected a finite number, found shape (1,)"),
+        ({"tension": -1.0}, "tension"),
+        ({"tension": math.nan}, "tension"),
+        ({"joint_moments": [1.0, 2.0]}, "joint_moments"),
+        ({"pressure": [1.0]}, "pressure"),
     ],
 )
-def test_nonsense_is_refused(given: dict[str, object], sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
-        sg.equilibrium(rod(), **given)
+def test_nonsense_is_refused(given: dict[str, object], sentence: str, golden: Golden) -> None:
+    golden.refused(lambda: sg.equilibrium(rod(), **given), sentence)
 
 
 @pytest.mark.parametrize("field", ["torsion_stiffness", "axial_stiffness"])

@@ -19,6 +19,7 @@ from softgrasp.errors import BuildError
 from softgrasp.model.placement import wall_frame
 from softgrasp.pipeline import compile_scene
 from softgrasp.sim.grasp_run import ClosureRun
+from tests.conftest import Golden
 from tests.sim.engines import require_engine
 from tests.support.scenes import ball, pinch
 
@@ -49,21 +50,16 @@ def test_ode_presses_a_box_against_a_wall_as_mujoco_does() -> None:
 
 
 @pytest.mark.parametrize("backend", ["ode"])
-def test_further_objects_are_refused_with_one_sentence(backend: str) -> None:
+def test_further_objects_are_refused_with_one_sentence(backend: str, golden: Golden) -> None:
     require_engine(backend)
     with pytest.raises(BuildError) as refused:
         sg.simulate(sg.load_scene("two_spheres"), backend)
-    assert str(refused.value) == (
-        "objects: expected none beside the one to be grasped, as a controller of Webots records "
-        "one object only, found small"
-    )
+    golden(refused.value, "objects")
 
 
-def test_dm_control_takes_neither() -> None:
+def test_dm_control_takes_neither(golden: Golden) -> None:
     pytest.importorskip("dm_control", reason="dm_control is the extra 'dm'")
-    with pytest.raises(BuildError) as refused:
-        sg.make_dm_env("corner")
-    assert str(refused.value) == "surroundings: expected none for dm_control, found one"
+    golden.refused(lambda: sg.make_dm_env("corner"), "surroundings", BuildError)
 
 
 # Several objects in one scene: forces, momentum, contacts, hold tests, records.
@@ -288,14 +284,11 @@ def test_the_pairs_of_a_stack_are_explicit() -> None:
     assert "F1_P3|table" in pairs
 
 
-def test_objects_in_one_another_are_refused_with_names_and_depth() -> None:
+def test_objects_in_one_another_are_refused_with_names_and_depth(golden: Golden) -> None:
     other = sg.description.PlacedObject(object=named("other", 0.02), position=(0.0, 0.045, -0.085))
     with pytest.raises(sg.BuildError) as refused:
         sg.compile_model(pinch(objects=(other,)))
-    assert str(refused.value) == (
-        "expected a start without overlaps, found object 'ball' 5.00 mm "
-        "inside object 'other'; move one of them"
-    )
+    golden(refused.value, "expected a start without overlaps")
 
 
 def test_a_further_object_in_the_hand_is_refused() -> None:
@@ -305,24 +298,19 @@ def test_a_further_object_in_the_hand_is_refused() -> None:
         sg.compile_model(scene)
 
 
-def test_a_further_object_needs_a_position() -> None:
+def test_a_further_object_needs_a_position(golden: Golden) -> None:
     with pytest.raises(sg.DescriptionError) as refused:
         pinch(objects=({"object": ball()},), surroundings=(sg.Table(),))
-    assert str(refused.value) == (
-        "objects[0].position: expected the centre of this object in the world [m], found none: "
-        "only the object to be grasped has a default, the grasp's centre or its table"
-    )
+    golden(refused.value, "objects[0].position")
 
 
-def test_names_are_numbered_where_they_are_not_specified_and_refused_where_they_clash() -> None:
+def test_names_are_numbered_where_they_are_not_specified_and_refused_where_they_clash(
+    golden: Golden,
+) -> None:
     one = sg.description.PlacedObject(object=ball(), position=(1, 0, 0))
     scene = pinch(objects=(one, one.replace(position=(2, 0, 0)), one.replace(name="mine")))
     assert scene.object_names == ("ball", "ball2", "ball3", "mine")
-    with pytest.raises(sg.DescriptionError) as refused:
-        pinch(objects=(one.replace(name="ball"),))
-    assert str(refused.value) == (
-        "objects[0].name: expected unique names, found object 'ball' twice"
-    )
+    golden.refused(lambda: pinch(objects=(one.replace(name="ball"),)), "objects[0].name")
 
 
 # Tables, walls, blocks and gravity of any direction: statics, friction, grasps that use them.
@@ -405,16 +393,11 @@ def test_a_block_and_a_second_table_carry_too() -> None:
     )
 
 
-def test_the_second_table_needs_a_height() -> None:
-    with pytest.raises(sg.DescriptionError) as refused:
-        pinch(surroundings=(sg.Table(), sg.Table()))
-    assert str(refused.value) == (
-        "surroundings[1].height: expected the height of its top, as only the first table can lie "
-        "right under the object, found none"
-    )
+def test_the_second_table_needs_a_height(golden: Golden) -> None:
+    golden.refused(lambda: pinch(surroundings=(sg.Table(), sg.Table())), "surroundings[1].height")
 
 
-def test_names_around_are_numbered_and_unique() -> None:
+def test_names_around_are_numbered_and_unique(golden: Golden) -> None:
     wall = sg.description.Wall(point=(-0.5, 0, 0), normal=(1, 0, 0))
     scene = pinch(surroundings=(wall, wall.replace(name="left"), wall))
     assert scene.surrounding_names == ("wall", "left", "wall2")
@@ -422,50 +405,31 @@ def test_names_around_are_numbered_and_unique() -> None:
     assert [model.body(name).name for name in ("wall", "wall2", "wall3")]
     with pytest.raises(sg.DescriptionError) as refused:
         pinch(surroundings=(wall.replace(name="a"), wall.replace(name="a")))
-    assert str(refused.value) == (
-        "surroundings[1].name: expected unique names, found surrounding 'a' twice"
-    )
+    golden(refused.value, "surroundings[1].name")
 
 
 @pytest.mark.parametrize(
     ("part", "sentence"),
     [
-        (
-            {"type": "wall", "point": (0, 0, 0), "normal": (0, 0, 0)},
-            "surroundings[0].normal: expected a direction that is not zero, found (0.0, 0.0, 0.0)",
-        ),
-        (
-            {"type": "walls", "point": (0, 0, 0)},
-            "surroundings[0]: expected table, wall or block, found 'walls'; did you mean 'wall'?",
-        ),
-        (
-            {"type": "wall", "point": (0, 0, 0)},
-            "surroundings[0].normal: this field is missing; expected a list of 3 numbers: "
-            "Outward normal of its face in the world, of any length",
-        ),
-        (
-            {"hight": 0.0},
-            "surroundings[0].hight: no such field; did you mean 'height'? known: center, contact, "
-            "height, name, size, type",
-        ),
+        ({"type": "wall", "point": (0, 0, 0), "normal": (0, 0, 0)}, "surroundings[0].normal"),
+        ({"type": "walls", "point": (0, 0, 0)}, "surroundings[0]"),
+        ({"type": "wall", "point": (0, 0, 0)}, "surroundings[0].normal"),
+        ({"hight": 0.0}, "surroundings[0].hight"),
     ],
 )
-def test_mistakes_in_surroundings_are_reported(part: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError) as refused:
-        pinch(surroundings=(part,))
-    assert str(refused.value) == sentence
+def test_mistakes_in_surroundings_are_reported(
+    part: dict[str, Any], sentence: str, golden: Golden
+) -> None:
+    golden.refused(lambda: pinch(surroundings=(part,)), sentence)
 
 
-def test_a_wall_in_the_object_or_in_the_hand_is_refused() -> None:
+def test_a_wall_in_the_object_or_in_the_hand_is_refused(golden: Golden) -> None:
     wall = sg.description.Wall(
         name="left", point=(-0.025, 0, -0.085), normal=(1, 0, 0), thickness=0.01, size=(0.02, 0.02)
     )
     with pytest.raises(sg.BuildError) as refused:
         sg.compile_model(pinch(surroundings=(wall,)))
-    assert str(refused.value) == (
-        "expected a start without overlaps, found object 'ball' 5.00 mm "
-        "inside wall 'left'; move one of them"
-    )
+    golden(refused.value, "expected a start without overlaps")
     across = sg.description.Wall(point=(0.06, 0, -0.02), normal=(1, 0, 0))
     with pytest.raises(sg.BuildError, match=r"found F\d_P\d of the hand .* mm inside the wall; m"):
         sg.compile_model(pinch(surroundings=(across,), object_position=FAR))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import softgrasp as sg
 from softgrasp.io.mesh_sections import extents
+from tests.conftest import Golden
 from tests.support.bellows_mesh import bellows_mesh
 
 
@@ -61,19 +59,14 @@ def test_a_finer_mesh_has_the_volume_of_elliptic_lobes() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"valleys": 0}, "valleys: expected at least 1, found 0"),
-        (
-            {"valleys": (0.02, 0.01)},
-            "valleys: expected ascending places between 0 and 0.0635 m, found (0.02, 0.01)",
-        ),
-        ({"length": -1.0}, "length: expected a number above 0, found -1.0"),
-        ({"resolution": 0.0}, "resolution: expected a number above 0, found 0.0"),
-        ({"taper": 1.0}, "taper: expected a number from 0 to below 1, found 1.0"),
-        ({"depth": (1e-3, 2e-3)}, "depth: expected one number or 7, one a valley, found 2"),
-        ({"depth": 0.03}, "depth: expected numbers between 0 and the height of 0.021 m, "
-                          "found 0.03"),
+        ({"valleys": 0}, "valleys"),
+        ({"valleys": (0.02, 0.01)}, "valleys"),
+        ({"length": -1.0}, "length"),
+        ({"resolution": 0.0}, "resolution"),
+        ({"taper": 1.0}, "taper"),
+        ({"depth": (1e-3, 2e-3)}, "depth"),
+        ({"depth": 0.03}, "depth"),
     ],
-)  # fmt: skip
-def test_nonsense_is_refused(changes: dict[str, object], sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError, match=f"^{re.escape(sentence)}$"):
-        bellows_mesh(**changes)
+)
+def test_nonsense_is_refused(changes: dict[str, object], sentence: str, golden: Golden) -> None:
+    golden.refused(lambda: bellows_mesh(**changes), sentence)

@@ -26,7 +26,7 @@ def plan(**changes: object) -> sg.description.SweepPlan:
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
     directory = tmp_path_factory.mktemp("dataset")
-    sweep(plan(), directory, workers=1, dataset=True)
+    sweep(plan(), directory, workers=1, dataset="arrays")
     parts = list(dataset(directory))
     names = parts[0].keys()
     rows = [key for key in names if not key.startswith("contact_") and key != "joint_names"]
@@ -88,7 +88,7 @@ def test_every_hand_has_separate_files(tmp_path: Path) -> None:
     scene = pinch(duration=0.02)
     axis = sg.description.Axis(path="hand", values=("four_finger", "three_fingered"))
     table = sweep(
-        sg.description.SweepPlan(scene=scene, axes=(axis,), repeats=2), tmp_path, dataset=True
+        sg.description.SweepPlan(scene=scene, axes=(axis,), repeats=2), tmp_path, dataset="arrays"
     )
     assert table["status"].tolist() == ["TIMED_OUT"] * 4
     assert sorted(row for part in dataset(tmp_path) for row in part["row"].tolist()) == [0, 1, 2, 3]
@@ -104,4 +104,4 @@ def test_a_dataset_needs_a_directory(tmp_path: Path) -> None:
     with pytest.raises(
         sg.DescriptionError, match=r"^out: expected a directory for the dataset, found none$"
     ):
-        sweep(plan(), dataset=True)
+        sweep(plan(), dataset="arrays")

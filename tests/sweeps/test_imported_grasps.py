@@ -80,6 +80,7 @@ def test_a_grasp_of_one_posture_opens_before_it_and_squeezes(
     assert table["status"].iloc[0] == "CLOSED"
 
 
+@pytest.mark.slow
 def test_a_hand_that_starts_in_the_object_opens_further(
     planned: PlannedGrasps, tmp_path: Path
 ) -> None:

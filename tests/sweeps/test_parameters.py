@@ -26,6 +26,7 @@ from softgrasp.sweeps.parameters import (
     scene_of,
     start_noise,
 )
+from tests.conftest import Golden
 from tests.support.scenes import pinch
 from tests.sweeps.plans import DENSITIES, plan
 
@@ -196,39 +197,24 @@ def test_noise_rotates_about_axes_of_the_world(axis: int) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"axes": ({"path": "seed"},)}, "axes[0].values: expected values, or low and high, found "
-                                        "neither"),
-        ({"axes": ({"path": "seed", "values": ()},)},
-         "axes[0].values: expected at least one value of 'seed', found none"),
-        ({"axes": ({"path": "seed", "low": 1.0},)},
-         "axes[0].low: expected low and high, found one of them"),
-        ({"axes": ({"path": "seed", "low": 2.0, "high": 1.0},)},
-         "axes[0].low: expected low at most high (1), found 2"),
-        ({"axes": ({"path": "seed", "low": 0.0, "high": 1.0, "log": True},)},
-         "axes[0].low: expected low above 0 and at most high (1), found 0"),
-        ({"axes": ({"path": "seed", "low": 0.0, "high": 1.0},)},
-         "axes[0].steps: expected the number of steps from low to high, found none; for "
-         "example seed=0:1:5"),
-        ({"axes": ({"path": "seed", "values": (1,)}, {"path": "seed", "values": (2,)})},
-         "axes[1]: expected every path once, found 'seed' twice"),
-        ({"samples": 3},
-         "samples: expected samples exactly with latin and sobol, found 3 with grid"),
-        ({"method": "latin"},
-         "samples: expected samples exactly with latin and sobol, found none with latin"),
-        ({"axes": (), "method": "sobol", "samples": 2},
-         "axes: expected at least one axis with sobol, found none"),
-        ({"method": "list"},
-         "axes: expected values for all axes, as many each, found 3 of 'object.density', 0 of "
-         "'contact.friction'"),
+        ({"axes": ({"path": "seed"},)}, "axes[0].values"),
+        ({"axes": ({"path": "seed", "values": ()},)}, "axes[0].values"),
+        ({"axes": ({"path": "seed", "low": 1.0},)}, "axes[0].low"),
+        ({"axes": ({"path": "seed", "low": 2.0, "high": 1.0},)}, "axes[0].low"),
+        ({"axes": ({"path": "seed", "low": 0.0, "high": 1.0, "log": True},)}, "axes[0].low"),
+        ({"axes": ({"path": "seed", "low": 0.0, "high": 1.0},)}, "axes[0].steps"),
+        ({"axes": ({"path": "seed", "values": (1,)}, {"path": "seed", "values": (2,)})}, "axes[1]"),
+        ({"samples": 3}, "samples"),
+        ({"method": "latin"}, "samples"),
+        ({"axes": (), "method": "sobol", "samples": 2}, "axes"),
+        ({"method": "list"}, "axes"),
     ],
-)  # fmt: skip
-def test_odd_plans_are_refused(changes: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError) as refused:
-        SweepPlan(**(dict(plan()) | changes))
-    assert str(refused.value) == sentence
+)
+def test_odd_plans_are_refused(changes: dict[str, Any], sentence: str, golden: Golden) -> None:
+    golden.refused(lambda: SweepPlan(**(dict(plan()) | changes)), sentence)
 
 
-def test_a_plan_comes_from_a_file(tmp_path: Path) -> None:
+def test_a_plan_comes_from_a_file(tmp_path: Path, golden: Golden) -> None:
     file = tmp_path / "plan.yaml"
     file.write_text(
         "scene: {hand: four_finger, object: {library: sphere, density: 700}, grasp: precision}\n"
@@ -246,8 +232,7 @@ def test_a_plan_comes_from_a_file(tmp_path: Path) -> None:
     assert result.noise == PoseNoise(position=0.001)
     assert SweepPlan.model_validate_json(result.model_dump_json()) == result
     file.write_text("scene: demo\naxes: [1]\n", encoding="utf-8")
-    with pytest.raises(sg.DescriptionError, match="axes: expected paths with their values"):
-        load_plan(file)
+    golden.refused(lambda: load_plan(file), "axes: expected paths with their values")
 
 
 def test_a_scene_of_a_plan_is_checked_as_any_other() -> None:

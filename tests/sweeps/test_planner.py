@@ -30,6 +30,7 @@ from softgrasp.sweeps.planner import (
 from softgrasp.sweeps.run import sweep
 from softgrasp.sweeps.storage import JOURNAL
 from softgrasp.sweeps.table import COLUMNS, FAILED
+from tests.conftest import Golden
 from tests.support.scenes import ball, pinch
 from tests.sweeps.plans import without_wall
 
@@ -269,44 +270,32 @@ def test_of_every_quality_the_largest_is_best(name: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"candidates": 0}, "candidates: expected a number at least 1, found 0"),
-        ({"poses": {"cone": 4.0}}, "poses.cone: expected a number at most 3.14159, found 4.0"),
-        ({"poses": {"moves": "palm"}}, "poses.moves: expected hand or object, found 'palm'"),
-        (
-            {"preshapes": ("opne",)},
-            "preshapes[0]: expected a preshape of hand 'four_finger', found 'opne'; "
-            "did you mean 'open'",
-        ),
-        ({"preshapes": ("open", "open")}, "expected every preshape once, found 'open' twice"),
-        (
-            {"rank_by": PERTURBATION},
-            "rank_by: expected a scene whose success criterion has directions with "
-            "'perturbation', found no criterion; dexgraspbench has six",
-        ),
+        ({"candidates": 0}, "candidates"),
+        ({"poses": {"cone": 4.0}}, "poses.cone"),
+        ({"poses": {"moves": "palm"}}, "poses.moves"),
+        ({"preshapes": ("opne",)}, "preshapes[0]"),
+        ({"preshapes": ("open", "open")}, "expected every preshape once"),
+        ({"rank_by": PERTURBATION}, "rank_by"),
     ],
 )
-def test_a_plan_that_cannot_be_is_refused(changes: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError) as caught:
-        plan(**changes)
-    assert sentence in str(caught.value)
+def test_a_plan_that_cannot_be_is_refused(
+    changes: dict[str, Any], sentence: str, golden: Golden
+) -> None:
+    golden.refused(lambda: plan(**changes), sentence)
 
 
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("quality_min_singulr", "rank_by: expected perturbation, robustness or a numeric column of "
-         "sweeps, found 'quality_min_singulr'; did you mean 'quality_min_singular'"),
+        ("quality_min_singulr", "rank_by"),
         ("status", "found 'status'"),
-        ("final_force_N", "best: expected largest or smallest with rank_by 'final_force_N', found "
-         "none"),
+        ("final_force_N", "best"),
     ],
-)  # fmt: skip
+)
 def test_a_column_that_cannot_rank_is_refused_before_anything_runs(
-    name: str, sentence: str
+    name: str, sentence: str, golden: Golden
 ) -> None:
-    with pytest.raises(sg.DescriptionError) as caught:
-        sg.plan_grasps(plan(rank_by=name), workers=1)
-    assert sentence in str(caught.value)
+    golden.refused(lambda: sg.plan_grasps(plan(rank_by=name), workers=1), sentence)
 
 
 def test_grasps_are_ranked_by_epsilon_where_requested() -> None:
@@ -322,20 +311,17 @@ def test_grasps_are_ranked_by_epsilon_where_requested() -> None:
     assert best.quality["epsilon"] == pytest.approx(scores[0], abs=1e-9)
 
 
-def test_a_column_that_the_scene_cannot_fill_ranks_nothing() -> None:
+def test_a_column_that_the_scene_cannot_fill_ranks_nothing(golden: Golden) -> None:
     plan = sg.description.GraspPlan(
         scene=pinch(), method="poses", candidates=2, rank_by="hold_slip_force_N"
     )
-    with pytest.raises(sg.DescriptionError) as message:
-        sg.plan_grasps(plan)
-    assert str(message.value) == (
-        "rank_by: expected pulls in the scene's criterion to rank by 'hold_slip_force_N', found "
-        "none"
-    )
+    golden.refused(lambda: sg.plan_grasps(plan), "rank_by")
 
 
 @pytest.mark.slow
-def test_grasps_with_epsilon_can_be_ranked_otherwise_and_those_without_not(tmp_path: Path) -> None:
+def test_grasps_with_epsilon_can_be_ranked_otherwise_and_those_without_not(
+    tmp_path: Path, golden: Golden
+) -> None:
     plan = sg.description.GraspPlan(
         scene=pinch(), method="poses", candidates=3, rank_by="quality_epsilon", seed=3
     )
@@ -343,12 +329,7 @@ def test_grasps_with_epsilon_can_be_ranked_otherwise_and_those_without_not(tmp_p
     again = sg.plan_grasps(plan.replace(rank_by="quality_min_singular"), tmp_path / "a", workers=1)
     assert set(again.table["trajectory_sha256"]) == set(first.table["trajectory_sha256"])
     sg.plan_grasps(plan.replace(rank_by="displacement_m"), tmp_path / "b", workers=1)
-    with pytest.raises(sg.ResultError) as message:
-        sg.plan_grasps(plan, tmp_path / "b", workers=1)
-    assert str(message.value) == (
-        f"{tmp_path / 'b'}: expected grasps with ε to rank them by quality_epsilon, found ones "
-        "without; choose another directory"
-    )
+    golden.refused(lambda: sg.plan_grasps(plan, tmp_path / "b", workers=1), "TMP/b", sg.ResultError)
 
 
 # Validation of the ranking: the best of many poses pass a test that it has not used.
@@ -444,6 +425,7 @@ def test_kept_postures_are_those_synthesized_again(
     pd.testing.assert_frame_equal(finished.table, planned.table)
 
 
+@pytest.mark.slow
 def test_a_rotated_world_changes_no_synthesized_posture() -> None:
     still = plan(method="synthesis", candidates=2, seeds=4)
     obj = object_pose(still.scene)
@@ -486,6 +468,7 @@ def on_a_table(obj: sg.GraspObject, **changes: Any) -> sg.GraspScene:
     return pinch(object=obj, gravity=True, surroundings=(sg.Table(),), success=test, **changes)
 
 
+@pytest.mark.slow
 def test_hands_of_drawn_poses_start_above_the_table() -> None:
     box = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.04, 0.04, 0.06)), density=300.0)
     drawn = plan(scene=on_a_table(box), candidates=6)

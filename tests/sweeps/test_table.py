@@ -20,6 +20,7 @@ from softgrasp.sweeps.table import (
     table_of,
     write_frame,
 )
+from tests.conftest import Golden
 from tests.support.pads import pads
 from tests.support.scenes import pinch
 from tests.sweeps.plans import plan
@@ -27,15 +28,13 @@ from tests.sweeps.plans import plan
 pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 
 
-def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_that_are_missing_are_named(
+    monkeypatch: pytest.MonkeyPatch, golden: Golden
+) -> None:
     from softgrasp.sweeps import table
 
     monkeypatch.setattr(table, "find_spec", lambda name: None)
-    with pytest.raises(sg.BackendUnavailable) as refused:
-        sweep(plan())
-    assert str(refused.value) == (
-        "a sweep needs pandas and pyarrow; pip install 'softgrasp[sweep]'"
-    )
+    golden.refused(lambda: sweep(plan()), "a sweep needs pandas and pyarrow", sg.BackendUnavailable)
 
 
 def test_no_cell_is_a_formula(tmp_path: Path) -> None:

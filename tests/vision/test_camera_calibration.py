@@ -15,7 +15,7 @@ from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError
 from softgrasp.io.camera import load_camera
 from softgrasp.mechanics.camera import undistort
-from tests.conftest import Run
+from tests.conftest import Golden, Run
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
@@ -106,12 +106,12 @@ def test_views_from_the_front_do_not_determine_the_focal_length(tmp_path: Path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--board", "5x7"), "--board: expected inner corners in a column and a row, and the squ"),
-        (("--board", "6x7x25"), "expected 4 photographs or more that show a checkerboard with 6 ×"),
+        (("--board", "5x7"), "--board"),
+        (("--board", "6x7x25"), "expected 4 photographs or more that show a"),
     ],
 )
 def test_boards_that_are_not_there(
-    run: Run, boards: Path, tmp_path: Path, words: tuple[str, ...], sentence: str
+    run: Run, boards: Path, tmp_path: Path, words: tuple[str, ...], sentence: str, golden: Golden
 ):
     (tmp_path / "one").mkdir()
     shutil.copy(boards / "board_00.png", tmp_path / "one")
@@ -119,5 +119,5 @@ def test_boards_that_are_not_there(
         "calibrate", "--camera", str(tmp_path / "one"), *words, "--out", str(tmp_path / "out")
     )
     assert ran.code == 2
-    assert sentence in " ".join(ran.err.split())
+    golden(" ".join(ran.err.split()), sentence)
     assert not (tmp_path / "out").exists()

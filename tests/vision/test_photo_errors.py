@@ -22,6 +22,7 @@ from softgrasp.vision.joint_angles import (
 )
 from softgrasp.vision.segmentation import FingerColour
 from softgrasp.vision.synthetic_photos import synthetic_photo
+from tests.conftest import Golden
 from tests.vision.photo_cases import FINGER, photo
 
 
@@ -36,45 +37,37 @@ def sentence(*arguments: object, **options: object) -> str:
     return str(message.value)
 
 
-def test_without_opencv(monkeypatch: pytest.MonkeyPatch):
+def test_without_opencv(monkeypatch: pytest.MonkeyPatch, golden: Golden):
     monkeypatch.setitem(sys.modules, "cv2", None)
     with pytest.raises(BackendUnavailable) as message:
         opencv()
-    assert str(message.value) == (
-        "photographs and videos are measured with OpenCV, which is not installed: "
-        "pip install 'softgrasp[calibrate]'"
-    )
+    golden(message.value, "photographs and videos are measured with OpenCV, which")
 
 
-def test_files_that_are_not_images(tmp_path: Path):
+def test_files_that_are_not_images(tmp_path: Path, golden: Golden):
     text = tmp_path / "notes.png"
     text.write_text("no image")
     missing = tmp_path / "missing.png"
     assert sentence(missing, FINGER) == f"{missing}: expected a photograph, found no such file"
-    assert sentence(text, FINGER) == (
-        f"{text}: expected a photograph, found a file that is no image, or a damaged one"
-    )
+    golden(sentence(text, FINGER), "expected a photograph")
     assert sentence(tmp_path, FINGER) == f"{tmp_path}: expected a photograph, found a directory"
 
 
-def test_a_damaged_file(tmp_path: Path, image: np.ndarray):
+def test_a_damaged_file(tmp_path: Path, image: np.ndarray, golden: Golden):
     path = tmp_path / "half.png"
     Image.fromarray(image).save(path)
     path.write_bytes(path.read_bytes()[:3000])
-    with pytest.raises(DescriptionError, match=r"half\.png: expected a photograph, found a file"):
-        read_photo(path)
+    golden.refused(lambda: read_photo(path), "half.png: expected a photograph, found a file")
 
 
-def test_an_error_names_the_file(tmp_path: Path, image: np.ndarray):
+def test_an_error_names_the_file(tmp_path: Path, image: np.ndarray, golden: Golden):
     path = tmp_path / "finger.png"
     Image.fromarray(image).save(path)
     np.testing.assert_array_equal(read_photo(path), image)
     from_file, direct = measure_photo(path, FINGER), measure_photo(image, FINGER)
     np.testing.assert_array_equal(from_file.angles, direct.angles)
     Image.fromarray(image[::20, ::20]).save(path)
-    assert sentence(str(path), FINGER) == (
-        f"{path}: expected an image of at least 320 × 160 pixels, found 64 × 48"
-    )
+    golden(sentence(str(path), FINGER), "expected an image of at least 320 × 160 pixels")
 
 
 def test_a_photograph_is_rotated_after_its_exif_orientation(tmp_path: Path, image: np.ndarray):
@@ -84,29 +77,23 @@ def test_a_photograph_is_rotated_after_its_exif_orientation(tmp_path: Path, imag
     np.testing.assert_array_equal(read_photo(path), image)
 
 
-def test_arrays_that_are_no_images():
-    assert sentence(np.zeros((480, 640)), FINGER) == (
-        "expected an image of shape (height, width, 3) of whole numbers from 0 to 255 (uint8), "
-        "found shape (480, 640) of float64"
+def test_arrays_that_are_no_images(golden):
+    golden(
+        sentence(np.zeros((480, 640)), FINGER),
+        "expected an image of shape (height, width, 3) of whole",
     )
 
 
-def test_no_pixels_in_the_range_of_hues(image: np.ndarray):
+def test_no_pixels_in_the_range_of_hues(image: np.ndarray, golden: Golden):
     blue = FingerColour(hue_deg=(200.0, 250.0))
-    assert sentence(image, FINGER, colour=blue) == (
-        "expected a finger with hue 200° to 250°, saturation 0.25 to 1 and value 0.08 to 1, found "
-        "no such pixel; the image has mostly hue 14° (red)"
+    golden(
+        sentence(image, FINGER, colour=blue), "expected a finger with hue 200° to 250°, saturation"
     )
 
 
-def test_a_image_without_colours(image: np.ndarray):
+def test_a_image_without_colours(image: np.ndarray, golden: Golden):
     grey = np.repeat(image.mean(axis=2, keepdims=True), 3, axis=2).astype(np.uint8)
-    assert sentence(grey, FINGER) == (
-        "expected a coloured finger before a white background, found an image without colours: "
-        "less than 0.2 % of it has a saturation of 0.15 or more; for a grey, white or translucent "
-        "finger add an image of the same scene without it (empty), or coloured dots on its joints "
-        "(markers)"
-    )
+    golden(sentence(grey, FINGER), "expected a coloured finger before a white background")
 
 
 @pytest.mark.parametrize(
@@ -120,12 +107,14 @@ def test_a_image_without_colours(image: np.ndarray):
     ],
     ids=["right", "bottom", "both", "top", "flipped"],
 )
-def test_a_finger_that_is_cut_off(image: np.ndarray, part: tuple, flip: bool, sides: str):
+def test_a_finger_that_is_cut_off(
+    image: np.ndarray, part: tuple, flip: bool, sides: str, golden: Golden
+):
     piece = image[part]
     shown = np.ascontiguousarray(piece[:, ::-1] if flip else piece)
-    assert sentence(shown, FINGER, flip=flip) == (
-        f"expected the whole finger in the image, found it cut off at the {sides} border; only "
-        "its base may lie beyond the image"
+    golden(
+        sentence(shown, FINGER, flip=flip),
+        "expected the whole finger in the image, found it cut off at the",
     )
 
 
@@ -141,46 +130,36 @@ def test_too_few_valleys(image: np.ndarray):
     assert message.count("(") == 1
 
 
-def test_inconsistent_arguments(image: np.ndarray):
+def test_inconsistent_arguments(image: np.ndarray, golden: Golden):
     assert sentence(image, FINGER, joints=8) == "joints: expected 2 to 7 joints, found 8"
-    assert sentence(image, FINGER, joints=5) == (
-        "joints: expected all 7 joints of the finger for an angle at its tip, found 5; "
-        "specify tip=False"
-    )
-    assert sentence(image, FINGER, angles="hinge") == (
-        "angles: expected hinges or segments, found 'hinge'; did you mean 'hinges'?"
-    )
+    golden(sentence(image, FINGER, joints=5), "joints")
+    golden(sentence(image, FINGER, angles="hinge"), "angles")
     assert sentence(image, FINGER, scale=-1.0) == ("scale: expected a number above 0, found -1.0")
 
 
-def test_no_checkerboard(image: np.ndarray):
+def test_no_checkerboard(image: np.ndarray, golden: Golden):
     board = Checkerboard(rows=5, columns=7, square=0.004)
-    assert sentence(image, FINGER, scale=board) == (
-        "board: expected a checkerboard with 5 × 7 inner corners (rows × columns), all of them and "
-        "a white rim in the image, found none"
-    )
+    golden(sentence(image, FINGER, scale=board), "board")
 
 
-def test_colours_in_the_wrong_order():
-    with pytest.raises(DescriptionError) as message:
-        FingerColour(saturation=(0.9, 0.2))
-    assert str(message.value) == "saturation: expected (lowest, highest), found (0.9, 0.2)"
+def test_colours_in_the_wrong_order(golden):
+    golden.refused(lambda: FingerColour(saturation=(0.9, 0.2)), "saturation")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"width": 100}, "width: expected an image of at least 320 pixels across, found 100"),
-        ({"joint_angles": [0.1]}, "joint_angles: expected 7 finite angles, found shape (1,)"),
-        ({"light": 2.0}, "light: expected a number from 0 to 0.95, found 2"),
-        ({"noise": -1.0}, "noise: expected a number from 0 to 1, found -1"),
+        ({"width": 100}, "width"),
+        ({"joint_angles": [0.1]}, "joint_angles"),
+        ({"light": 2.0}, "light"),
+        ({"noise": -1.0}, "noise"),
     ],
     ids=["width", "angles", "light", "noise"],
 )
-def test_invalid_synthetic_photographs(options: dict, message: str):
+def test_invalid_synthetic_photographs(options: dict, message: str, golden: Golden):
     with pytest.raises(DescriptionError) as error:
         synthetic_photo(FINGER, **({"joint_angles": np.zeros(7), "width": 320} | options))
-    assert str(error.value) == message
+    golden(str(error.value), message)
 
 
 def test_a_checkerboard_in_an_oblique_view(monkeypatch: pytest.MonkeyPatch):

@@ -21,6 +21,7 @@ from softgrasp.calibration.files import problem_from
 from softgrasp.vision.joint_angles import ReadingOptions, measure_photo
 from softgrasp.vision.photo_series import PhotoOptions, PhotoSeries, measure_series
 from softgrasp.vision.segmentation import colour_of
+from tests.conftest import Golden
 from tests.support.photo_rig import PhotoRig
 from tests.vision.photo_cases import FINGER, pose, rms_deg
 
@@ -158,14 +159,13 @@ def test_a_marker_on_the_base_gives_the_tilt():
     np.testing.assert_allclose(np.degrees(seen.angles), 0.0, atol=0.8)
 
 
-def test_missing_markers_are_counted():
+def test_missing_markers_are_counted(golden):
     with pytest.raises(DescriptionError, match=r"markers: expected 8 markers of hue .*found 0 ro"):
         measure_photo(image(RIG, 0.0), FINGER, ReadingOptions(markers=colour_of("green")))
-    with pytest.raises(DescriptionError, match=r"markers: expected auto, a hue in degrees or re"):
-        colour_of("pink")
+    golden.refused(lambda: colour_of("pink"), "markers: expected auto, a hue in degrees or re")
 
 
-def test_focus_and_exposure_are_named(tmp_path: Path):
+def test_focus_and_exposure_are_named(tmp_path: Path, golden: Golden):
     def faults(**change: float) -> str:
         return " ".join(measure_photo(RIG.with_(**change).photo(pose(0.0)), FINGER).faults)
 
@@ -176,10 +176,8 @@ def test_focus_and_exposure_are_named(tmp_path: Path):
         DescriptionError, match=r"out of focus: the edge of the finger is .* pixels"
     ):
         faults(defocus=14.0)
-    with pytest.raises(DescriptionError, match=r"underexposed: the brightest 1 % of the image is"):
-        faults(gain=0.1)
-    with pytest.raises(DescriptionError, match=r"overexposed: 100 % of the image is white"):
-        faults(gain=12.0)
+    golden.refused(lambda: faults(gain=0.1), "underexposed: the brightest 1 % of the image is")
+    golden.refused(lambda: faults(gain=12.0), "overexposed: 100 % of the image is white")
 
 
 def test_a_camera_that_moves_is_named(tmp_path: Path):
@@ -206,13 +204,14 @@ def test_problem_files_hold_the_zero_and_the_empty_image(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("option", "sentence"),
-    [({"tilt": "steep"}, "photos.tilt: expected base or an angle in rad, found 'steep'"),
-     ({"flip": "left"}, "photos.flip: expected true or false, found 'left'")],
-)  # fmt: skip
-def test_options_of_another_kind_are_refused(tmp_path: Path, option: dict, sentence: str):
+    [({"tilt": "steep"}, "photos.tilt"), ({"flip": "left"}, "photos.flip")],
+)
+def test_options_of_another_kind_are_refused(
+    tmp_path: Path, option: dict, sentence: str, golden: Golden
+):
     with pytest.raises(DescriptionError) as message:
         problem_from({"finger": "paper000", "photos": {"folder": "."} | option}, tmp_path)
-    assert str(message.value) == sentence
+    golden(str(message.value), sentence)
 
 
 def test_tables_hold_the_zero_too():

@@ -24,6 +24,7 @@ from softgrasp.vision.point_picking import (
     read_depth,
     solve_angles,
 )
+from tests.conftest import Golden
 
 CAMERA = PinholeCamera(
     fx=5450.0, fy=5450.0, cx=646.0, cy=476.0, k1=-0.35, k2=0.8, p1=6e-4, width=1280, height=960
@@ -207,7 +208,6 @@ PICTURE = np.full((*SHAPE, 3), 120, dtype=np.uint8)
 PICKING_CAMERA = PinholeCamera(fx=300.0, fy=300.0, cx=160.0, cy=120.0, width=320, height=240)
 LINE_PX = np.array([[20.0, 100.0], [50.0, 100.0]])
 CUTS = np.array([[60.0, 100.0], [110.0, 105.0], [155.0, 125.0]])
-PICKS = Picks(CUTS, LINE_PX)
 
 
 def test_depths_in_metres_and_in_millimetres(tmp_path: Path) -> None:
@@ -222,20 +222,17 @@ def test_depths_in_metres_and_in_millimetres(tmp_path: Path) -> None:
     assert read_depth(tmp_path / "m.npy", SHAPE)[0, :2].tolist() == [0.0, 0.0]
 
 
-def test_invalid_depth_files(tmp_path: Path) -> None:
-    with pytest.raises(DescriptionError, match="found no such file"):
-        read_depth(tmp_path / "none.npy", SHAPE)
+def test_invalid_depth_files(tmp_path: Path, golden: Golden) -> None:
+    golden.refused(lambda: read_depth(tmp_path / "none.npy", SHAPE), "found no such file")
     with pytest.raises(DescriptionError, match=r"expected a depth image, \.npy or \.png"):
         read_depth(tmp_path / "depth.exr", SHAPE)
     np.save(tmp_path / "small.npy", np.ones((2, 3)))
     with pytest.raises(DescriptionError, match=r"320 × 240 pixels, as in the image, found sha"):
         read_depth(tmp_path / "small.npy", SHAPE)
     Pillow.fromarray(PICTURE).save(tmp_path / "colour.png")
-    with pytest.raises(DescriptionError, match="an image of kind RGB"):
-        read_depth(tmp_path / "colour.png", SHAPE)
+    golden.refused(lambda: read_depth(tmp_path / "colour.png", SHAPE), "an image of kind RGB")
     (tmp_path / "text.npy").write_text("no array")
-    with pytest.raises(DescriptionError, match="found another file"):
-        read_depth(tmp_path / "text.npy", SHAPE)
+    golden.refused(lambda: read_depth(tmp_path / "text.npy", SHAPE), "found another file")
 
 
 def test_the_depth_at_a_pick_is_a_median_without_holes() -> None:

@@ -84,6 +84,8 @@ def _unsupported(scene: GraspScene) -> Iterator[tuple[str, str]]:
     """Yield (field, feature) of what the backend lacks."""
     if scene.hand.soft_fingers:
         yield "hand.soft_fingers", "soft fingers"
+    if scene.hand.adhesions:
+        yield "hand.fingers", "suction cups and adhesive pads"
     if scene.object.elasticity is not None:
         yield "object.elasticity", "deformable objects"
     if scene.object_mount != "free":

@@ -68,6 +68,7 @@ from softgrasp.sim import (
     PushRecord,
     Recording,
     Sensing,
+    Suction,
     borne_by_hand,
     contact_points,
 )
@@ -290,6 +291,7 @@ class ImportedRun:
         self.refusal, self.remarks = "", tuple[str, ...]()
         # other engines have neither
         self.sensing: Sensing | None = None
+        self.suction: Suction | None = None
         self.stiffness: StiffnessFeedback | None = None
         self.hold_from: int | None = imported["hold_from"]
         self.recording = self._recorded(joints, imported["rows"])

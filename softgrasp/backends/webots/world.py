@@ -69,6 +69,11 @@ def require_supported(scene: GraspScene) -> None:
             "objects: expected none beside the one to be grasped, as a controller of Webots "
             f"records one object only, found {', '.join(scene.object_names[1:])}"
         )
+    if scene.hand.adhesions:
+        raise BuildError(
+            f"expected a hand without suction cups and adhesive pads, found '{scene.hand.name}'; "
+            "MuJoCo has them"
+        )
     if scene.closure.name not in CLOSURES_OF_WEBOTS:
         raise BuildError(
             f"closure: expected {either(CLOSURES_OF_WEBOTS)} in Webots and ODE, "

@@ -35,6 +35,7 @@ from softgrasp.io.input_limits import (
     note_inputs,
 )
 from softgrasp.io.mesh import resolved_file
+from softgrasp.io.mesh_files import Triangles, shape_triangles
 from softgrasp.io.mjcf.repairs import (
     MissingFile,
     angles_in_radians,
@@ -225,6 +226,23 @@ def primitive_of(model: mujoco.MjModel, geom: int) -> Shape | None:
         case GEOM.mjGEOM_ELLIPSOID:
             return Ellipsoid(radii=(radius, half, third))
     return None
+
+
+def triangles_of(model: mujoco.MjModel, geom: int) -> Triangles:
+    """Triangulate a geom in its frame.
+
+    Raises:
+        ValueError: The geom has no triangulated type.
+    """
+    if int(model.geom_type[geom]) == GEOM.mjGEOM_MESH:
+        mesh = int(model.geom_dataid[geom])
+        first, count = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
+        faces = model.mesh_face[first : first + count].astype(np.int64)
+        return mesh_vertices(model, mesh), faces
+    shape = primitive_of(model, geom)
+    if shape is None:
+        raise ValueError(f"geom {geom}: expected a primitive or mesh geom")
+    return shape_triangles(shape)
 
 
 def mesh_vertices(model: mujoco.MjModel, mesh: int) -> Array:

@@ -10,6 +10,7 @@ import pytest
 
 from softgrasp.backends.ode import bindings
 from softgrasp.errors import BackendUnavailable
+from tests.conftest import Golden
 
 SENTENCE = (
     "no ODE library of double precision found (looked for libode.so.8, libode.so, libode.dylib and "
@@ -71,15 +72,12 @@ def single_precision(path: str, _: object) -> bindings.OdeLibrary:
     return bindings.OdeLibrary(ctypes.CDLL(None), path, words, "0.16.2")
 
 
-def test_a_named_library_of_single_precision_is_refused(fresh: pytest.MonkeyPatch) -> None:
+def test_a_named_library_of_single_precision_is_refused(
+    fresh: pytest.MonkeyPatch, golden: Golden
+) -> None:
     fresh.setattr(bindings, "_opened", single_precision)
     fresh.setenv(bindings.VARIABLE, "/opt/libode.so")
-    with pytest.raises(BackendUnavailable) as caught:
-        bindings.load_library()
-    assert str(caught.value) == (
-        "SOFTGRASP_ODE_LIB: expected an ODE of double precision, found single precision in "
-        "/opt/libode.so: apt install libode8, or pip install 'softgrasp[ode]'"
-    )
+    golden.refused(bindings.load_library, "SOFTGRASP_ODE_LIB", BackendUnavailable)
 
 
 def test_a_library_of_single_precision_in_the_system_is_passed_over(

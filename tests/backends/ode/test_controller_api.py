@@ -12,6 +12,7 @@ from softgrasp.backends.ode.controller_api import Session, Supervisor, install
 from softgrasp.backends.ode.world import OdeWorld
 from softgrasp.backends.wbt.parser import parse_world
 from softgrasp.errors import SimulationError
+from tests.conftest import Golden
 
 pytestmark = pytest.mark.usefixtures("ode_library")
 
@@ -82,17 +83,15 @@ def test_a_controller_finds_the_module_and_its_devices(capsys) -> None:
     del sys.modules["controller"]
 
 
-def test_steps_are_multiples_of_the_basic_one() -> None:
+def test_steps_are_multiples_of_the_basic_one(golden: Golden) -> None:
     session()
     robot = Supervisor()
     assert [robot.step(2), robot.step(8), robot.step(0), robot.step(2.0)] == [0] * 4
     assert robot.getTime() == pytest.approx(0.012)
-    with pytest.raises(SimulationError) as caught:
-        robot.step(5)
-    assert str(caught.value) == "step(5): expected a multiple of basicTimeStep, 2 ms"
+    golden.refused(lambda: robot.step(5), "step(5)", SimulationError)
 
 
-def test_sensors_read_nan_until_the_first_step() -> None:
+def test_sensors_read_nan_until_the_first_step(golden: Golden) -> None:
     session()
     robot = Supervisor()
     angle = robot.getDevice("angle")
@@ -103,9 +102,7 @@ def test_sensors_read_nan_until_the_first_step() -> None:
     assert math.isnan(angle.getValue())
     robot.step(2)
     assert angle.getValue() > 0.0
-    with pytest.raises(SimulationError) as caught:
-        angle.enable(4)
-    assert str(caught.value) == "enable(4): expected basicTimeStep, 2 ms"
+    golden.refused(lambda: angle.enable(4), "enable(4)", SimulationError)
 
 
 def test_motors_are_commanded(capsys, digits: float) -> None:
@@ -146,17 +143,17 @@ def test_a_force_sensor_reads_the_weight_on_it_in_its_local_axes() -> None:
 @pytest.mark.parametrize(
     ("kind", "table", "sentence"),
     [
-        ("bumper", "", "TouchSensor pad: expected the type force-3d, found bumper"),
-        ("force-3d", "0 0 0, 1 7 0", "TouchSensor pad: lookupTable is not supported in ODE"),
+        ("bumper", "", "TouchSensor pad"),
+        ("force-3d", "0 0 0, 1 7 0", "TouchSensor pad: lookupTable is not supported in"),
     ],
 )
-def test_other_touch_sensors_are_refused(kind: str, table: str, sentence: str) -> None:
-    with pytest.raises(SimulationError) as caught:
-        session(kind, table)
-    assert str(caught.value) == sentence
+def test_other_touch_sensors_are_refused(
+    kind: str, table: str, sentence: str, golden: Golden
+) -> None:
+    golden.refused(lambda: session(kind, table), sentence, SimulationError)
 
 
-def test_a_supervisor_sees_where_nodes_are() -> None:
+def test_a_supervisor_sees_where_nodes_are(golden: Golden) -> None:
     session()
     robot = Supervisor()
     hand, ball = robot.getFromDef("HAND"), robot.getFromDef("BALL")
@@ -166,14 +163,10 @@ def test_a_supervisor_sees_where_nodes_are() -> None:
     assert hand.getOrientation() == pytest.approx(rotated, abs=1e-12)
     robot.step(2000)
     assert ball.getPosition() == pytest.approx([0.0, 0.0, 1.13], abs=1e-3)
-    with pytest.raises(SimulationError) as caught:
-        robot.getFromDef("INFO").getPosition()
-    assert str(caught.value) == (
-        "node INFO: expected a Solid, Robot or TouchSensor, found a WorldInfo"
-    )
+    golden.refused(lambda: robot.getFromDef("INFO").getPosition(), "node INFO", SimulationError)
 
 
-def test_a_supervisor_changes_gravity_and_pushes() -> None:
+def test_a_supervisor_changes_gravity_and_pushes(golden: Golden) -> None:
     made = session()
     robot = Supervisor()
     gravity = robot.getFromDef("INFO").getField("gravity")
@@ -185,9 +178,7 @@ def test_a_supervisor_changes_gravity_and_pushes() -> None:
     assert ball.getField("nothing") is None
     with pytest.raises(SimulationError) as caught:
         ball.getField("translationStep").setSFFloat(1.0)
-    assert str(caught.value) == (
-        "field Solid.translationStep: only WorldInfo.gravity can be set in ODE"
-    )
+    golden(caught.value, "field Solid.translationStep: only WorldInfo.gravity")
 
 
 def test_a_relative_force_is_in_the_axes_of_the_node() -> None:

@@ -15,6 +15,7 @@ import pytest
 from softgrasp.backends.ode.bindings import OdeLibrary
 from softgrasp.backends.ode.player import run_world
 from softgrasp.errors import BackendUnavailable, SimulationError
+from tests.conftest import Golden
 from tests.support.processes import are_gone
 
 pytestmark = pytest.mark.slow  # every test starts a process or two
@@ -152,33 +153,28 @@ def test_a_controller_that_hangs_is_ended_with_all_that_it_started(tmp_path: Pat
 
 
 @pytest.mark.usefixtures("ode_library")
-def test_a_missing_controller_and_a_wrong_world_are_reported(tmp_path: Path) -> None:
+def test_a_missing_controller_and_a_wrong_world_are_reported(
+    tmp_path: Path, golden: Golden
+) -> None:
     world = project(tmp_path, "")
     script = tmp_path / "controllers/job/job.py"
     script.unlink()
-    with pytest.raises(SimulationError) as caught:
-        run_world(world, 60.0)
-    assert str(caught.value) == (
-        f"{world}: Robot hand: expected its controller at {script}, found no such file"
-    )
+    golden.refused(lambda: run_world(world, 60.0), "Robot hand", SimulationError)
     text = world.read_text()
     world.write_text(text.replace("Viewpoint", "Viewpint"))
     with pytest.raises(SimulationError, match=rf"^{re.escape(str(world))}:4: "):
         run_world(world, 60.0)
     world.write_text(text.replace("Viewpoint { }\n", ""))
-    with pytest.raises(SimulationError, match="Viewpoint"):
-        run_world(world, 60.0)
+    golden.refused(lambda: run_world(world, 60.0), "Viewpoint", SimulationError)
 
 
 def test_without_ode_there_is_a_sentence_that_states_how_to_get_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     monkeypatch.setenv("SOFTGRASP_ODE_LIB", str(tmp_path / "none.so"))
     with pytest.raises(BackendUnavailable) as caught:
         run_world(project(tmp_path, ""), 60.0)
-    assert str(caught.value) == (
-        f"SOFTGRASP_ODE_LIB: expected ODE's shared library, found {tmp_path / 'none.so'}"
-    )
+    golden(caught.value, "SOFTGRASP_ODE_LIB")
 
 
 def test_the_player_states_its_usage() -> None:

@@ -27,6 +27,7 @@ from tests.backends.ode.worlds import (
     slider,
     solid,
 )
+from tests.conftest import Golden
 
 RNG = np.random.default_rng(7)
 
@@ -257,18 +258,15 @@ def test_what_is_not_supported_is_refused_in_one_sentence(made, sentence: str) -
     [
         (
             lambda: solid("a", boundingObject=node("Plane"), physics=physics(1.0)),
-            "Solid a: a Plane cannot move; expected no Physics",
+            "Solid a: a Plane cannot move",
         ),
-        (
-            lambda: solid("a", physics=physics(1.0, inertia=0.0)),
-            "Solid a: expected a mass and an inertia above 0, found 1 kg and [0. 0. 0.] kg·m²",
-        ),
+        (lambda: solid("a", physics=physics(1.0, inertia=0.0)), "Solid a"),
     ],
 )
-def test_what_ode_would_end_the_process_for_is_refused(ode_library, node_of, sentence) -> None:
-    with pytest.raises(SimulationError) as caught:
-        built(node_of())
-    assert str(caught.value) == sentence
+def test_what_ode_would_end_the_process_for_is_refused(
+    ode_library, node_of, sentence, golden: Golden
+) -> None:
+    golden.refused(lambda: built(node_of()), sentence, SimulationError)
 
 
 def test_axis_and_angle_make_a_rotation() -> None:

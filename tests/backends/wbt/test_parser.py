@@ -12,24 +12,9 @@ from softgrasp.backends.wbt import parse_world, problems, read_world
 from softgrasp.backends.wbt.tokens import Token, tokens
 from softgrasp.errors import DescriptionError
 from tests.backends.wbt.pinch import FILE, GOOD, changed
+from tests.conftest import Golden
 
 HEADER = "#VRML_SIM R2025a utf8\n"
-AT_TOP = (
-    "Background, CadShape, DirectionalLight, Group, PointLight, Pose, Robot, Shape, Solid, "
-    "SpotLight, Transform, Viewpoint, WorldInfo"
-)
-ROBOT = (
-    "angularVelocity, battery, boundingObject, children, contactMaterial, controller, "
-    "controllerArgs, cpuConsumption, customData, description, immersionProperties, "
-    "linearVelocity, locked, model, name, physics, radarCrossSection, recognitionColors, "
-    "remoteControl, rotation, rotationStep, scale, selfCollision, supervisor, synchronization, "
-    "translation, translationStep, window"
-)
-CONTACT = (
-    "bounce, bounceVelocity, bumpSound, coulombFriction, forceDependentSlip, frictionRotation, "
-    "material1, material2, maxContactJoints, rollSound, rollingFriction, slideSound, softCFM, "
-    "softERP"
-)
 CYLINDER = "boundingObject Cylinder { height 0.07 radius 0.006 }"
 SENSOR = 'PositionSensor { name "left angle" }'
 
@@ -104,240 +89,98 @@ def test_deep_trees_are_read():
         (
             "#VRML_SIM R2025a utf8",
             "#VRML_SIM R2021a utf8",
-            "1: expected a world of Webots R2021b or newer, found one of R2021a",
+            "1: expected a world of Webots R2021b or newer",
         ),
         (
             "#VRML_SIM R2025a utf8",
             "#VRML_SIM V8.6 utf8",
-            "1: expected a world of Webots R2021b or newer, found one of V8.6",
+            "1: expected a world of Webots R2021b or newer",
         ),
         (
             "#VRML_SIM R2025a utf8",
             "#VRML V2.0 utf8",
-            "1: expected '#VRML_SIM R2025a utf8' or the like, found '#VRML V2.0 utf8'",
+            "1: expected '#VRML_SIM R2025a utf8' or the like",
         ),
-        (
-            "WorldInfo {",
-            "EXTERNPROTO Floor\nWorldInfo {",
-            "3: EXTERNPROTO: expected a text in quotation marks, found 'Floor'",
-        ),
+        ("WorldInfo {", "EXTERNPROTO Floor\nWorldInfo {", "3: EXTERNPROTO"),
         (
             "Viewpoint {",
             "Veiwpoint {",
-            "13: no node 'Veiwpoint' can stand here, and no EXTERNPROTO declares it; did you mean "
-            "'Viewpoint'? known: " + AT_TOP,
+            "13: no node 'Veiwpoint' can stand here, and no EXTERNPROTO declares it",
         ),
         (
             "Viewpoint {",
             "RectangleArena { } Viewpoint {",
-            "13: no node 'RectangleArena' can stand here, and no EXTERNPROTO declares it; known: "
-            + AT_TOP,
+            "13: no node 'RectangleArena' can stand here, and no EXTERNPROTO declares it",
         ),
         (
             "Viewpoint {",
             "HingeJoint { } Viewpoint {",
-            "13: expected WorldInfo, Viewpoint, Background, DirectionalLight, PointLight, "
-            "SpotLight, Solid, Robot, Group, Pose, Transform, Shape or CadShape, found "
-            "'HingeJoint'",
+            "13: expected WorldInfo, Viewpoint, Background,",
         ),
         ("Viewpoint {", "} Viewpoint {", "13: expected a node, found '}'"),
-        (
-            "castShadows TRUE",
-            "castShadows true",
-            "15: DirectionalLight.castShadows: expected TRUE or FALSE, found 'true'; did you mean "
-            "'TRUE'?",
-        ),
-        (
-            "castShadows TRUE",
-            "castShadows 1",
-            "15: DirectionalLight.castShadows: expected TRUE or FALSE, found '1'",
-        ),
-        (
-            "skyColor [ 0.6 0.7 0.8 ]",
-            "skyColor [ 0.6 0.7 ]",
-            "14: Background.skyColor: expected 3 numbers (SFColor), found 2 before ']'",
-        ),
-        (
-            "skyColor [ 0.6 0.7 0.8 ]",
-            "skyColor [ 0.6 0.7 0.8",
-            "14: Background.skyColor: expected ']' that closes the list of line 14, found '}'",
-        ),
+        ("castShadows TRUE", "castShadows true", "15: DirectionalLight.castShadows"),
+        ("castShadows TRUE", "castShadows 1", "15: DirectionalLight.castShadows"),
+        ("skyColor [ 0.6 0.7 0.8 ]", "skyColor [ 0.6 0.7 ]", "14: Background.skyColor"),
+        ("skyColor [ 0.6 0.7 0.8 ]", "skyColor [ 0.6 0.7 0.8", "14: Background.skyColor"),
         (
             "translation 0 0 0.25",
             "translation 0 0 0.25 rotation 0 1.1 0 0.25",
-            "17: Robot.rotation: expected an axis of length 1, found one of length 1.1",
+            "17: Robot.rotation",
         ),
-        (
-            "translation 0 0 0.25",
-            "translation 0 0.25",
-            "18: Robot.translation: expected 3 numbers (SFVec3f), found 2 before 'name'",
-        ),
+        ("translation 0 0 0.25", "translation 0 0.25", "18: Robot.translation"),
         (
             "translation 0 0 0.25",
             "translation 0 0 0 0.25",
-            "17: expected a field or '}' that closes the Robot of line 16, found '0.25'",
+            "17: expected a field or '}' that closes the Robot of line 16",
         ),
-        (
-            "translation 0 0 0.25",
-            "translatoin 0 0 0.25",
-            "17: Robot.translatoin: no such field; did you mean 'translation'? known: " + ROBOT,
-        ),
-        (
-            "translation 0 0 0.25",
-            "translation 0 0 0.25 translation 0 0 0",
-            "17: Robot.translation: expected it once, found it again",
-        ),
-        (
-            "translation 0 0 0.25",
-            "translation 0 0 1e999",
-            "17: Robot.translation: expected a finite number, found '1e999'",
-        ),
+        ("translation 0 0 0.25", "translatoin 0 0 0.25", "17: Robot.translatoin"),
+        ("translation 0 0 0.25", "translation 0 0 0.25 translation 0 0 0", "17: Robot.translation"),
+        ("translation 0 0 0.25", "translation 0 0 1e999", "17: Robot.translation"),
         (
             "gravity 9.81",
             "gravity 0 0 -9.81",
-            "4: expected a field or '}' that closes the WorldInfo of line 3, found '0'",
+            "4: expected a field or '}' that closes the WorldInfo of line 3",
         ),
-        (
-            "gravity 9.81",
-            "gravity [ 9.81 ]",
-            "4: WorldInfo.gravity: expected a number, found '['",
-        ),
-        (
-            "gravity 9.81",
-            "randomSeed 1.5",
-            "4: WorldInfo.randomSeed: expected a whole number, found '1.5'",
-        ),
-        (
-            "gravity 9.81",
-            "randomSeed 3000000000",
-            "4: WorldInfo.randomSeed: expected at most 2147483647, found 3000000000",
-        ),
-        (
-            'controller "<none>"',
-            "controller none",
-            "19: Robot.controller: expected a text in quotation marks, found 'none'",
-        ),
-        (
-            'controller "<none>"',
-            'controller "<none>',
-            "20: Robot.<none>: no such field; known: " + ROBOT,
-        ),
-        (
-            'type "force-3d"',
-            'type "force3d"',
-            '68: TouchSensor.type: expected "bumper", "force" or "force-3d", found "force3d"',
-        ),
-        (
-            "physics USE TIP_MASS",
-            "physics USE TIP_MAS",
-            "92: Solid.physics: no DEF 'TIP_MAS' above; did you mean 'TIP_MASS'? known: TIP, "
-            "TIP_MASS",
-        ),
-        (
-            "physics USE TIP_MASS",
-            "physics USE TIP",
-            "92: Solid.physics: expected Physics, found 'TIP', a Pose",
-        ),
-        (
-            "physics USE TIP_MASS",
-            "physics USE 5",
-            "92: Solid.physics: expected the name of a node, found '5'",
-        ),
-        (
-            "Viewpoint {",
-            "USE EYE Viewpoint {",
-            "13: no DEF 'EYE' above; there is none",
-        ),
-        (
-            "DEF SPHERE Sphere",
-            "DEF SPHERE Solid",
-            "125: Shape.geometry: expected Box, Sphere, Cylinder, Capsule, Cone, Plane, Mesh or "
-            "IndexedFaceSet, found 'Solid'",
-        ),
-        (
-            "DEF SPHERE Sphere { radius 0.025 }",
-            "DEF SPHERE Cone { }",
-            "128: Solid.boundingObject: expected Group, Pose, Shape, Box, Sphere, Cylinder, "
-            "Capsule, Plane, Mesh or IndexedFaceSet, found 'SPHERE', a Cone",
-        ),
-        (
-            "DEF SPHERE Sphere",
-            "DEF 7 Sphere",
-            "125: Shape.geometry: expected a name, found '7'",
-        ),
-        (
-            "DEF SPHERE Sphere {",
-            "DEF SPHERE Sphere [",
-            "125: Shape.geometry: expected '{' that opens the Sphere, found '['",
-        ),
-        (
-            CYLINDER,
-            "boundingObject Transform { }",
-            "108: Solid.boundingObject: expected Group, Pose, Shape, Box, Sphere, Cylinder, "
-            "Capsule, Plane, Mesh or IndexedFaceSet, found 'Transform'",
-        ),
-        (
-            CYLINDER,
-            "boundingObject Shape { geometry Cone { } }",
-            "108: Shape.geometry: expected Box, Sphere, Cylinder, Capsule, Plane, Mesh or "
-            "IndexedFaceSet, found 'Cone'",
-        ),
+        ("gravity 9.81", "gravity [ 9.81 ]", "4: WorldInfo.gravity"),
+        ("gravity 9.81", "randomSeed 1.5", "4: WorldInfo.randomSeed"),
+        ("gravity 9.81", "randomSeed 3000000000", "4: WorldInfo.randomSeed"),
+        ('controller "<none>"', "controller none", "19: Robot.controller"),
+        ('controller "<none>"', 'controller "<none>', "20: Robot.<none>"),
+        ('type "force-3d"', 'type "force3d"', "68: TouchSensor.type"),
+        ("physics USE TIP_MASS", "physics USE TIP_MAS", "92: Solid.physics"),
+        ("physics USE TIP_MASS", "physics USE TIP", "92: Solid.physics"),
+        ("physics USE TIP_MASS", "physics USE 5", "92: Solid.physics"),
+        ("Viewpoint {", "USE EYE Viewpoint {", "13: no DEF 'EYE' above"),
+        ("DEF SPHERE Sphere", "DEF SPHERE Solid", "125: Shape.geometry"),
+        ("DEF SPHERE Sphere { radius 0.025 }", "DEF SPHERE Cone { }", "128: Solid.boundingObject"),
+        ("DEF SPHERE Sphere", "DEF 7 Sphere", "125: Shape.geometry"),
+        ("DEF SPHERE Sphere {", "DEF SPHERE Sphere [", "125: Shape.geometry"),
+        (CYLINDER, "boundingObject Transform { }", "108: Solid.boundingObject"),
+        (CYLINDER, "boundingObject Shape { geometry Cone { } }", "108: Shape.geometry"),
         (
             CYLINDER,
             "boundingObject Pose { children Shape { geometry Cone { } } }",
-            "108: Shape.geometry: expected Box, Sphere, Cylinder, Capsule, Plane, Mesh or "
-            "IndexedFaceSet, found 'Cone'",
+            "108: Shape.geometry",
         ),
-        (CYLINDER, "boundingObject [ ]", "108: Solid.boundingObject: expected a node, found '['"),
-        (
-            "LinearMotor {",
-            "RotationalMotor {",
-            "25: SliderJoint.device: expected LinearMotor, PositionSensor or Brake, found "
-            "'RotationalMotor'",
-        ),
-        (
-            "coordIndex [ 0 2",
-            "coordIndex [ 0 [ 2",
-            "148: IndexedFaceSet.coordIndex: expected ']' that closes the list of line 148, found "
-            "'['",
-        ),
+        (CYLINDER, "boundingObject [ ]", "108: Solid.boundingObject"),
+        ("LinearMotor {", "RotationalMotor {", "25: SliderJoint.device"),
+        ("coordIndex [ 0 2", "coordIndex [ 0 [ 2", "148: IndexedFaceSet.coordIndex"),
         (
             "physics Physics { density 1100 }",
             "physics Physics { density 1100",
-            "112: expected a field or '}' that closes the HingeJoint of line 95, found ']'",
+            "112: expected a field or '}' that closes the HingeJoint of line 95",
         ),
-        (
-            "softCFM 0.002",
-            "maxContactPoints 4",
-            "10: ContactProperties.maxContactPoints: no such field; did you mean "
-            "'maxContactJoints'? known: " + CONTACT,
-        ),
-        (
-            SENSOR,
-            f"{SENSOR} }}",
-            "41: HingeJoint.device: expected ']' that closes the list of line 39, found '}'",
-        ),
-        (
-            SENSOR,
-            "NULL",
-            "41: HingeJoint.device: no node 'NULL' can stand here; known: Brake, PositionSensor, "
-            "RotationalMotor",
-        ),
+        ("softCFM 0.002", "maxContactPoints 4", "10: ContactProperties.maxContactPoints"),
+        (SENSOR, f"{SENSOR} }}", "41: HingeJoint.device"),
+        (SENSOR, "NULL", "41: HingeJoint.device"),
     ],
 )
-def test_mistakes_are_refused(old: str, new: str, sentence: str):
-    with pytest.raises(DescriptionError) as caught:
-        parse_world(changed(old, new), "pinch.wbt")
-    assert str(caught.value) == f"pinch.wbt:{sentence}"
+def test_mistakes_are_refused(old: str, new: str, sentence: str, golden: Golden):
+    golden.refused(lambda: parse_world(changed(old, new), "pinch.wbt"), sentence)
 
 
-def test_a_text_that_stops_early_is_refused():
-    with pytest.raises(DescriptionError) as caught:
-        parse_world(HEADER + 'Solid {\n  name "a"\n', "half.wbt")
-    assert str(caught.value) == (
-        "half.wbt:4: expected a field or '}' that closes the Solid of line 2, found the end of "
-        "the file"
-    )
+def test_a_text_that_stops_early_is_refused(golden):
+    golden.refused(lambda: parse_world(HEADER + 'Solid {\n  name "a"\n', "half.wbt"), "half.wbt:4")
 
 
 @given(st.data())
@@ -354,20 +197,15 @@ def test_whatever_is_cut_or_swapped_there_is_a_sentence_or_a_world(data: st.Data
     assert 1 <= line <= text.count("\n") + 1
 
 
-def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path):
+def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path, golden: Golden):
     path = tmp_path / "none.wbt"
-    with pytest.raises(DescriptionError) as caught:
-        read_world(path)
-    assert str(caught.value) == (
-        f"{path}: expected a readable world, found: No such file or directory"
-    )
+    golden.refused(lambda: read_world(path), "expected a readable world")
 
 
-def test_a_file_that_is_no_text_is_a_sentence(tmp_path: Path):
+def test_a_file_that_is_no_text_is_a_sentence(tmp_path: Path, golden: Golden):
     path = tmp_path / "binary.wbt"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DescriptionError, match="expected a readable world, found: 'utf-8' codec"):
-        read_world(path)
+    golden.refused(lambda: read_world(path), "expected a readable world, found: 'utf-8' codec")
 
 
 # --------------------
@@ -434,12 +272,8 @@ def test_tokens_know_where_they_begin():
     ]
 
 
-def test_a_string_has_an_end():
-    with pytest.raises(DescriptionError) as caught:
-        pairs('a\n"b" "c')
-    assert str(caught.value) == (
-        "a.wbt:2: expected a quotation mark that ends this string, found none"
-    )
+def test_a_string_has_an_end(golden):
+    golden.refused(lambda: pairs('a\n"b" "c'), "a.wbt:2")
 
 
 def test_a_message_shows_a_long_string_on_one_line() -> None:

@@ -8,18 +8,11 @@ import pytest
 
 from softgrasp.backends.wbt import Node, World, check_world, parse_world, problems
 from tests.backends.wbt.pinch import FILE, changed
+from tests.conftest import Golden
 
-ASLEEP = "Webots disables slow bodies before their springs have settled"
 INERTIA = "[ 1.1e-06 1.1e-06 1.3e-07, 0 0 1e-08 ]"
 MESH = 'url [ "meshes/wedge.stl" ]'
-FACES = (
-    "146: IndexedFaceSet.coordIndex: expected faces of at least 3 of the points 0 to 3, "
-    "separated by -1"
-)
 TOUCH_BOX = "boundingObject Box { size 0.004 0.01 0.02 }"
-ONE_OF_BOTH = (
-    "Physics: expected a density above 0 or a mass above 0, and -1 for the other one, found density"
-)
 
 
 def result(world: World) -> list[str]:
@@ -34,299 +27,128 @@ def test_a_good_world_has_no_problem():
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        (
-            "Viewpoint {",
-            "Viewpoint { } Viewpoint {",
-            "13: expected one Viewpoint, found another",
-        ),
+        ("Viewpoint {", "Viewpoint { } Viewpoint {", "13: expected one Viewpoint, found another"),
         (
             "Viewpoint { orientation 0 1 0 0.25 position -0.5 0 0.2 }",
             "",
-            "14: expected a Viewpoint as the second node, found a Background",
+            "14: expected a Viewpoint as the second node",
         ),
         (
             "Background { ",
             "Background { } Background { ",
             "14: expected one Background, found another",
         ),
-        (
-            "gravity 9.81",
-            "gravity -9.81",
-            "3: WorldInfo.gravity: expected at least 0, found -9.81",
-        ),
-        (
-            "basicTimeStep 1",
-            "basicTimeStep 0.5",
-            "3: WorldInfo.basicTimeStep: expected at least 1 (ms), found 0.5",
-        ),
-        (
-            "basicTimeStep 1",
-            "basicTimeStep 1.5",
-            "3: WorldInfo.basicTimeStep: expected whole milliseconds, in which controllers step, "
-            "found 1.5",
-        ),
+        ("gravity 9.81", "gravity -9.81", "3: WorldInfo.gravity"),
+        ("basicTimeStep 1", "basicTimeStep 0.5", "3: WorldInfo.basicTimeStep"),
+        ("basicTimeStep 1", "basicTimeStep 1.5", "3: WorldInfo.basicTimeStep"),
         (
             "physicsDisableLinearThreshold 0",
             "physicsDisableLinearThreshold 0.02",
-            "3: WorldInfo.physicsDisableLinearThreshold: expected 0 in a world with springs, found "
-            f"0.02; {ASLEEP}",
+            "3: WorldInfo.physicsDisableLinearThreshold",
         ),
-        (
-            "physicsDisableAngularThreshold 0",
-            "",
-            "3: WorldInfo.physicsDisableAngularThreshold: expected 0 in a world with springs, "
-            f"found 0.01; {ASLEEP}",
-        ),
+        ("physicsDisableAngularThreshold 0", "", "3: WorldInfo.physicsDisableAngularThreshold"),
         (
             '{ material2 "ball"',
             '{ material1 "ball" material2 "skin"',
-            "10: expected one ContactProperties of 'ball' and 'skin', found another (the first is "
-            "in line 9)",
+            "10: expected one ContactProperties of 'ball' and 'skin'",
         ),
-        (
-            'material1 "skin"',
-            'material1 "skim"',
-            "9: ContactProperties.material1: no solid has material 'skim'; did you mean 'skin'? "
-            "known: ball, default, skin",
-        ),
-        (
-            "bounce 0",
-            "bounce 1.5",
-            "9: ContactProperties.bounce: expected 0 to 1, found 1.5",
-        ),
-        (
-            "softCFM 0.002",
-            "softERP -0.3",
-            "10: ContactProperties.softERP: expected 0 to 1, found -0.3",
-        ),
-        (
-            "softCFM 0.002",
-            "softCFM 0",
-            "10: ContactProperties.softCFM: expected a number above 0, found 0",
-        ),
-        (
-            "bounce 0",
-            "bounceVelocity -0.1",
-            "9: ContactProperties.bounceVelocity: expected at least 0, found -0.1",
-        ),
-        (
-            "[ 0.7 ]",
-            "[ ]",
-            "9: ContactProperties.coulombFriction: expected 1 to 4 numbers, found 0",
-        ),
-        (
-            "[ 0.7 ]",
-            "-0.7",
-            "9: ContactProperties.coulombFriction: expected at least 0, or -1 (infinite), found "
-            "-0.7",
-        ),
+        ('material1 "skin"', 'material1 "skim"', "9: ContactProperties.material1"),
+        ("bounce 0", "bounce 1.5", "9: ContactProperties.bounce"),
+        ("softCFM 0.002", "softERP -0.3", "10: ContactProperties.softERP"),
+        ("softCFM 0.002", "softCFM 0", "10: ContactProperties.softCFM"),
+        ("bounce 0", "bounceVelocity -0.1", "9: ContactProperties.bounceVelocity"),
+        ("[ 0.7 ]", "[ ]", "9: ContactProperties.coulombFriction"),
+        ("[ 0.7 ]", "-0.7", "9: ContactProperties.coulombFriction"),
         (
             'name "right"\n',
             'name "left"\n',
-            "104: expected another name than 'left', which a solid of 'palm' has already (the "
-            "first is in line 44)",
+            "104: expected another name than 'left', which a solid",
         ),
-        (
-            'name "wedge"',
-            'name "ball"',
-            "134: expected another name than 'ball', which a solid of the world has already (the "
-            "first is in line 118)",
-        ),
+        ('name "wedge"', 'name "ball"', "134: expected another name than 'ball', which a solid"),
         (
             'name "right motor"',
             'name "left touch"',
-            "102: expected another name than 'left touch', which a device of 'hand' has already"
-            " (the first is in line 63)",
+            "102: expected another name than 'left touch', which a",
         ),
         (
             "DirectionalLight {",
             "Solid { children TouchSensor { boundingObject Box { } } } DirectionalLight {",
-            "15: expected a Robot around the TouchSensor 'touch sensor', found none",
+            "15: expected a Robot around the TouchSensor 'touch sensor'",
         ),
         (
             "DirectionalLight {",
             "Group { children SliderJoint { jointParameters JointParameters { } endPoint Solid { "
             'name "loose" } } } DirectionalLight {',
-            "15: expected a solid around the SliderJoint, found none",
+            "15: expected a solid around the SliderJoint",
         ),
-        (
-            "physics USE TIP_MASS",
-            "",
-            "44: expected physics of 'left', which a motor moves, found none",
-        ),
+        ("physics USE TIP_MASS", "", "44: expected physics of 'left', which a motor moves"),
         (
             "physics Physics { density 1100 }",
             "",
-            "104: expected physics of 'right', which a motor moves, found none",
+            "104: expected physics of 'right', which a motor moves",
         ),
         (
             "jointParameters JointParameters { minStop -0.01 maxStop 0.1 }",
             "",
-            "22: SliderJoint.jointParameters: expected a node, found none",
+            "22: SliderJoint.jointParameters",
         ),
         (
             "TouchSensor {",
             "HingeJoint { jointParameters HingeJointParameters { } } TouchSensor {",
-            "63: HingeJoint.endPoint: expected a node, found none",
+            "63: HingeJoint.endPoint",
         ),
-        (
-            "axis 0 -1 0",
-            "axis 0 0 0",
-            "96: HingeJointParameters.axis: expected a direction, found 0 0 0",
-        ),
-        (
-            "springConstant 0.04",
-            "springConstant -0.04",
-            "51: HingeJointParameters.springConstant: expected at least 0, found -0.04",
-        ),
-        (
-            "maxTorque 0.8 sound",
-            "maxTorque -0.8 sound",
-            "102: RotationalMotor.maxTorque: expected at least 0, found -0.8",
-        ),
-        (
-            "rotation 0 1 0 0.5",
-            "rotation 0 1 0 0",
-            "51: HingeJointParameters.position: expected an endPoint that is rotated by it (0.5 "
-            "rad), found one without rotation",
-        ),
-        (
-            "minStop -0.4",
-            "minStop -3.2",
-            "31: HingeJointParameters.minStop: expected -pi to 0, found -3.2",
-        ),
-        (
-            "maxStop 1.6",
-            "maxStop 4",
-            "31: HingeJointParameters.maxStop: expected 0 to pi, found 4",
-        ),
-        (
-            "minStop -0.01 maxStop 0.1",
-            "minStop 0.2 maxStop 0",
-            "23: JointParameters.minStop: expected at most maxStop (0), found 0.2",
-        ),
-        (
-            "minPosition -0.2",
-            "minPosition -0.5",
-            "40: RotationalMotor.minPosition: expected at least minStop (-0.4), found -0.5",
-        ),
-        (
-            "maxPosition 1.5",
-            "maxPosition 1.7",
-            "40: RotationalMotor.maxPosition: expected at most maxStop (1.6), found 1.7",
-        ),
-        (
-            "minPosition -0.2",
-            "minPosition 1.8",
-            "40: RotationalMotor.minPosition: expected at most maxPosition (1.5), found 1.8",
-        ),
-        ("density 1100", "density 1100 mass 0.1", f"109: {ONE_OF_BOTH} 1100 and mass 0.1"),
-        ("density 1100", "density -1", f"109: {ONE_OF_BOTH} -1 and mass -1"),
-        (
-            "centerOfMass [ 0 0 -0.015 ]",
-            "",
-            "78: Physics.centerOfMass: expected 1 vector beside an inertiaMatrix, found 0",
-        ),
+        ("axis 0 -1 0", "axis 0 0 0", "96: HingeJointParameters.axis"),
+        ("springConstant 0.04", "springConstant -0.04", "51: HingeJointParameters.springConstant"),
+        ("maxTorque 0.8 sound", "maxTorque -0.8 sound", "102: RotationalMotor.maxTorque"),
+        ("rotation 0 1 0 0.5", "rotation 0 1 0 0", "51: HingeJointParameters.position"),
+        ("minStop -0.4", "minStop -3.2", "31: HingeJointParameters.minStop"),
+        ("maxStop 1.6", "maxStop 4", "31: HingeJointParameters.maxStop"),
+        ("minStop -0.01 maxStop 0.1", "minStop 0.2 maxStop 0", "23: JointParameters.minStop"),
+        ("minPosition -0.2", "minPosition -0.5", "40: RotationalMotor.minPosition"),
+        ("maxPosition 1.5", "maxPosition 1.7", "40: RotationalMotor.maxPosition"),
+        ("minPosition -0.2", "minPosition 1.8", "40: RotationalMotor.minPosition"),
+        ("density 1100", "density 1100 mass 0.1", "109: Physics"),
+        ("density 1100", "density -1", "109: Physics"),
+        ("centerOfMass [ 0 0 -0.015 ]", "", "78: Physics.centerOfMass"),
         (
             "centerOfMass [ 0 0 0.01 ]",
             "centerOfMass [ 0 0 0.01, 0 0 0 ]",
-            "113: Physics.centerOfMass: expected 1 vector or none, found 2",
+            "113: Physics.centerOfMass",
         ),
-        (
-            INERTIA,
-            "[ 1.1e-06 1.1e-06 1.3e-07 ]",
-            "78: Physics.inertiaMatrix: expected 2 vectors or none, found 1",
-        ),
-        (
-            INERTIA,
-            "[ 1.1e-06 1.1e-06 1.3e-07, 2e-06 0 0 ]",
-            "78: Physics.inertiaMatrix: expected principal moments above 0, found -9e-07, 1.3e-07 "
-            "and 3.1e-06",
-        ),
-        (
-            INERTIA,
-            "[ 1.1e-06 1.1e-06 2.3e-06, 0 0 0 ]",
-            "78: Physics.inertiaMatrix: expected no principal moment above the sum of the others, "
-            "found 1.1e-06, 1.1e-06 and 2.3e-06",
-        ),
-        (
-            "density -1\n                      mass 0.0055",
-            "",
-            "78: Physics.mass: expected it beside an inertiaMatrix, found -1",
-        ),
-        (
-            "angular 0.1",
-            "angular 1.1",
-            "131: Damping.angular: expected 0 to 1, found 1.1",
-        ),
-        (
-            "size 0.004 0.01 0.02",
-            "size 0.004 0 0.02",
-            "66: Box.size: expected numbers above 0, found 0.004 0 0.02",
-        ),
-        (
-            "radius 0.025",
-            "radius -0.025",
-            "125: Sphere.radius: expected a number above 0, found -0.025",
-        ),
-        (MESH, "", "141: Mesh.url: expected one file, found 0"),
-        (
-            "2 0 3 -1 ]",
-            "2 -1 0 3 ]",
-            FACES,
-        ),
-        (
-            "2 0 3 -1 ]",
-            "2 0 4 -1 ]",
-            FACES,
-        ),
-        (
-            "2 0 3 -1 ]",
-            "2 0 -1 ]",
-            FACES,
-        ),
+        (INERTIA, "[ 1.1e-06 1.1e-06 1.3e-07 ]", "78: Physics.inertiaMatrix"),
+        (INERTIA, "[ 1.1e-06 1.1e-06 1.3e-07, 2e-06 0 0 ]", "78: Physics.inertiaMatrix"),
+        (INERTIA, "[ 1.1e-06 1.1e-06 2.3e-06, 0 0 0 ]", "78: Physics.inertiaMatrix"),
+        ("density -1\n                      mass 0.0055", "", "78: Physics.mass"),
+        ("angular 0.1", "angular 1.1", "131: Damping.angular"),
+        ("size 0.004 0.01 0.02", "size 0.004 0 0.02", "66: Box.size"),
+        ("radius 0.025", "radius -0.025", "125: Sphere.radius"),
+        (MESH, "", "141: Mesh.url"),
+        ("2 0 3 -1 ]", "2 -1 0 3 ]", "146: IndexedFaceSet.coordIndex"),
+        ("2 0 3 -1 ]", "2 0 4 -1 ]", "146: IndexedFaceSet.coordIndex"),
+        ("2 0 3 -1 ]", "2 0 -1 ]", "146: IndexedFaceSet.coordIndex"),
         (
             "coordIndex [ 0 2 1 -1 0 1 3 -1 1 2 3 -1 2 0 3 -1 ]",
             "",
-            FACES,
+            "146: IndexedFaceSet.coordIndex",
         ),
         (
             "coord Coordinate { point [ 0 0 0, 0.1 0 0, 0 0.1 0, 0 0 0.05 ] }",
             "",
-            "146: IndexedFaceSet.coord: expected a node, found none",
+            "146: IndexedFaceSet.coord",
         ),
-        (
-            TOUCH_BOX,
-            "",
-            "63: TouchSensor.boundingObject: expected a node, found none",
-        ),
-        (
-            "physics Physics { density -1 mass 0.001 }",
-            "",
-            "63: TouchSensor.physics: expected a node in a force sensor, found none",
-        ),
-        (
-            "lookupTable [ ]",
-            "",
-            "63: TouchSensor.lookupTable: expected [] (newtons), found the default, which scales "
-            "and clips forces",
-        ),
-        (
-            "lookupTable [ ]",
-            "lookupTable [ 0 0 0, 10 10 0 ]",
-            "63: TouchSensor.lookupTable: expected [] (newtons), found 2 rows, which scales and "
-            "clips forces",
-        ),
+        (TOUCH_BOX, "", "63: TouchSensor.boundingObject"),
+        ("physics Physics { density -1 mass 0.001 }", "", "63: TouchSensor.physics"),
+        ("lookupTable [ ]", "", "63: TouchSensor.lookupTable"),
+        ("lookupTable [ ]", "lookupTable [ 0 0 0, 10 10 0 ]", "63: TouchSensor.lookupTable"),
         (
             "endPoint Solid {\n              translation -0.03 0 0",
             'endPoint TouchSensor { type "force" lookupTable [ ]',
-            "104: expected a solid that has force sensor 'right' among its children, found an "
-            "endPoint; it would read 0",
+            "104: expected a solid that has force sensor 'right' among its children",
         ),
     ],
 )
-def test_mistakes_are_detected(old: str, new: str, sentence: str):
-    assert f"pinch.wbt:{sentence}" in result(parse_world(changed(old, new), "pinch.wbt"))
+def test_mistakes_are_detected(old: str, new: str, sentence: str, golden: Golden):
+    golden("\n".join(result(parse_world(changed(old, new), "pinch.wbt"))), sentence)
 
 
 def test_problems_come_by_line():
@@ -337,7 +159,7 @@ def test_problems_come_by_line():
     assert lines == [3, 102]
 
 
-def test_a_gap_between_solids_with_physics_is_detected():
+def test_a_gap_between_solids_with_physics_is_detected(golden):
     text = (
         "#VRML_SIM R2025a utf8\nWorldInfo { }\nViewpoint { }\n"
         'Solid { name "a" physics Physics { } children\n'
@@ -345,17 +167,11 @@ def test_a_gap_between_solids_with_physics_is_detected():
         'Solid { name "c" children\n'
         'Solid { name "d" physics Physics { } } } } } }'
     )
-    assert result(parse_world(text, "gap.wbt")) == [
-        "gap.wbt:5: expected physics of 'b', which is between solids with it, found none",
-        "gap.wbt:6: expected physics of 'c', which is between solids with it, found none",
-    ]
+    golden("\n".join(result(parse_world(text, "gap.wbt"))), "gap.wbt:5")
 
 
-def test_an_empty_world_lacks_its_head():
-    assert result(World("R2025a")) == [
-        "world.wbt: expected a Viewpoint as the second node, found none",
-        "world.wbt: expected a WorldInfo as the first node, found none",
-    ]
+def test_an_empty_world_lacks_its_head(golden):
+    golden("\n".join(result(World("R2025a"))), "world.wbt")
 
 
 def made(*nodes: Node, version: str = "R2025a") -> World:

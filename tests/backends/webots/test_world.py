@@ -19,6 +19,7 @@ from softgrasp.io.hand import load_finger
 from softgrasp.model.scene import CompiledScene
 from softgrasp.pipeline import compile_scene
 from tests.backends.webots.readback import ReadWorld
+from tests.conftest import Golden
 
 STEP = 1e-3
 
@@ -50,17 +51,16 @@ def test_a_bent_finger_stands_bent_in_the_file() -> None:
     assert value(read.joints["J2"].end.node, "rotation") == pytest.approx((0, 1, 0, 0.1))
 
 
-def test_damping_that_the_spring_alone_exceeds_is_refused_with_the_longest_step() -> None:
+def test_damping_that_the_spring_alone_exceeds_is_refused_with_the_longest_step(
+    golden: Golden,
+) -> None:
     finger = load_finger("paper000")
     with pytest.raises(BuildError) as caught:
         finger_world(finger, np.zeros(len(finger.joints)), STEP, ())
     worst = min(finger.joints, key=lambda joint: joint.damping / joint.stiffness)
     index = finger.joints.index(worst)
-    assert str(caught.value) == (
-        f"joint 'J{index + 1}': expected a damping of at least {STEP * worst.stiffness:.3g}, which "
-        f"Webots' implicit spring adds at a time step of 0.001 s, found {worst.damping:.3g}; the "
-        f"time step can be {worst.damping / worst.stiffness:.3g} s at most"
-    )
+    part = f"joint 'J{index + 1}': expected a damping of at least {STEP * worst.stiffness:.3g}"
+    golden(caught.value, part)
 
 
 # --------------------
@@ -266,13 +266,11 @@ def test_several_joints_of_one_body_have_light_solids_between_them() -> None:
     assert mass == pytest.approx(float(built.model.body("object").mass[0]), rel=1e-9)
 
 
-def test_gravity_that_does_not_point_down_is_refused() -> None:
+def test_gravity_that_does_not_point_down_is_refused(golden: Golden) -> None:
     scene = built_scene("four_finger").scene.replace(gravity=(0.0, 1.0, -9.0))
     with pytest.raises(BuildError) as caught:
         scene_world(compile_scene(scene), STEP, ())
-    assert str(caught.value) == (
-        "gravity: gravity of Webots points down, expected (0, 0, -g), found (0, 1, -9)"
-    )
+    golden(caught.value, "gravity: gravity of Webots points down, expected (0, 0, -g)")
 
 
 def test_springs_that_damp_too_much_at_the_step_are_reported() -> None:

@@ -20,6 +20,7 @@ from softgrasp.io.urdf.links import frame_along
 from softgrasp.io.urdf.reader import read_robot
 from softgrasp.mechanics.robot_kinematics import fused
 from softgrasp.model.hand import build_hand_spec
+from tests.conftest import Golden
 from tests.support.robots import written
 from tests.support.urdf_hands import (
     BODY,
@@ -339,17 +340,14 @@ def test_shapes_without_volume_are_left_out(shape: str, tmp_path: Path) -> None:
             assert sg.load_hand(path) == plain
 
 
-def test_a_finger_that_slides_by_metres_is_in_millimetres(tmp_path: Path) -> None:
+def test_a_finger_that_slides_by_metres_is_in_millimetres(tmp_path: Path, golden: Golden) -> None:
     text = GRIPPER.replace('type="revolute"', 'type="prismatic"', 1)
     text = text.replace(LIMIT, '<limit lower="0" upper="40" effort="2" velocity="30"/>', 1)
-    assert refused(tmp_path, text) == (
-        "5: joint 'left_1': limit.upper: expected a range of at most 2 m of a finger's prismatic "
-        "joint, found 0 … 40 m; are limits and velocity in mm? Divided by 1000 the range is 40 mm"
-    )
+    golden(refused(tmp_path, text), "5: joint 'left_1': limit.upper")
 
 
 def test_collada_needs_its_reader_for_what_collides_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     written(tmp_path, "", "tip.dae")
@@ -363,12 +361,7 @@ def test_collada_needs_its_reader_for_what_collides_only(
     with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(caught)}$"):
         sg.load_hand(path)
     path = written(tmp_path, GRIPPER.replace(BOX, drawn, 1), "hand.urdf")
-    with pytest.raises(sg.BackendUnavailable) as refusal:
-        sg.load_hand(path)
-    assert str(refusal.value) == (
-        f"{path}: line 3: expected pycollada for the mesh 'tip.dae', found none; {cure}, or "
-        "convert the mesh to STL or OBJ"
-    )
+    golden.refused(lambda: sg.load_hand(path), "line 3", sg.BackendUnavailable)
 
 
 def test_links_without_inertial_weigh_their_shapes(tmp_path: Path) -> None:
@@ -448,60 +441,27 @@ COUPLED = """<robot name="pair">
         (
             f'type="revolute">{LEFT_1}',
             f'type="continuous">{LEFT_1.replace(LIMIT, "")}',
-            "5: joint 'left_1': type: expected limits of joint 'left_1', which is actuated, found "
-            "a continuous joint without; a YAML file with `model:` can set them: joints: {left_1: "
-            "{limits: [low, high]}}",
+            "5: joint 'left_1': type",
         ),
-        (
-            LIMIT,
-            "",
-            "5: joint 'left_1': lower: expected limits of a revolute joint, found none",
-        ),
-        (
-            LIMIT,
-            LIMIT + '<mimic joint="nobody"/>',
-            "5: joint 'left_1': mimic.joint: expected another rigid joint, found 'nobody'; known: "
-            "left_2, right_1, right_2",
-        ),
-        (
-            'lower="-0.2"',
-            'lower="nan"',
-            "5: joint 'left_1': limit.lower: expected a number, found 'nan'",
-        ),
-        (
-            'type="revolute"',
-            'type="ball"',
-            "5: joint 'left_1': type: expected fixed, revolute, continuous or prismatic, found "
-            "'ball'",
-        ),
-        (
-            '<parent link="base"/>',
-            '<parent link="left_far"/>',
-            "6: joint 'left_2': parent: expected no cycle, found left_near → left_far → left_near",
-        ),
-        (
-            '<link name="base">',
-            '<link name="stray"/><link name="base">',
-            "2: link 'base': name: expected one root link, found 2: stray, base",
-        ),
+        (LIMIT, "", "5: joint 'left_1': lower"),
+        (LIMIT, LIMIT + '<mimic joint="nobody"/>', "5: joint 'left_1': mimic.joint"),
+        ('lower="-0.2"', 'lower="nan"', "5: joint 'left_1': limit.lower"),
+        ('type="revolute"', 'type="ball"', "5: joint 'left_1': type"),
+        ('<parent link="base"/>', '<parent link="left_far"/>', "6: joint 'left_2': parent"),
+        ('<link name="base">', '<link name="stray"/><link name="base">', "2: link 'base': name"),
     ],
 )
-def test_mistakes(old: str, new: str, sentence: str, tmp_path: Path) -> None:
+def test_mistakes(old: str, new: str, sentence: str, tmp_path: Path, golden: Golden) -> None:
     assert old in GRIPPER
     result = refused(tmp_path, GRIPPER.replace(old, new, 1))
-    assert result == sentence
+    golden(result, sentence)
 
 
-def test_mimics_in_a_circle(tmp_path: Path) -> None:
+def test_mimics_in_a_circle(tmp_path: Path, golden: Golden) -> None:
     text = GRIPPER.replace(LIMIT, LIMIT + '<mimic joint="left_2"/>', 1)
     text = text.replace(LIMIT + "</joint>", LIMIT + '<mimic joint="left_1"/></joint>', 1)
-    assert refused(tmp_path, text) == (
-        "5: joint 'left_1': mimic.joint: expected a leader that does not follow it, found a cycle "
-        "through 'left_1'"
-    )
+    golden(refused(tmp_path, text), "5: joint 'left_1': mimic.joint")
 
 
-def test_nothing_that_moves(tmp_path: Path) -> None:
-    assert refused(tmp_path, robot(PALM)) == (
-        "1: robot 'gripper': expected joints that move in 'gripper', found none"
-    )
+def test_nothing_that_moves(tmp_path: Path, golden: Golden) -> None:
+    golden(refused(tmp_path, robot(PALM)), "1: robot 'gripper'")

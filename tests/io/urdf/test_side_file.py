@@ -10,6 +10,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.description.hand import Hand
 from softgrasp.model.hand import build_hand_spec
+from tests.conftest import Golden
 from tests.support.robots import written
 from tests.support.urdf_hands import BODY, BOX, GRIPPER, LIMIT
 
@@ -74,31 +75,19 @@ def test_what_a_file_leaves_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("side", "sentence"),
     [
-        ("fingers: {letf: F1}\n", "mine.yaml:2: fingers.letf: no finger 'letf'; did you mean "
-         "'left'? known: left, right"),
-        ("joints: {left_3: {effort: 1}}\n", "hand.urdf: joints.left_3: no joint 'left_3'; did you "
-         "mean 'left_2'? known: left_1, left_2, right_1, right_2"),
-        ("joints: {left_1: {limit: [0, 1]}}\n", "mine.yaml:2: joints.left_1.limit: no such field; "
-         "did you mean 'limits'? known: armature, damping, effort, force_limit, friction, limits, "
-         "rest_angle, servo_damping_ratio, servo_stiffness, stiffness, velocity"),
-        ("joints: {left_1: {limits: 1}}\n", "mine.yaml:2: joints.left_1.limits: expected two "
-         "numbers, lowest and highest, found 1"),
-        ("density: -1\n", "mine.yaml:2: density: expected a number above 0, found -1"),
-        ("grasps: {pwer: {center: [0, 0, 0]}}\n", "mine.yaml:2: grasps.pwer: no grasp 'pwer'; "
-         "known: power, precision"),
-        ("grasps: {power: {centre: [0, 0, 0]}}\n", "mine.yaml:2: grasps.power.centre: no such "
-         "field; did you mean 'center'? known: center, from_above, object_euler, payload, "
-         "per_object, pressure, rates, start, upright_euler"),
+        ("fingers: {letf: F1}\n", "mine.yaml:2: fingers.letf"),
+        ("joints: {left_3: {effort: 1}}\n", "hand.urdf: joints.left_3"),
+        ("joints: {left_1: {limit: [0, 1]}}\n", "mine.yaml:2: joints.left_1.limit"),
+        ("joints: {left_1: {limits: 1}}\n", "mine.yaml:2: joints.left_1.limits"),
+        ("density: -1\n", "mine.yaml:2: density"),
+        ("grasps: {pwer: {center: [0, 0, 0]}}\n", "mine.yaml:2: grasps.pwer"),
+        ("grasps: {power: {centre: [0, 0, 0]}}\n", "mine.yaml:2: grasps.power.centre"),
     ],
-)  # fmt: skip
-def test_mistakes(side: str, sentence: str, tmp_path: Path) -> None:
-    assert refused(tmp_path, side) == sentence
+)
+def test_mistakes(side: str, sentence: str, tmp_path: Path, golden: Golden) -> None:
+    golden(refused(tmp_path, side), sentence)
 
 
-def test_a_model_of_another_kind(tmp_path: Path) -> None:
+def test_a_model_of_another_kind(tmp_path: Path, golden: Golden) -> None:
     path = written(tmp_path, "model: hand.stl\n", "mine.yaml")
-    with pytest.raises(sg.DescriptionError) as caught:
-        sg.load_hand(path)
-    assert str(caught.value) == (
-        f"{path}:1: model: expected a robot as .ucrdf, .urdf, .xacro, found '.stl'"
-    )
+    golden.refused(lambda: sg.load_hand(path), "1: model")

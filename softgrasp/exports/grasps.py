@@ -1,0 +1,279 @@
+"""Grasps of results as a ``GraspSet``, and its file ``softgrasp-grasps``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from softgrasp.description.geometry import Mesh
+from softgrasp.description.grasps import (
+    Approach,
+    Grasp,
+    GraspContact,
+    GraspedObject,
+    GraspSet,
+    HandPosture,
+)
+from softgrasp.description.hand import Hand
+from softgrasp.description.object import GraspObject
+from softgrasp.errors import DescriptionError
+from softgrasp.evaluation.analysis import hand_pose_at
+from softgrasp.evaluation.result import GraspResult, column
+from softgrasp.exports import grasp_formats
+from softgrasp.io.files import json_text, write_text
+from softgrasp.io.grasp_files import ForeignGrasps, read_grasps, write_grasps
+from softgrasp.io.input_limits import loader, read_json
+from softgrasp.io.yaml_files import YamlFile, dump
+from softgrasp.mechanics.hand_kinematics import pose_of
+from softgrasp.mechanics.transforms import Array, transform, triple
+from softgrasp.model import names
+from softgrasp.model.arm import toward_grasp
+from softgrasp.model.object import object_mass
+from softgrasp.model.shapes import center_in_file
+from softgrasp.units import LENGTH_UNITS
+
+GraspFileFormat = Literal["softgrasp", "dexgraspbench", "isaac", "moveit"]
+"""Formats that ``save_grasps`` writes."""
+MOVED = 1e-4
+"""Motion of a hand to its grasp from which it is an approach [m]."""
+
+
+# From results
+
+
+def grasp_set(results: Mapping[str, GraspResult]) -> GraspSet:
+    """Return the grasps of results of one hand, by their names.
+
+    Raises:
+        DescriptionError: There are no results, or those of several hands.
+    """
+    hands = {result.scene.hand.name: result.scene.hand for result in results.values()}
+    if len(hands) != 1:
+        raise DescriptionError(
+            f"expected results of one hand, found {', '.join(sorted(hands)) or 'none'}"
+        )
+    (hand,) = hands.values()
+    return GraspSet(
+        hand=hand.name,
+        hand_frame="" if hand.model is None else hand.model.file,
+        grasps=tuple(_grasp(name, result) for name, result in results.items()),
+    )
+
+
+def _grasp(name: str, result: GraspResult) -> Grasp:
+    scene, closed = result.scene, closure_end(result)
+    offset = transform(center_in_file(scene.object.shape))
+    postures = [_posture(result, row, offset) for row in (0, closed)]
+    targets = [column(result.actuator_names, one.name) for one in scene.hand.actuators]
+    pressed = scene.hand.posture(result.joint_target[closed, targets].tolist())
+    squeeze = _of_file(scene.hand, postures[1].joints | pressed, postures[1].joints)
+    quality = result.quality or {}
+    return Grasp(
+        name=name,
+        object=_grasped(scene.object),
+        pregrasp=postures[0],
+        grasp=postures[1],
+        squeeze=HandPosture(pose=postures[1].pose, joints=squeeze),
+        approach=_approach(result, closed),
+        quality={key: float(one) for key, one in quality.items() if _is_measure(one)},
+        success=result.held,
+        outcome=result.outcome.name,
+        contacts=tuple(
+            one.replace(point_m=triple(offset[:3, 3] + one.point_m))
+            for one in contacts_in_object(result)
+        ),
+    )
+
+
+def _is_measure(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value)
+
+
+def _of_file(hand: Hand, values: Mapping[str, float], order: Mapping[str, float]) -> dict[str, Any]:
+    """Return joint variables by the names of the hand's file, in the order of others."""
+    prefix = "" if hand.model is None else hand.model.prefix
+    plain = {name.removeprefix(prefix): value for name, value in values.items()}
+    return {name: plain[name] for name in order}
+
+
+def _posture(result: GraspResult, row: int, offset: Array) -> HandPosture:
+    """Return pose and joints of the hand at a sample, in the frames of the files."""
+    hand = result.scene.hand
+    known = dict(zip(result.joint_names.tolist(), result.joint_position[row].tolist(), strict=True))
+    prefix = "" if hand.model is None else hand.model.prefix
+    joints = {name.removeprefix(prefix): known[name] for name in names.joint_names(hand)}
+    return HandPosture(
+        pose=pose_of(offset @ hand_in_object(result, row) @ file_frame(hand)), joints=joints
+    )
+
+
+def file_frame(hand: Hand) -> Array:
+    """Return the frame of a hand's file in the hand's frame, (4, 4)."""
+    if hand.model is None:
+        return np.eye(4)
+    return transform(hand.model.pose.position, hand.model.pose.quaternion)
+
+
+def _grasped(described: GraspObject) -> GraspedObject:
+    shape = described.shape
+    factor = file_scale(described) if isinstance(shape, Mesh) else 1.0
+    return GraspedObject(
+        name=described.name,
+        mesh=shape.file if isinstance(shape, Mesh) else None,
+        scale=factor,
+        mass_kg=object_mass(described) or None,
+    )
+
+
+def file_scale(described: GraspObject) -> float:
+    """Return the factor from lengths of an object's file to those of the object [–].
+
+    Raises:
+        DescriptionError: It differs along the axes.
+    """
+    scale = getattr(described.shape, "scale", 1.0)
+    factors = set(scale) if isinstance(scale, tuple) else {scale}
+    if len(factors) > 1:
+        message = f"expected one scale along all axes, found {scale}"
+        raise DescriptionError(message, field="object.shape.scale")
+    shape = described.shape
+    unit = LENGTH_UNITS[shape.units] if isinstance(shape, Mesh) else 1.0
+    return unit * float(factors.pop())
+
+
+def _approach(result: GraspResult, closed: int) -> Approach:
+    """Return the motion of the hand to the grasp, or the direction in which it points."""
+    begin, end = (hand_pose_at(result, row) for row in (0, closed))
+    to_object = np.linalg.inv(transform(quaternion=result.object_quat_wxyz[0]))[:3, :3]
+    moved = end[:3, 3] - begin[:3, 3]
+    length = float(np.linalg.norm(moved))
+    if length > MOVED:
+        return Approach(direction=triple(to_object @ moved / length), distance_m=length)
+    scene = result.scene
+    toward = toward_grasp(scene.hand, scene.preset.center)
+    return Approach(direction=triple(to_object @ begin[:3, :3] @ toward))
+
+
+def closure_end(result: GraspResult) -> int:
+    """Return the sample at which the closure has ended, before a hold test or a lift."""
+    if result.hold is None and not result.scene.sequence:
+        return len(result.time) - 1
+    closed = result.hold.start_s if result.hold is not None else result.time[-1]
+    if result.closing is not None:
+        closed = result.closing.end_s
+    return int(np.searchsorted(result.time, closed - 1e-9))
+
+
+def hand_in_object(result: GraspResult, row: int) -> Array:
+    """Return the hand's frame in that of the object, at its centre of mass, (4, 4)."""
+    object_frame = transform(result.object_position[row], result.object_quat_wxyz[row])
+    return np.asarray(np.linalg.inv(object_frame) @ hand_pose_at(result, row))
+
+
+def contacts_in_object(result: GraspResult) -> tuple[GraspContact, ...]:
+    """Return the contacts at the end in the frame of the object, at its centre of mass."""
+    to_object = Rotation.from_quat(result.object_quat_wxyz[-1], scalar_first=True).inv()
+    return tuple(
+        GraspContact(
+            body=contact.body,
+            point_m=triple(
+                to_object.apply(np.subtract(contact.point_m, result.object_position[-1]))
+            ),
+            normal=triple(to_object.apply(contact.normal)),
+            normal_force_N=contact.normal_force_N,
+            friction_force_N=contact.friction_force_N,
+        )
+        for contact in result.contacts
+        if contact.point_m is not None and contact.normal is not None
+    )
+
+
+# Files
+
+
+@loader
+def load_grasps(path: str | Path) -> GraspSet:
+    """Read grasps of ``softgrasp-grasps``, MoveIt (JSON), Isaac (YAML) or DexGraspBench (npy).
+
+    Args:
+        path: The file; a directory holds files of DexGraspBench, BODex or DexGraspNet.
+
+    Raises:
+        DescriptionError: There is no such file, or it holds no grasps in a known format.
+    """
+    path = Path(path)
+    try:
+        if path.suffix in (".yaml", ".yml"):
+            return grasp_formats.from_isaac(YamlFile(path).data)
+        if path.suffix != ".json":
+            return grasp_formats.from_foreign(read_grasps(path))
+        content = read_json(path)
+        if isinstance(content, list):
+            return grasp_formats.from_moveit(content)
+        if isinstance(content, dict) and content.get("format") == "softgrasp-grasps":
+            return GraspSet(**content)
+    except DescriptionError as error:
+        raise error.located(file=path) from None
+    except (OSError, ValueError) as error:
+        raise DescriptionError(f"expected grasps in JSON, found: {error}", file=path) from error
+    raise DescriptionError(
+        "expected format softgrasp-grasps, or a list of grasps of MoveIt, found neither", file=path
+    )
+
+
+def foreign_grasps(path: str | Path) -> ForeignGrasps:
+    """Read grasps in any format that ``load_grasps`` reads, for the planner.
+
+    Raises:
+        DescriptionError: See ``load_grasps``.
+    """
+    if Path(path).suffix in (".json", ".yaml", ".yml"):
+        return grasp_formats.to_foreign(load_grasps(path))
+    return read_grasps(path)
+
+
+def save_grasps(
+    grasps: GraspSet, path: str | Path, to: GraspFileFormat = "softgrasp"
+) -> list[Path]:
+    """Write grasps and return the paths of the files.
+
+    Args:
+        grasps: The grasps.
+        path: The file; for ``dexgraspbench`` the directory of a file per grasp.
+        to: The format: the documented JSON (``softgrasp``), ``dexgraspbench``, the YAML of Isaac
+            Sim and GraspGen (``isaac``), or a list of ``moveit_msgs/Grasp`` in JSON (``moveit``).
+
+    Raises:
+        DescriptionError: Grasps in one file of ``isaac`` are of several objects.
+        ResultError: It cannot be written.
+    """
+    if to == "dexgraspbench":
+        return write_grasps(grasp_formats.to_foreign(grasps).grasps, path)
+    if to == "isaac":
+        text = dump(grasp_formats.to_isaac(grasps))
+    elif to == "moveit":
+        text = json_text(grasp_formats.to_moveit(grasps))
+    else:
+        text = json_text(grasps.model_dump(mode="json", exclude_none=True))
+    return [write_text(path, text)]
+
+
+def merged_grasps(parts: Iterable[GraspSet], order: Callable[[Grasp], float]) -> list[GraspSet]:
+    """Join sets of grasps to one of each hand; of grasps of one name the last counts.
+
+    Args:
+        parts: The sets.
+        order: Function by whose value the grasps of a hand are sorted.
+    """
+    hands: dict[tuple[str, str], dict[str, Grasp]] = {}
+    for part in parts:
+        known = hands.setdefault((part.hand, part.hand_frame), {})
+        known |= {grasp.name: grasp for grasp in part.grasps}
+    return [
+        GraspSet(hand=hand, hand_frame=frame, grasps=tuple(sorted(known.values(), key=order)))
+        for (hand, frame), known in hands.items()
+    ]

@@ -1,0 +1,99 @@
+"""Human keypoints to the posture of a hand: recovery of known postures, invariance, motions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import softgrasp as sg
+from softgrasp.mechanics.retargeting import (
+    DIGITS,
+    KEYPOINTS,
+    finger_lines,
+    imitated_fingers,
+    retarget,
+)
+
+RANDOM = np.random.default_rng(3)
+
+
+def keypoints_of(hand: sg.Hand, joints: dict[str, float]) -> np.ndarray:
+    """Keypoints whose four points a finger are its joints, those at one position once, and tip."""
+    points = np.zeros((KEYPOINTS, 3))
+    lines = finger_lines(hand, joints)
+    for name, human in imitated_fingers(hand).items():
+        line = lines[name]
+        apart = np.linalg.norm(np.diff(line, axis=0), axis=1) > 1e-9
+        points[DIGITS[human] : DIGITS[human] + 4] = line[[True, *apart]]
+    return points
+
+
+def random_targets(hand: sg.Hand) -> np.ndarray:
+    low, high = np.array([one.limits for one in hand.actuators]).T
+    return low + RANDOM.uniform(0.1, 0.9, len(low)) * (high - low)
+
+
+@pytest.mark.parametrize("name", ["four_finger", "paradigmatic", "vizzy"])
+def test_the_posture_of_a_hand_is_recovered_from_keypoints_of_it(name: str):
+    hand = sg.load_hand(name)
+    joints = hand.posture(random_targets(hand).tolist())
+    moved = Rotation.from_euler("xyz", [0.4, -1.0, 2.0])
+    result = retarget(hand, np.add(moved.apply(keypoints_of(hand, joints)), (0.1, -0.3, 0.5)))
+    assert max(result.residual_mm.values()) < 1.0
+    assert result.joints == pytest.approx(joints, abs=0.01)
+    assert result.scale == pytest.approx(1.0)
+    np.testing.assert_allclose(result.hand_pose.position, (0.1, -0.3, 0.5), atol=1e-3)
+    targets = dict(zip((one.joint for one in hand.actuators), result.targets, strict=True))
+    assert targets == pytest.approx({name: result.joints[name] for name in targets}, abs=1e-9)
+
+
+def test_the_size_of_the_human_hand_does_not_matter():
+    hand = sg.load_hand("four_finger")
+    points = keypoints_of(hand, hand.posture(random_targets(hand).tolist()))
+    once, thrice = retarget(hand, points), retarget(hand, 3.0 * points)
+    assert thrice.joints == pytest.approx(once.joints, abs=1e-4)
+    assert 3.0 * thrice.scale == pytest.approx(once.scale)
+
+
+def test_a_posture_beyond_the_limits_ends_within_them():
+    hand = sg.load_hand("four_finger")
+    limits = np.array([one.limits for one in hand.actuators])
+    beyond = hand.posture((limits[:, 1] + 0.3).tolist())
+    result = retarget(hand, keypoints_of(hand, beyond))
+    targets = np.array(result.targets)
+    assert ((targets >= limits[:, 0]) & (targets <= limits[:, 1])).all()
+    assert max(result.residual_mm.values()) > 1.0
+
+
+def test_a_motion_is_followed_from_posture_to_posture():
+    hand = sg.load_hand("four_finger")
+    low, high = np.array([one.limits for one in hand.actuators]).T
+    previous = None
+    for part in np.linspace(0.3, 0.6, 4):
+        joints = hand.posture((low + part * (high - low)).tolist())
+        previous = retarget(hand, keypoints_of(hand, joints), previous=previous)
+        assert max(previous.residual_mm.values()) < 1.0
+        assert previous.joints == pytest.approx(joints, abs=0.02)
+
+
+def test_fingers_are_matched_by_name_and_else_in_order():
+    assert imitated_fingers(sg.load_hand("vizzy"))["thumb"] == "thumb"
+    assert imitated_fingers(sg.load_hand("four_finger")) == {
+        "F1": "thumb",
+        "F2": "index",
+        "F3": "middle",
+        "F4": "ring",
+    }
+
+
+def test_wrong_keypoints_and_fingers_are_refused():
+    hand = sg.load_hand("four_finger")
+    with pytest.raises(sg.DescriptionError, match=r"shape \(21, 3\), found \(20, 3\)") as caught:
+        retarget(hand, np.zeros((20, 3)))
+    assert caught.value.field == "keypoints"
+    with pytest.raises(sg.DescriptionError, match="finite"):
+        retarget(hand, np.full((21, 3), np.nan))
+    with pytest.raises(sg.DescriptionError, match="found 'F9'") as caught:
+        retarget(hand, np.zeros((21, 3)), fingers={"F9": "thumb"})
+    assert caught.value.field == "fingers"
