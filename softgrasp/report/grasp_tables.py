@@ -1,14 +1,12 @@
 """Tables of a grasp report: scene properties, key numbers, contacts, stiffness, events, tests.
 
-All functions return rows of formatted strings; the template arranges them. Forces in N, lengths
-in mm, world frame.
+All functions return rows of formatted strings. Forces in N, lengths in mm, world frame.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -27,6 +25,7 @@ from softgrasp.evaluation.result import (
     GraspResult,
     HoldPart,
     PairContact,
+    PullTest,
 )
 from softgrasp.mechanics.transforms import euler_from_quaternions
 from softgrasp.model import names
@@ -37,6 +36,7 @@ from softgrasp.rendering.keyframes import has_phases, shown_phases
 from softgrasp.report.formatting import count, grouped, millimetres, newtons, signed
 from softgrasp.report.grasp_text import (
     MIN_SAG,
+    Row,
     criterion_text,
     label_of,
     let_go_s,
@@ -47,8 +47,6 @@ from softgrasp.report.grasp_text import (
 from softgrasp.sim.load_balance import percent
 
 EMPTY = "–"
-Row = dict[str, Any]
-"""Cells of a table row by the names that the template has for them."""
 LARGE_GRIP = 20.0
 """Normal force over the least one that carries the object from which a grip is remarked [–]."""
 GRAVITY = 9.81
@@ -118,9 +116,13 @@ def _further_objects(scene: GraspScene) -> list[tuple[str, str]]:
     ]
 
 
-def value_rows(resolved: ResolvedScene) -> list[list[str]]:
+def value_rows(resolved: ResolvedScene) -> list[Row]:
     """Return the rows of the table of values: field, value, source, reason."""
-    return [one.row for one in resolved.values if one.is_set]
+    return [
+        {"Field": field, "Value": (value, "text"), "Source": (source, "word"),
+         "Reason": (why, "text")}
+        for field, value, source, why in (one.row for one in resolved.values if one.is_set)
+    ]  # fmt: skip
 
 
 def _closure(result: GraspResult) -> str:
@@ -295,10 +297,9 @@ def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
         numbers.append(("Creep at its end", f"{creep:.3g} µm/s"))
         if result.hold.sag_m is not None and result.hold.sag_m >= MIN_SAG:
             numbers.append(("Sag of the palm", millimetres(result.hold.sag_m)))
-        if rows := [row for row in load_rows(result) if row["bearer"] == "hand"]:
-            numbers.append(
-                ("Load on the hand at the end", f"{rows[-1]['force']} N, {rows[-1]['percent']} %")
-            )
+        if rows := [row for row in load_rows(result) if row["Borne by"] == "hand"]:
+            load = f"{rows[-1]['Of it|[N]']} N, {rows[-1]['Of it|[%]']} %"
+            numbers.append(("Load on the hand at the end", load))
     return numbers
 
 
@@ -326,20 +327,27 @@ def body_rows(result: GraspResult) -> list[Row]:
     """Rows of the bodies that touched the object, in the order of the hand."""
     return [
         {
-            "label": label_of(result, contact.body),
-            "object": contact.object or EMPTY,
-            "in_contact": contact.in_contact,
-            "first_touch": f"{contact.first_touch_s:.3f}",
-            "established": _last_time(contact.established_s),
-            "lost": _last_time(contact.lost_s),
-            "normal_force": f"{contact.normal_force_N:.2f}",
-            "friction_force": f"{contact.friction_force_N:.2f}",
-            "slip": EMPTY if contact.point_m is None else f"{1e3 * contact.slip_speed_m_s:.3f}",
-            "point": point_mm(contact.point_m),
+            "Body": label_of(result, contact.body),
+            **_object_cell(result, contact.object),
+            "At the end": ("in contact", "on") if contact.in_contact else ("free", "off"),
+            "First touch|[s]": f"{contact.first_touch_s:.3f}",
+            "Established|[s]": _last_time(contact.established_s),
+            "Lost|[s]": _last_time(contact.lost_s),
+            "Normal|[N]": f"{contact.normal_force_N:.2f}",
+            "Friction|[N]": f"{contact.friction_force_N:.2f}",
+            "Slip|[mm/s]": EMPTY
+            if contact.point_m is None
+            else f"{1e3 * contact.slip_speed_m_s:.3f}",
+            "Point x, y, z|[mm]": point_mm(contact.point_m),
         }
         for contact in result.contacts
         if contact.first_touch_s is not None
     ]
+
+
+def _object_cell(result: GraspResult, name: str | None) -> Row:
+    """Return the cell of the touched object, where there are several."""
+    return {"Object": (name or EMPTY, "word")} if len(result.objects) > 1 else {}
 
 
 def force_rows(result: GraspResult) -> list[list[str]]:
@@ -531,12 +539,12 @@ def direction_rows(result: GraspResult) -> list[Row]:
     tests = () if result.hold is None else result.hold.directions
     return [
         {
-            "label": test.name,
-            "force": f"{test.force_N:.3g}",
-            "drop": f"{1e3 * test.drop_m:.3f}",
-            "rotation": f"{math.degrees(test.rotation_rad):.2f}",
-            "contacts": test.contacts,
-            "held": test.held,
+            "Direction": test.name,
+            "Result": ("held", "on") if test.held else ("not held", "lost"),
+            "Force|[N]": f"{test.force_N:.3g}",
+            "Drop|[mm]": f"{1e3 * test.drop_m:.3f}",
+            "Rotation|[°]": f"{math.degrees(test.rotation_rad):.2f}",
+            "Bodies in|contact": str(test.contacts),
         }
         for test in tests
     ]
@@ -549,11 +557,11 @@ def load_rows(result: GraspResult) -> list[Row]:
     parts: list[HoldPart | DirectionTest] = [*result.hold.parts, *result.hold.directions]
     return [
         {
-            "part": part.name,
-            "bearer": bearer.name,
-            "load": f"{balance.size:.4g}",
-            "force": f"{bearer.fraction * balance.size:.4g}",
-            "percent": percent(bearer.fraction),
+            "At the end of": part.name,
+            "Borne by": bearer.name,
+            "Load|[N]": f"{balance.size:.4g}",
+            "Of it|[N]": f"{bearer.fraction * balance.size:.4g}",
+            "Of it|[%]": percent(bearer.fraction),
         }
         for part in parts
         if (balance := part.balance) is not None and balance.is_loaded
@@ -565,18 +573,24 @@ def pull_rows(result: GraspResult) -> list[Row]:
     """Rows of the pulls of the hold test."""
     return [
         {
-            "label": test.name,
-            "slip": "–" if test.slip_force_N is None else f"{test.slip_force_N:.3g}",
-            "largest": f"{test.largest_force_N:.3g}",
-            "friction": f"{test.friction_N:.3g}",
-            "fraction": "–"
+            "Pull": test.name,
+            "Result": _pull_result(test),
+            "Slips at|[N]": EMPTY if test.slip_force_N is None else f"{test.slip_force_N:.3g}",
+            "Friction|µ·ΣN [N]": f"{test.friction_N:.3g}",
+            "Slip over|friction": EMPTY
             if not (test.slip_force_N and test.friction_N)
             else f"{test.slip_force_N / test.friction_N:.2f}",
-            "drop": f"{1e3 * test.drop_m:.3f}",
-            "held": test.held,
+            "Largest|force [N]": f"{test.largest_force_N:.3g}",
+            "Displacement|at slip [mm]": f"{1e3 * test.drop_m:.3f}",
         }
         for test in (() if result.hold is None else result.hold.pulls)
     ]
+
+
+def _pull_result(test: PullTest) -> tuple[str, str]:
+    if test.held is not None:
+        return ("held", "on") if test.held else ("not held", "lost")
+    return ("did not slip" if test.slip_force_N is None else "slipped", "")
 
 
 def event_rows(result: GraspResult) -> list[Row]:
@@ -607,17 +621,17 @@ def _suction_rows(result: GraspResult) -> list[Row]:
 def _contact_rows(result: GraspResult) -> list[Row]:
     return [
         {
-            "time": f"{event.time_s:.4f}",
-            "label": label_of(result, event.body),
-            "object": event.object or EMPTY,
-            "kind": event.kind,
-            "normal_force": f"{event.normal_force_N:.2f}",
-            "friction_force": f"{event.friction_force_N:.2f}",
-            "slip": f"{1e3 * event.slip_speed_m_s:.2f}",
-            "separation": EMPTY
+            "Time|[s]": f"{event.time_s:.4f}",
+            "Body": (label_of(result, event.body), "word"),
+            **_object_cell(result, event.object),
+            "Event": (event.kind, f"word {event.kind}"),
+            "Normal|[N]": f"{event.normal_force_N:.2f}",
+            "Friction|[N]": f"{event.friction_force_N:.2f}",
+            "Slip|[mm/s]": f"{1e3 * event.slip_speed_m_s:.2f}",
+            "Separation|[µm]": EMPTY
             if event.separation_m is None
             else signed(1e6 * event.separation_m, 1),
-            "point": point_mm(event.point_m),
+            "Point x, y, z|[mm]": point_mm(event.point_m),
         }
         for event in result.events
     ]

@@ -32,6 +32,8 @@ from softgrasp.rendering.keyframes import body_label
 from softgrasp.report.formatting import capitalized, count, millimetres, newtons
 
 Tone = Literal["good", "neutral", "bad"]
+Row = dict[str, Any]
+"""Cells of a table row by their heads; a cell is a text, or a text with its class."""
 
 MAX_ENDS = 5
 """Maximum number of actuators listed."""
@@ -55,14 +57,6 @@ class Verdict(NamedTuple):
 
     text: str
     tone: Tone
-
-
-class QualityRow(NamedTuple):
-    """Table row of a quality measure of the final grasp."""
-
-    label: str
-    value: str
-    convention: str
 
 
 TONES: dict[Outcome, Tone] = {
@@ -466,7 +460,7 @@ def epsilon_text(quality: dict[str, Any]) -> str:
     return f"between {lower} and {upper}" if bounded else f"= {lower}"
 
 
-def quality_rows(result: GraspResult) -> list[QualityRow]:
+def quality_rows(result: GraspResult) -> list[Row]:
     """Rows of the quality measures of the final grasp with their conventions."""
     quality = result.quality
     if quality is None or not quality["contacts"]:
@@ -490,18 +484,22 @@ def quality_rows(result: GraspResult) -> list[QualityRow]:
         _row("friction margin", quality, "friction_margin",
              "1 − |Ft|/(µ Fn) of the simulated forces, smallest of all bodies"),
     ]  # fmt: skip
-    return [row for row in rows if row.value]
+    return [row for row in rows if row["At the end"]]
 
 
-def _epsilon_row(quality: dict[str, Any], space: str) -> QualityRow:
+def _epsilon_row(quality: dict[str, Any], space: str) -> Row:
     text = epsilon_text(quality).removeprefix("= ")
     bounded = "; upper bound from all contacts" if text.startswith("between") else ""
-    return QualityRow("ε", text, f"largest ball in the {space}{bounded}")
+    return _measure("ε", text, f"largest ball in the {space}{bounded}")
 
 
-def _row(label: str, quality: dict[str, Any], key: str, convention: str) -> QualityRow:
+def _row(label: str, quality: dict[str, Any], key: str, convention: str) -> Row:
     value = quality.get(key)
-    return QualityRow(label, "" if value is None else f"{value:.3g}", convention)
+    return _measure(label, "" if value is None else f"{value:.3g}", convention)
+
+
+def _measure(label: str, value: str, convention: str) -> Row:
+    return {"Measure": label, "At the end": value, "Convention": (convention, "text")}
 
 
 def joint_clause(result: GraspResult) -> str:
@@ -569,15 +567,15 @@ def sensor_clause(result: GraspResult) -> str:
     return "; ".join(parts)
 
 
-def sensor_rows(result: GraspResult) -> list[dict[str, Any]]:
+def sensor_rows(result: GraspResult) -> list[Row]:
     """Rows of all sensors of a run."""
     return [
         {
-            "name": name.replace("_", " "),
-            "kind": _KINDS[reading.sensor.type],
-            "location": _location_text(reading.sensor),
-            "channels": len(reading.channels),
-            "errors": _errors(reading.sensor),
+            "Sensor": name.replace("_", " "),
+            "Kind": (_KINDS[reading.sensor.type], "word"),
+            "At": (_location_text(reading.sensor), "word"),
+            "Channels": str(len(reading.channels)),
+            "Errors": (_errors(reading.sensor), "word"),
         }
         for name, reading in result.sensors.items()
     ]

@@ -98,7 +98,9 @@ def test_directions() -> None:
         f"{second.end_s - second.start_s:.2f} s"
     )
     rows = grasp_tables.direction_rows(pushed())
-    assert [(row["label"], row["held"]) for row in rows] == [("+x", True), ("+y", False)]
+    assert [(row["Direction"], row["Result"][0]) for row in rows] == [
+        ("+x", "held"), ("+y", "not held"),
+    ]  # fmt: skip
     fine = hold.model_copy(update={"directions": (first,), "drop_m": first.drop_m})
     assert hold_clause(replace(pushed(), held=True, hold=fine)) == (
         f"By 'two': held in all 1 direction with up to {first.force_N:.2g} N: at most "
@@ -198,12 +200,12 @@ def test_what_is_stated_is_what_was_computed() -> None:
         f"Force closure since {quality['force_closure_s']:.2f} s, with 4 contact points at the end"
         f": ε = {quality['epsilon']:.3g}"
     )
-    rows = {row.label: row for row in quality_rows(pinched())}
+    rows = {row["Measure"]: row for row in quality_rows(pinched())}
     assert list(rows) == [
         "ε", "volume", "smallest singular value", "isotropy", "ellipsoid volume", "friction margin",
     ]  # fmt: skip
-    assert rows["ε"].value == f"{quality['epsilon']:.3g}"
-    assert rows["ε"].convention == (
+    assert rows["ε"]["At the end"] == f"{quality['epsilon']:.3g}"
+    assert rows["ε"]["Convention"][0] == (
         "largest ball in the L1 wrench space of friction pyramids of 8 edges, unit normal forces, "
         "spin friction of the contacts; moments over 30.0 mm, about the centre of mass"
     )
@@ -326,15 +328,17 @@ def test_the_joint_farthest_from_its_target_is_named(held: sg.GraspResult):
 
 def test_the_table_of_bodies_holds_their_numbers(held: sg.GraspResult):
     rows = grasp_tables.body_rows(held)
-    assert [row["label"] for row in rows] == ["F1 P3", "F2 P3", "F3 P3", "F4 P3"]
+    assert [row["Body"] for row in rows] == ["F1 P3", "F2 P3", "F3 P3", "F4 P3"]
     for row in rows:
-        contact = held.contact_of(row["label"].replace(" ", "_"))
-        assert row["in_contact"]
-        assert row["first_touch"] == f"{contact.first_touch_s:.3f}"
-        assert row["established"] == f"{contact.established_s[-1]:.3f}"
-        assert row["normal_force"] == f"{contact.normal_force_N:.2f}"
+        contact = held.contact_of(row["Body"].replace(" ", "_"))
+        assert row["At the end"] == ("in contact", "on")
+        assert row["First touch|[s]"] == f"{contact.first_touch_s:.3f}"
+        assert row["Established|[s]"] == f"{contact.established_s[-1]:.3f}"
+        assert row["Normal|[N]"] == f"{contact.normal_force_N:.2f}"
         assert contact.point_m is not None
-        assert row["point"] == ", ".join(signed(1e3 * part, 1) for part in contact.point_m)
+        assert row["Point x, y, z|[mm]"] == ", ".join(
+            signed(1e3 * part, 1) for part in contact.point_m
+        )
     assert len(rows) + len(grasp_tables.untouched(held)) == len(held.contacts)
     assert "palm" in grasp_tables.untouched(held)
 
@@ -368,8 +372,8 @@ def test_a_softer_contact_is_reported(held: sg.GraspResult):
 
 def test_the_event_log_is_complete(held: sg.GraspResult):
     rows = grasp_tables.event_rows(held)
-    assert [row["kind"] for row in rows] == [event.kind for event in held.events]
-    assert [row["time"] for row in rows] == [f"{event.time_s:.4f}" for event in held.events]
+    assert [row["Event"][0] for row in rows] == [event.kind for event in held.events]
+    assert [row["Time|[s]"] for row in rows] == [f"{event.time_s:.4f}" for event in held.events]
 
 
 def test_the_summary_of_the_scene(held: sg.GraspResult):
@@ -460,5 +464,5 @@ def test_epsilon_of_many_contacts_is_reported_as_an_interval() -> None:
     interval = f"between {quality['epsilon']:.3g} and {whole:.3g}"
     assert quality_clause(result).endswith(f"with 40 contact points at the end: ε {interval}")
     row = quality_rows(result)[0]
-    assert row.value == interval
-    assert row.convention.endswith("upper bound from all contacts")
+    assert row["At the end"] == interval
+    assert row["Convention"][0].endswith("upper bound from all contacts")

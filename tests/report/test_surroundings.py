@@ -47,8 +47,8 @@ def test_one_object_is_reported_as_before(corner: sg.GraspResult) -> None:
 def test_the_tables_name_objects_and_surroundings(
     two: sg.GraspResult, corner: sg.GraspResult
 ) -> None:
-    assert {row["object"] for row in grasp_tables.body_rows(two)} == {"large", "small"}
-    assert {row["object"] for row in grasp_tables.event_rows(two)} == {"large", "small"}
+    assert {row["Object"][0] for row in grasp_tables.body_rows(two)} == {"large", "small"}
+    assert {row["Object"][0] for row in grasp_tables.event_rows(two)} == {"large", "small"}
     assert [row[0] for row in grasp_tables.pair_rows(two)][:2] == [
         "F1 P2, small",
         "F1 P3, small",

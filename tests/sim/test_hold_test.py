@@ -221,7 +221,7 @@ def test_pulls_are_reported_saved_and_drawn(tmp_path: Path) -> None:
     assert criterion is not None
     assert criterion_text(criterion) == "3 pulls until it slips"
     rows = pull_rows(result)
-    assert [(row["label"], row["slip"], row["fraction"]) for row in rows] == [
+    assert [(row["Pull"], row["Slips at|[N]"], row["Slip over|friction"]) for row in rows] == [
         ("+z", "8.12", "1.01"),
         ("-z", "8.12", "1.01"),
         ("+x", "–", "–"),

@@ -347,8 +347,8 @@ def test_a_test_on_a_table_is_saved_and_shown(tmp_path: Path) -> None:
     loaded = sg.load_result(tmp_path)
     assert (loaded.outcome, loaded.message) == (result.outcome, result.message)
     assert last(loaded) == last(result)
-    assert [row["bearer"] for row in load_rows(loaded)] == ["hand", "stand"]
-    assert load_rows(loaded)[1]["percent"] == "100"
+    assert [row["Borne by"] for row in load_rows(loaded)] == ["hand", "stand"]
+    assert load_rows(loaded)[1]["Of it|[%]"] == "100"
     assert loaded.closing_contacts == result.closing_contacts != ()
 
 
