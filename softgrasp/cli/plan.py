@@ -65,7 +65,7 @@ def plan(
             "--import",
             metavar="FILE",
             help="Simulate the grasps of a file or directory of DexGraspBench, BODex or "
-            "DexGraspNet (.npy).",
+            "DexGraspNet (.npy), or of a file that convert --to writes (.json, .yaml).",
         ),
     ] = None,
     import_scale: Annotated[

@@ -236,7 +236,7 @@ def imported_plan(plan: GraspPlan, path: str | Path, scale: float | None = None)
 
     Args:
         plan: The plan; its method and number of candidates are replaced.
-        path: A ``.npy`` file of DexGraspBench, BODex or DexGraspNet, or a directory of them.
+        path: A file that ``exports.load_grasps`` reads, or a directory of ``.npy`` files.
         scale: Scale in the file of the grasps to take [–]; by default the object's own.
 
     Raises:

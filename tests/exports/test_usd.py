@@ -118,10 +118,17 @@ def test_joint_frames_meet_at_every_time(stage: Any, result: sg.GraspResult) -> 
 @pytest.mark.filterwarnings("ignore:hand.xml:softgrasp.SoftgraspWarning")
 def test_joints_with_offsets_and_references_meet_too(tmp_path: Path) -> None:
     """A joint off the origin of its body, one with a reference, and two on one body."""
-    hand = sg.load_hand(written(tmp_path, WRIST))
+    beside = WRIST.replace('<joint name="ffj1"', '<joint name="ffj1" pos="0 0 .003"')
+    hand = sg.load_hand(written(tmp_path, beside))
     run = sg.simulate(sg.GraspScene(hand=hand, object=ball(0.02), duration=0.3))
     stage = Usd.Stage.Open(str(write_usd(run, tmp_path / "it.usda", FPS)))
     assert hinges_that_meet(stage, run) == 5
+    (generic,) = [prim for prim in stage.Traverse() if prim.GetTypeName() == "PhysicsJoint"]
+    locked = [name.rpartition(":")[2] for name in generic.GetAppliedSchemas()]
+    assert locked == ["transX", "transY", "transZ", "rotZ"]
+    for name in locked:
+        limit = UsdPhysics.LimitAPI(generic, name)
+        assert limit.GetLowAttr().Get() > limit.GetHighAttr().Get()
 
 
 def hinges_that_meet(stage: Any, result: sg.GraspResult) -> int:
@@ -173,7 +180,6 @@ def test_the_stage_has_metres_and_gravity(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_hand_on_a_wrist_keeps_its_six_freedoms(tmp_path: Path) -> None:
-    """Several joints of one body are one joint that locks the others."""
     file = write_usd(sg.load_scene("sequence_strawberry"), tmp_path / "it.usda")
     stage = Usd.Stage.Open(str(file))
     generic = [p for p in stage.Traverse() if p.GetTypeName() == "PhysicsJoint"]
