@@ -7,6 +7,7 @@ weights (``assets/policies/TASK.npz``), which numpy alone evaluates, and scores 
 
     python benchmarks/learning.py TASK... [--steps N] [--from-scratch] [--evaluate]
     python benchmarks/learning.py --draw
+    python benchmarks/learning.py --table [--episodes N] [--steps N]
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from softgrasp.envs.policies import SCRIPTS, evaluate, load_policy, network
+from softgrasp.envs.policies import SCRIPTS, evaluate, load_policy, network, successes
 from softgrasp.envs.task_env import TaskVectorEnv
 from softgrasp.envs.tasks import TASKS
 
 ROOT = Path(__file__).resolve().parents[1]
 POLICIES, SCORES = ROOT / "assets" / "policies", ROOT / "docs" / "data" / "learning.json"
+TABLE = SCORES.with_name("learning_table.json")
+TRAINED = ("CloseAndHold", "Valve")
+"""Tasks on which PPO and SAC are tried from random weights for the table."""
 FIGURE = ROOT / "docs" / "images" / "learning.png"
 EPISODES, COUNT, SEED = 100, 16, 7
 """Episodes of an evaluation, environments side by side, and the seed of training."""
@@ -40,8 +44,12 @@ def main() -> None:
     parser.add_argument("--from-scratch", action="store_true")
     parser.add_argument("--evaluate", action="store_true", help="evaluate without training")
     parser.add_argument("--draw", action="store_true", help="draw the curves of all tasks")
+    parser.add_argument("--table", action="store_true", help="evaluate all policies on all tasks")
+    parser.add_argument("--episodes", type=int, default=EPISODES, help="of each cell of the table")
     options = parser.parse_args()
-    for task in options.tasks:
+    if options.table:
+        fill_table(options.tasks or list(TASKS), options.episodes, options.steps)
+    for task in [] if options.table else options.tasks:
         if options.evaluate:
             policies: dict[str, Any] = {"scripted": "scripted", "random": "random"}
             if (POLICIES / f"{task}.npz").exists():
@@ -161,6 +169,57 @@ def store(task: str, scores: dict[str, Any]) -> None:
     SCORES.parent.mkdir(exist_ok=True)
     SCORES.write_text(json.dumps({name: known[name] for name in TASKS if name in known}, indent=1))
     print(f"{task}: {json.dumps(scores)}", flush=True)
+
+
+def fill_table(tasks: list[str], episodes: int, steps: int) -> None:
+    """Write the success rates of constants, random actions, scripts, PPO and SAC, and print them.
+
+    A constant is the best of -1, 0 and 1 for all channels, each with a third of the episodes.
+    """
+    known = json.loads(TABLE.read_text("utf-8")) if TABLE.exists() else {}
+    for task in tasks:
+        begin, count = time.process_time(), -(-episodes // 3)
+        channels = TaskVectorEnv(task).simulation.channels
+        actions = np.repeat([-1.0, 0.0, 1.0], count)[:, None] * np.ones(channels)
+        solved = successes(task, lambda _, held=actions: held, len(actions), EVALUATION_SEED)
+        known[task] = known.get(task, {}) | {
+            "episodes": episodes,
+            "constant": float(solved.reshape(3, -1).mean(axis=1).max()),
+            "random": evaluate(task, "random", episodes, EVALUATION_SEED),
+            "scripted": evaluate(task, "scripted", episodes, EVALUATION_SEED),
+        }
+        if task in TRAINED and steps:
+            known[task] |= {"steps": steps} | {
+                name: learned(task, name, episodes, steps) for name in ("PPO", "SAC")
+            }
+        known[task]["cpu_seconds"] = round(time.process_time() - begin)
+        ordered = {name: known[name] for name in TASKS if name in known}
+        TABLE.write_text(json.dumps(ordered, indent=1) + "\n", "utf-8")
+    print(
+        "| task | constant | random | scripted | PPO | SAC | episodes |\n|---|---|---|---|---|---|---|"
+    )
+    for task, row in known.items():
+        cells = [
+            f"{row[name]:.0%}" if name in row else "not run"
+            for name in ("constant", "random", "scripted", "PPO", "SAC")
+        ]
+        print(f"| `{task}` | {' | '.join(cells)} | {row['episodes']} |")
+
+
+def learned(task: str, name: str, episodes: int, steps: int) -> float:
+    """Return the success rate of PPO or SAC after some decisions from random weights."""
+    import stable_baselines3
+    import torch
+
+    torch.set_num_threads(1)
+    further = {"n_steps": 128, "gamma": 0.98} if name == "PPO" else {"train_freq": 4}
+    model = getattr(stable_baselines3, name)(
+        "MlpPolicy", training_env(task), seed=SEED, device="cpu", **further
+    )
+    model.learn(steps)
+    return evaluate(
+        task, lambda seen: model.predict(seen, deterministic=True)[0], episodes, EVALUATION_SEED
+    )
 
 
 def draw() -> None:

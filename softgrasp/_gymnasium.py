@@ -16,8 +16,8 @@ from types import ModuleType
 LIBRARY = "gymnasium"
 SCENE_ENV = "softgrasp/Grasp-v0"
 TASK_VERSIONS = {
-    "CloseAndHold": 1, "Lift": 0, "LiftAny": 0, "InHandRotation": 0, "Regrasp": 0, "SoftLift": 0, "SoftReach": 0,
-    "ClutteredPick": 0, "Insertion": 0, "Valve": 0, "TwoHands": 0,
+    "CloseAndHold": 1, "Lift": 0, "LiftAny": 0, "InHandRotation": 1, "Regrasp": 1, "SoftLift": 0,
+    "SoftReach": 0, "ClutteredPick": 0, "Insertion": 0, "Valve": 1, "TwoHands": 0,
 }  # fmt: skip
 """Learning tasks, the keys of ``tasks.TASKS``, which are not imported here, and the versions of
 their identifiers; a version rises where its task changes."""

@@ -1,8 +1,9 @@
 """Environments for reinforcement learning: scenes and learning tasks for Gymnasium or as a dm_env.
 
 ``core`` has the interface of episodes; ``episode`` (goal, reward) and ``simulation`` implement it
-for scenes, ``tasks`` (goals, reward) and ``task_simulation`` for learning tasks. ``gym_env``,
-``task_env`` and ``dm_env`` adapt episodes to libraries, and are loaded only when they are used.
+for scenes, ``tasks`` (goals, reward) and ``task_simulation`` for learning tasks. ``views`` makes
+their spaces and images. ``gym_env``, ``task_env``, ``sb3`` and ``dm_env`` adapt episodes to
+libraries, and are loaded only when they are used.
 """
 
 from __future__ import annotations
@@ -54,10 +55,11 @@ def make_task_env(
     Args:
         task: Name of the task, such as ``Lift``; see the page "Learning tasks".
         num_envs: Number of episodes of a vector environment; a single environment by default.
-        options: ``observations`` (some of "state", "tactile", "camera"), ``actions`` ("channels" or
-            "joints"), ``noise`` (factor of the sensor noise), ``engine`` ("mujoco", or "warp" for
-            thousands of episodes on a GPU), ``render_mode`` (None or "rgb_array"); ``threads`` of a
-            vector environment.
+        options: ``observations`` (some of "state", "tactile", "rgb", "depth", "segmentation",
+            "points"), ``actions`` ("channels" or "joints"), ``noise`` (factor of the sensor noise),
+            ``engine`` ("mujoco", or "warp" for thousands of episodes on a GPU), ``goals`` (a goal
+            environment), ``looks`` (drawn colours, light and camera), ``hand`` and ``objects`` of
+            ``LiftAny``, ``render_mode`` (None or "rgb_array"); ``threads`` of a vector environment.
 
     Raises:
         BackendUnavailable: Gymnasium, or MuJoCo Warp for that engine, is not installed.

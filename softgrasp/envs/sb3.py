@@ -51,7 +51,7 @@ class TaskVecEnv(VecEnv):
         observed, rewards, terminated, truncated, info = self.env.step(self._actions)
         infos: list[dict[str, Any]] = [{"is_success": bool(one)} for one in info["is_success"]]
         over = terminated | truncated
-        for row in np.flatnonzero(over):
+        for row in np.flatnonzero(over).tolist():
             infos[row]["terminal_observation"] = _row(info["final_obs"], row)
             infos[row]["TimeLimit.truncated"] = bool(truncated[row])
         return observed, rewards.astype(np.float32), over, infos

@@ -77,7 +77,7 @@ def on_stand(hand: str | Path | Hand | None = None) -> Source:
         hand = radial_hand() if hand is None else load_hand(hand)
     alone = built_scene(_scene(hand, CUBE, 0.0, object_position=None)).scene
     x, y, z = object_pose(alone).position
-    half, top = 0.02, z - 0.02
+    half, top = 0.025, z - 0.02
     stand = Block(name="stand", position=(x, y, top - 0.05), size=(half, half, 0.1))
     scene = alone.replace(object_position=(x, y, z), surroundings=(stand,))
     source = scene_source(scene)

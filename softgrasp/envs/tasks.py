@@ -257,8 +257,9 @@ TASKS = {
         Task(
             "LiftAny", "Lift an object of a set off a stand with any hand, against pushes.",
             scenes.on_stand, (*WRIST, "*"), _lifted,
-            shapes=("cube", "slab", "can", "ball", "egg", "pill"), position=0.01, yaw=0.5, push=6.0,
-            friction=(0.5, 1.2), goal=((0.04, 0.06),), achieved=_height, steps=150, lowest=-0.05,
+            shapes=("cube", "slab", "can", "ball", "egg", "pill"), position=0.01, yaw=3.14,
+            push=15.0, size=(0.014, 0.026),
+            friction=(0.15, 0.7), goal=((0.04, 0.06),), achieved=_height, steps=150, lowest=-0.05,
         ),
         Task(
             "InHandRotation", "Roll a held ball between two fingertips.", scenes.held,
@@ -356,11 +357,12 @@ def _with_objects(task: Task, objects: str | Path | Sequence[str]) -> Task:
                 hint = did_you_mean(str(name), SHAPES)
                 raise DescriptionError(f"expected a shape, found {name!r}; {hint}", field="objects")
         return replace(task, shapes=tuple(objects))
-    files = sorted(one for one in Path(objects).glob("*") if one.suffix.lower() in MESHES)
+    entries = Path(objects).glob("*")
+    files = sorted(one for one in entries if one.is_dir() or one.suffix.lower() in MESHES)
     if not files:
         expected = f"a folder of objects ({', '.join(MESHES)})"
         raise DescriptionError(f"expected {expected}, found '{objects}'", field="objects")
-    known = {file.stem: load_object(file) for file in files}
+    known = {file.stem: load_object(file, density=1.0) for file in files}
     return replace(task, shapes=tuple(known), objects=known)
 
 
