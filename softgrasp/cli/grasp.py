@@ -338,13 +338,8 @@ def summary_lines(result: GraspResult) -> list[str]:
     scene, model = result.scene, result.contact_model
     kilograms = object_mass(scene.object)
     mass = f"{1e3 * kilograms:.3g} g" if kilograms < 1.0 else f"{kilograms:.3g} kg"
-    stiffness = model.measured_stiffness_N_m.values()
-    measured = f", measured {min(stiffness):.4g} … {max(stiffness):.4g}" if stiffness else ""
     hand = f"{scene.hand.name} closes on {scene.object.name} ({scene.grasp} grasp, {mass})"
     run = f"{result.simulated_time:.3f} s simulated in {result.wall_time:.2f} s"
-    contact = f"contact stiffness requested {model.asked.stiffness:.4g} N/m{measured}"
-    if not model.asked.converted or scene.object.elasticity is not None:
-        contact = "contact stiffness not requested" + (f"{measured} N/m" if measured else "")
     sensors = [f"sensors   {grasp_text.sensor_clause(result)}"] if result.sensors else []
     others = grasp_text.others_clause(result)
     support = grasp_text.support_clause(result)
@@ -361,8 +356,26 @@ def summary_lines(result: GraspResult) -> list[str]:
         f"object    {grasp_text.motion_clause(result)}. {grasp_text.hold_clause(result)}",
         *further,
         *sensors,
-        f"cost      {run}; time step {model.steps_text}; {contact}",
+        f"stiffness {_stiffness_clause(result)}",
+        f"cost      {run}; time step {model.steps_text}",
     ]
+
+
+def _stiffness_clause(result: GraspResult) -> str:
+    """Describe the contact stiffness that was requested, and that measured at the end."""
+    from softgrasp.report.formatting import grouped
+
+    model = result.contact_model
+    measured = model.measured_stiffness_N_m
+    if not model.asked.converted or result.scene.object.elasticity is not None:
+        span = f", measured {min(measured.values()):.4g} … {max(measured.values()):.4g} N/m"
+        return "not requested" + (span if measured else "")
+    requested = f"{grouped(model.asked.stiffness)} N/m requested"
+    if not measured:
+        return f"{requested}, nothing in contact to measure it"
+    ratios = [value / model.set_stiffness(pair) for pair, value in measured.items()]
+    deviation = max(abs(ratio - 1.0) for ratio in ratios)
+    return f"{requested}, measured within {100.0 * max(1e-4, deviation):.2g} % of it"
 
 
 def rerun(

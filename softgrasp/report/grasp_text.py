@@ -158,7 +158,7 @@ def contact_clause(result: GraspResult) -> str:
 
 
 def force_clause(result: GraspResult) -> str:
-    """Describe the largest contact force, lost contacts, and forces within the hand at the end."""
+    """Describe the force at the end, the peak and when it acted, and lost contacts."""
     peak = result.peak
     if peak is None:
         return "No contact force during the run"
@@ -169,21 +169,16 @@ def force_clause(result: GraspResult) -> str:
     if not losses:
         lost = "no contact was lost" if "established" in kinds else "no contact was established"
     return (
-        f"Largest force {newtons(peak.force_N)} on {label_of(result, peak.body)} at "
-        f"{peak.time_s:.3f} s{doubt}; {lost}{_within_hand_clause(result)}"
+        f"{newtons(result.force_on_objects_N)} on the object at the end (sum of normal forces)"
+        f"{_within_hand_clause(result)}; peak {newtons(peak.force_N)} on "
+        f"{label_of(result, peak.body)} at {peak.time_s:.3f} s{doubt}; {lost}"
     )
 
 
 def _within_hand_clause(result: GraspResult) -> str:
-    """Normal forces of the hand on objects and on itself at the end; empty without the latter."""
+    """Normal forces of the hand on itself at the end; empty without."""
     within = result.force_within_hand_N
-    if within <= 0.0:
-        return ""
-    on_object = newtons(result.force_on_objects_N)
-    return (
-        f". At the end the hand presses on the object with {on_object} and on itself with "
-        f"{newtons(within)} (sums of normal forces)"
-    )
+    return f", {newtons(within)} within the hand" if within > 0.0 else ""
 
 
 def motion_clause(result: GraspResult) -> str:
