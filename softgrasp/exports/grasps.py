@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -70,7 +70,7 @@ def _grasp(name: str, result: GraspResult) -> Grasp:
     postures = [_posture(result, row, offset) for row in (0, closed)]
     targets = [column(result.actuator_names, one.name) for one in scene.hand.actuators]
     pressed = scene.hand.posture(result.joint_target[closed, targets].tolist())
-    squeeze = _of_file(scene.hand, postures[1].joints | pressed, postures[1].joints)
+    squeeze = _joints(scene.hand, _variables(result, closed) | pressed)
     quality = result.quality or {}
     return Grasp(
         name=name,
@@ -93,22 +93,23 @@ def _is_measure(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value)
 
 
-def _of_file(hand: Hand, values: Mapping[str, float], order: Mapping[str, float]) -> dict[str, Any]:
-    """Return joint variables by the names of the hand's file, in the order of others."""
-    prefix = "" if hand.model is None else hand.model.prefix
-    plain = {name.removeprefix(prefix): value for name, value in values.items()}
-    return {name: plain[name] for name in order}
-
-
 def _posture(result: GraspResult, row: int, offset: Array) -> HandPosture:
     """Return pose and joints of the hand at a sample, in the frames of the files."""
     hand = result.scene.hand
-    known = dict(zip(result.joint_names.tolist(), result.joint_position[row].tolist(), strict=True))
+    pose = offset @ hand_in_object(result, row) @ file_frame(hand)
+    return HandPosture(pose=pose_of(pose), joints=_joints(hand, _variables(result, row)))
+
+
+def _variables(result: GraspResult, row: int) -> dict[str, float]:
+    """Return all joint variables of the scene at a sample."""
+    values = result.joint_position[row].tolist()
+    return dict(zip(result.joint_names.tolist(), values, strict=True))
+
+
+def _joints(hand: Hand, variables: Mapping[str, float]) -> dict[str, float]:
+    """Return the joint variables of a hand by the names of its file."""
     prefix = "" if hand.model is None else hand.model.prefix
-    joints = {name.removeprefix(prefix): known[name] for name in names.joint_names(hand)}
-    return HandPosture(
-        pose=pose_of(offset @ hand_in_object(result, row) @ file_frame(hand)), joints=joints
-    )
+    return {name.removeprefix(prefix): variables[name] for name in names.joint_names(hand)}
 
 
 def file_frame(hand: Hand) -> Array:

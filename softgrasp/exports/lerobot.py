@@ -7,7 +7,7 @@ samples in ``data``, and all images of one camera in a video.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,15 +81,11 @@ def write_lerobot(
     stats = _stats(whole, [one.frames for one in episodes if one.frames is not None])
     write_text(directory / "meta/stats.json", json_text(stats))
     if first.frames is not None:
-        images = (image for one in episodes for image in _images(one))
+        images = (image for one in episodes if one.frames is not None for image in one.frames)
         write_frames(directory / VIDEO.format(video_key=CAMERA, **FIRST), images, first.fps)
     info = _info(episodes, features, robot_type, len(tasks))
     write_text(directory / "meta/info.json", json_text(info))
     return directory
-
-
-def _images(episode: Episode) -> Iterator[NDArray[np.uint8]]:
-    yield from () if episode.frames is None else episode.frames
 
 
 def _info(
