@@ -96,8 +96,11 @@ def _definitions(model: type[BaseModel]) -> dict[str, Schema]:
     definitions: dict[str, Schema] = schema.pop("$defs", {})
     definitions[model.__name__] = schema
     for part in _models(model, set()):
-        if part.__name__ in definitions:
-            _document(definitions[part.__name__], part)
+        docs = field_docs(part)
+        for name, field in definitions.get(part.__name__, {}).get("properties", {}).items():
+            _shorten(field)
+            if name in docs:
+                field["description"] = " ".join(docs[name].split())
     _choose_by_type(definitions, definitions)
     return definitions
 
@@ -114,15 +117,6 @@ def _models(model: type[BaseModel], seen: set[type[BaseModel]]) -> Iterator[type
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
             yield from _models(annotation, seen)
         pending += get_args(annotation)
-
-
-def _document(schema: Schema, model: type[BaseModel]) -> None:
-    """Add the documentation of the fields."""
-    docs = field_docs(model)
-    for name, field in schema["properties"].items():
-        _shorten(field)
-        if name in docs:
-            field["description"] = " ".join(docs[name].split())
 
 
 def _shorten(schema: Any) -> None:
