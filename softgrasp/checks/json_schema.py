@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
+from softgrasp.description.adhesion import Bellows
 from softgrasp.description.arm import Arm
 from softgrasp.description.base import LARGEST, field_docs
 from softgrasp.description.calibration import CalibrationProblem, FingerRelease
@@ -224,6 +225,14 @@ def _hand(schema: Schema) -> None:
     schema["else"] = {"if": of_model, "then": {"type": "object"}, "else": fields}
 
 
+def _phalanx(schema: Schema) -> None:
+    """Other fields are from ``defaults``; bellows stand for their joints."""
+    bellows = Bellows.model_json_schema()
+    _shorten(bellows)
+    _with(schema, bellows=bellows | {"description": "Bellows before the link, as passive joints."})
+    schema["required"] = []
+
+
 def _object(schema: Schema) -> None:
     _with(schema, units=UNITS)
 
@@ -330,7 +339,7 @@ def _calibration(schema: Schema) -> None:
 OBJECT = "GraspObject"
 CHANGES: dict[str, Callable[[Schema], None]] = {
     "Pose": _pose,
-    "Phalanx": lambda schema: schema.update(required=[]),  # others from ``defaults``
+    "Phalanx": _phalanx,
     "Finger": lambda schema: schema.update(required=["name", "phalanges"]),
     "MountedSoftFinger": _release,
     "SoftFinger": _object,
