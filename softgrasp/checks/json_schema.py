@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
+from softgrasp.description.adhesion import Bellows
 from softgrasp.description.arm import Arm
 from softgrasp.description.base import LARGEST, field_docs
 from softgrasp.description.calibration import CalibrationProblem, FingerRelease
@@ -96,8 +97,11 @@ def _definitions(model: type[BaseModel]) -> dict[str, Schema]:
     definitions: dict[str, Schema] = schema.pop("$defs", {})
     definitions[model.__name__] = schema
     for part in _models(model, set()):
-        if part.__name__ in definitions:
-            _document(definitions[part.__name__], part)
+        docs = field_docs(part)
+        for name, field in definitions.get(part.__name__, {}).get("properties", {}).items():
+            _shorten(field)
+            if name in docs:
+                field["description"] = " ".join(docs[name].split())
     _choose_by_type(definitions, definitions)
     return definitions
 
@@ -114,15 +118,6 @@ def _models(model: type[BaseModel], seen: set[type[BaseModel]]) -> Iterator[type
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
             yield from _models(annotation, seen)
         pending += get_args(annotation)
-
-
-def _document(schema: Schema, model: type[BaseModel]) -> None:
-    """Add the documentation of the fields."""
-    docs = field_docs(model)
-    for name, field in schema["properties"].items():
-        _shorten(field)
-        if name in docs:
-            field["description"] = " ".join(docs[name].split())
 
 
 def _shorten(schema: Any) -> None:
@@ -228,6 +223,14 @@ def _hand(schema: Schema) -> None:
     schema["then"] = _mapping(joined, "hands")
     of_model = {"type": "object", "required": ["model"], "properties": {"model": TEXT}}
     schema["else"] = {"if": of_model, "then": {"type": "object"}, "else": fields}
+
+
+def _phalanx(schema: Schema) -> None:
+    """Other fields are from ``defaults``; bellows stand for their joints."""
+    bellows = Bellows.model_json_schema()
+    _shorten(bellows)
+    _with(schema, bellows=bellows | {"description": "Bellows before the link, as passive joints."})
+    schema["required"] = []
 
 
 def _object(schema: Schema) -> None:
@@ -336,7 +339,7 @@ def _calibration(schema: Schema) -> None:
 OBJECT = "GraspObject"
 CHANGES: dict[str, Callable[[Schema], None]] = {
     "Pose": _pose,
-    "Phalanx": lambda schema: schema.update(required=[]),  # others from ``defaults``
+    "Phalanx": _phalanx,
     "Finger": lambda schema: schema.update(required=["name", "phalanges"]),
     "MountedSoftFinger": _release,
     "SoftFinger": _object,

@@ -60,7 +60,10 @@ def inspect_object(described: GraspObject, *, inertia: Sequence[float] | None = 
     subject, shape = f"object '{described.name}'", described.shape
     if isinstance(shape, Mesh):
         described = described.replace(shape=cut_or_hull(shape)[0])
-    checks = [_mass(described, subject), _density(described, subject)]
+    mass = object_mass(described)
+    words = (subject, "{} kg", f"{mass:.4g} kg", "mass is in kg, density in kg/m³")
+    odd = beyond(USUAL_MASS, mass, *words, mass_kg=mass)
+    checks = [Check("mass", f"{mass:.4g} kg", odd), _density(described, mass, subject)]
     if inertia is not None:
         checks.append(inertia_check([_stated(described, subject, inertia)]))
     if isinstance(shape, Mesh):
@@ -88,15 +91,8 @@ def _object_size(shape: ObjectShape, subject: str) -> Check:
     return Check("size", text, beyond(USUAL_SIZE, longest, subject, *words, extent_m=longest))
 
 
-def _mass(described: GraspObject, subject: str) -> Check:
-    mass = object_mass(described)
-    text = f"{mass:.4g} kg"
-    words = (subject, "{} kg", text, "mass is in kg, density in kg/m³")
-    return Check("mass", text, beyond(USUAL_MASS, mass, *words, mass_kg=mass))
-
-
-def _density(described: GraspObject, subject: str) -> Check:
-    mass, volume = object_mass(described), mass_properties(described.shape).volume
+def _density(described: GraspObject, mass: float, subject: str) -> Check:
+    volume = mass_properties(described.shape).volume
     density = mass / volume
     text = f"{density:.4g} kg/m³, {mass:.4g} kg in {volume * CM3:.4g} cm³"
     words = (subject, "a density of {} kg/m³", text, density_guess(described))

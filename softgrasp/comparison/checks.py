@@ -596,7 +596,13 @@ def convergence_findings(runs: ReleaseRuns, tolerances: Tolerances) -> list[Find
     able = [name for name, motions in runs.moving.items() if len(motions) > 2]
     if not able:
         return []
-    findings = [_order(runs, able, tolerances.order)]
+    orders = {name: runs.convergence(name).order for name in able}
+    steady = all(runs.convergence(name).shrinking for name in able)
+    note = "from 1, that of springs at the beginning of a step and dampers at its end; "
+    note += "deviations decrease with every step" if steady else "a deviation increases"
+    quantity = Quantity("convergence_order", "Order of convergence of the release", "", "")
+    off = {name: abs(order - 1.0) for name, order in orders.items()}
+    findings = [quantity.compared(orders, off, tolerances.order, note)]
     finest = min(runs.moving[able[0]])
     together = [name for name in able if finest in runs.moving[name]]
     if len(together) > 1:
@@ -607,16 +613,6 @@ def convergence_findings(runs: ReleaseRuns, tolerances: Tolerances) -> list[Find
 def largest(angles: Array) -> float:
     """Return the largest magnitude of angles [deg], converted from radians."""
     return float(np.degrees(np.abs(angles).max()))
-
-
-def _order(runs: ReleaseRuns, able: list[str], tolerance: float) -> Finding:
-    orders = {name: runs.convergence(name).order for name in able}
-    differences = {name: abs(order - 1.0) for name, order in orders.items()}
-    steady = all(runs.convergence(name).shrinking for name in able)
-    note = "from 1, that of springs at the beginning of a step and dampers at its end; "
-    note += "deviations decrease with every step" if steady else "a deviation increases"
-    quantity = Quantity("convergence_order", "Order of convergence of the release", "", "")
-    return quantity.compared(orders, differences, tolerance, note)
 
 
 def _limit(runs: ReleaseRuns, together: list[str], finest: float, tolerance: float) -> Finding:

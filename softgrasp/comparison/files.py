@@ -24,7 +24,6 @@ from softgrasp.comparison.runs import EngineProperties, GraspRuns, ReleaseRuns
 from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError, reason
-from softgrasp.evaluation.result import GraspResult
 from softgrasp.evaluation.result_files import load_result
 from softgrasp.io.files import atomic_path, remove_written, write_text
 from softgrasp.io.input_limits import read_arrays, read_json, result_loader
@@ -54,8 +53,11 @@ def save_crosscheck(result: CrosscheckResult, directory: str | Path) -> list[Pat
         with atomic_path(directory / ARRAYS) as temporary, temporary.open("wb") as stream:
             np.savez_compressed(stream, allow_pickle=False, **arrays(result.runs))
     else:
-        for name, run in _directories(result.runs).items():
-            run.save(directory / RUNS / name)
+        runs = directory / RUNS
+        for name, run in result.runs.closing.items():
+            run.save(runs / name / CLOSING)
+            for step, finer in result.runs.finer[name].items():
+                finer.save(runs / name / f"{REST}_{step!r}")
     text = json.dumps(document(result), indent=2, ensure_ascii=False, allow_nan=False)
     written = ARRAYS if isinstance(result.runs, ReleaseRuns) else RUNS
     return [write_text(directory / DOCUMENT, text + "\n"), directory / written]
@@ -167,16 +169,6 @@ def _finite(value: float | str) -> float | str | None:
 
 
 # Runs of a grasp
-
-
-def _directories(runs: GraspRuns) -> dict[str, GraspResult]:
-    """All runs of a grasp by the names of their directories."""
-    closing = {f"{name}/{CLOSING}": run for name, run in runs.closing.items()}
-    return closing | {
-        f"{name}/{REST}_{step!r}": run
-        for name, by_step in runs.finer.items()
-        for step, run in by_step.items()
-    }
 
 
 def _grasp_document(runs: GraspRuns) -> dict[str, Any]:

@@ -254,19 +254,16 @@ def _draw_residual(axes: Axes, table: style.Table, runs: ReleaseRuns, tolerance:
         )  # fmt: skip
     axes.set_yscale("log")
     axes.axhline(tolerance, color=style.LOST, lw=0.9, ls="--")
-    axes.set_ylim(*_residual_limits(differences, tolerance))
+    # from below the median difference to above the tolerance
+    low = 0.2 * min(float(np.median(one)) for one in differences)
+    low = min(low, 0.1 * tolerance) if tolerance else low
+    largest = max(float(one.max()) for one in differences)
+    high = 3.0 * max(largest, tolerance, 10.0 * MIN_DIFFERENCE)
+    axes.set_ylim(max(low, MIN_DIFFERENCE), high)
     axes.set_title(f"largest difference of a joint angle from {first}")
     axes.set_ylabel("difference [deg]")
     axes.set_xlabel("time [s]")
     style.time_limits(axes, reference.time)
-
-
-def _residual_limits(differences: Sequence[Array], tolerance: float) -> tuple[float, float]:
-    """Axis limits from below the median difference to above the tolerance."""
-    usual = min(float(np.median(one)) for one in differences)
-    largest = max(float(one.max()) for one in differences)
-    low = min(0.2 * usual, 0.1 * tolerance) if tolerance else 0.2 * usual
-    return max(low, MIN_DIFFERENCE), 3.0 * max(largest, tolerance, 10.0 * MIN_DIFFERENCE)
 
 
 def draw_mode(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path:
