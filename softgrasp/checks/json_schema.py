@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
+from softgrasp.description.adhesion import Bellows
 from softgrasp.description.arm import Arm
 from softgrasp.description.base import LARGEST, field_docs
 from softgrasp.description.calibration import CalibrationProblem, FingerRelease
@@ -213,6 +214,16 @@ def _pose(schema: Schema) -> None:
     schema["anyOf"] = [fields, MATRIX]
 
 
+def _phalanx(schema: Schema) -> None:
+    """Required fields may be in ``defaults``; ``bellows`` become further phalanges."""
+    positive, about = {**NUMBER, "exclusiveMinimum": 0}, field_docs(Bellows)
+    fields = {name: {**positive, "description": about[name]} for name in Bellows.model_fields}
+    required = (name for name, field in Bellows.model_fields.items() if field.is_required())
+    form = _mapping(fields, *required)
+    _with(schema, bellows={**form, "description": "Compliance of a cup, before its lip."})
+    schema["required"] = []
+
+
 def _hand(schema: Schema) -> None:
     """A hand has fingers, or is joined of hands, or changes a file that ``model`` names."""
     fields, rows = {**schema}, {"$ref": "#/$defs/Phalanx", "description": "Of all phalanges."}
@@ -335,7 +346,7 @@ def _calibration(schema: Schema) -> None:
 OBJECT = "GraspObject"
 CHANGES: dict[str, Callable[[Schema], None]] = {
     "Pose": _pose,
-    "Phalanx": lambda schema: schema.update(required=[]),  # others from ``defaults``
+    "Phalanx": _phalanx,
     "Finger": lambda schema: schema.update(required=["name", "phalanges"]),
     "MountedSoftFinger": _release,
     "SoftFinger": _object,
