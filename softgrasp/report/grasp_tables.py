@@ -596,23 +596,21 @@ def _pull_result(test: PullTest) -> tuple[str, str]:
 def event_rows(result: GraspResult) -> list[Row]:
     """Rows of all contact events and of the seals of suction cups, in order of time."""
     rows = [*_contact_rows(result), *_suction_rows(result)]
-    return sorted(rows, key=lambda row: float(row["time"]))
+    return sorted(rows, key=lambda row: float(row["Time|[s]"]))
 
 
 def _suction_rows(result: GraspResult) -> list[Row]:
-    called = {names.OBJECT: result.object.name}
+    empty = dict.fromkeys(("Slip|[mm/s]", "Separation|[µm]", "Point x, y, z|[mm]"), EMPTY)
     return [
         {
-            "time": f"{event.time_s:.4f}",
-            "label": label_of(result, event.cup),
-            "object": called.get(event.object, event.object),
-            "kind": f"{event.kind} at {1e-3 * event.pressure_Pa:.3g} kPa"
+            "Time|[s]": f"{event.time_s:.4f}",
+            "Body": (label_of(result, event.cup), "word"),
+            **_object_cell(result, event.object),
+            "Event": f"{event.kind} at {1e-3 * event.pressure_Pa:.3g} kPa"
             + (f" and {event.pull_N:.3g} N of pull: {event.cause}" if event.cause else ""),
-            "normal_force": EMPTY,
-            "friction_force": f"{event.shear_N:.2f}",
-            "slip": EMPTY,
-            "separation": EMPTY,
-            "point": EMPTY,
+            "Normal|[N]": EMPTY,
+            "Friction|[N]": f"{event.shear_N:.2f}",
+            **empty,
         }
         for event in result.suction_events
     ]
