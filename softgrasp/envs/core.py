@@ -22,7 +22,6 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.clearance import START_TOLERANCE
 from softgrasp.model.scene import CompiledScene
-from softgrasp.pipeline import compile_scene
 
 MAX_DRAWS = 100
 """Largest number of starts that are drawn."""
@@ -103,27 +102,17 @@ class Episodes(Protocol):
         """Return what an image of an episode shows."""
 
 
-def built_scene(scene: GraspScene) -> CompiledScene:
-    """Build the model of a scene; errors as ``compile_model``."""
-    return compile_scene(scene)
-
-
-def checked_action(action: ArrayLike, channels: int, each: str) -> Array:
-    """Return an action as floats, (na,).
+def checked_numbers(action: ArrayLike, shape: tuple[int, ...], each: str) -> Array:
+    """Return actions as floats.
 
     Args:
-        action: The action.
-        channels: Its size.
-        each: What one number of it moves, for the message.
+        action: The actions.
+        shape: Their shape.
+        each: What one number of them moves, for the message.
 
     Raises:
-        DescriptionError: It has another shape, or contains NaN.
+        DescriptionError: They have another shape, or contain NaN.
     """
-    return checked_numbers(action, (channels,), each)
-
-
-def checked_numbers(action: ArrayLike, shape: tuple[int, ...], each: str) -> Array:
-    """Return actions as floats of a shape; arguments and errors as of ``checked_action``."""
     count = " x ".join(map(str, shape))
     try:
         values = np.asarray(action, dtype=float)

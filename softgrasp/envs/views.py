@@ -157,3 +157,10 @@ def pose(model: mujoco.MjModel, data: mujoco.MjData, positions: Array) -> None:
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
     mujoco.mj_camlight(model, data)
+
+
+def row_of(observed: Any, row: int) -> Any:
+    """Return the observation of one episode of several."""
+    if isinstance(observed, dict):
+        return {name: part[row] for name, part in observed.items()}
+    return observed[row]
