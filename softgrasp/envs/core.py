@@ -47,7 +47,7 @@ class Decision(NamedTuple):
     """Whether the episode ended undecided."""
 
 
-class Look(NamedTuple):
+class Appearance(NamedTuple):
     """What an image of an episode shows."""
 
     model: mujoco.MjModel
@@ -98,7 +98,7 @@ class Episodes(Protocol):
     def info(self, row: int) -> dict[str, Any]:
         """Return further information about an episode."""
 
-    def shown(self, row: int) -> Look:
+    def shown(self, row: int) -> Appearance:
         """Return what an image of an episode shows."""
 
 
