@@ -196,7 +196,8 @@ def fill_table(tasks: list[str], episodes: int, steps: int) -> None:
         ordered = {name: known[name] for name in TASKS if name in known}
         TABLE.write_text(json.dumps(ordered, indent=1) + "\n", "utf-8")
     print(
-        "| task | constant | random | scripted | PPO | SAC | episodes |\n|---|---|---|---|---|---|---|"
+        "| task | constant | random | scripted | PPO | SAC | episodes |\n"
+        "|---|---|---|---|---|---|---|"
     )
     for task, row in known.items():
         cells = [

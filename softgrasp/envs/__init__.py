@@ -58,7 +58,7 @@ def make_task_env(
         options: ``observations`` (some of "state", "tactile", "rgb", "depth", "segmentation",
             "points"), ``actions`` ("channels" or "joints"), ``noise`` (factor of the sensor noise),
             ``engine`` ("mujoco", or "warp" for thousands of episodes on a GPU), ``goals`` (a goal
-            environment), ``looks`` (drawn colours, light and camera), ``hand`` and ``objects`` of
+            environment), ``visuals`` (drawn colours, light and camera), ``hand`` and ``objects`` of
             ``LiftAny``, ``render_mode`` (None or "rgb_array"); ``threads`` of a vector environment.
 
     Raises:

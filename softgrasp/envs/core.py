@@ -22,7 +22,6 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.clearance import START_TOLERANCE
 from softgrasp.model.scene import CompiledScene
-from softgrasp.pipeline import compile_scene
 
 MAX_DRAWS = 100
 """Largest number of starts that are drawn."""
@@ -48,7 +47,7 @@ class Decision(NamedTuple):
     """Whether the episode ended undecided."""
 
 
-class Look(NamedTuple):
+class Appearance(NamedTuple):
     """What an image of an episode shows."""
 
     model: mujoco.MjModel
@@ -99,31 +98,21 @@ class Episodes(Protocol):
     def info(self, row: int) -> dict[str, Any]:
         """Return further information about an episode."""
 
-    def shown(self, row: int) -> Look:
+    def shown(self, row: int) -> Appearance:
         """Return what an image of an episode shows."""
 
 
-def built_scene(scene: GraspScene) -> CompiledScene:
-    """Build the model of a scene; errors as ``compile_model``."""
-    return compile_scene(scene)
-
-
-def checked_action(action: ArrayLike, channels: int, each: str) -> Array:
-    """Return an action as floats, (na,).
+def checked_numbers(action: ArrayLike, shape: tuple[int, ...], each: str) -> Array:
+    """Return actions as floats.
 
     Args:
-        action: The action.
-        channels: Its size.
-        each: What one number of it moves, for the message.
+        action: The actions.
+        shape: Their shape.
+        each: What one number of them moves, for the message.
 
     Raises:
-        DescriptionError: It has another shape, or contains NaN.
+        DescriptionError: They have another shape, or contain NaN.
     """
-    return checked_numbers(action, (channels,), each)
-
-
-def checked_numbers(action: ArrayLike, shape: tuple[int, ...], each: str) -> Array:
-    """Return actions as floats of a shape; arguments and errors as of ``checked_action``."""
     count = " x ".join(map(str, shape))
     try:
         values = np.asarray(action, dtype=float)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from softgrasp.description.geometry import Pose
 from softgrasp.description.scene import GraspScene
-from softgrasp.envs.core import Observation, built_scene, checked_action
+from softgrasp.envs.core import Observation, checked_numbers
 from softgrasp.envs.episode import EnvSettings, Episode, GraspTask, with_goal
 from softgrasp.envs.simulation import PARTS, SceneSimulation
 from softgrasp.errors import BuildError, SoftgraspWarning, missing_library
@@ -29,6 +29,7 @@ from softgrasp.model.names import OBJECT, contact_sensor
 from softgrasp.model.object import add_object
 from softgrasp.model.scene import CompiledScene
 from softgrasp.model.soft_finger import damp_as_described
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.step_refinement import lagging_as_described
 
 try:
@@ -56,7 +57,7 @@ def dm_environment(
     scene: GraspScene | str | Path, random_state: Any, settings: dict[str, Any]
 ) -> dm_env.Environment:
     """Make the environment of ``softgrasp.make_dm_env``."""
-    built = built_scene(with_goal(scene if isinstance(scene, GraspScene) else load_scene(scene)))
+    built = compile_scene(with_goal(scene if isinstance(scene, GraspScene) else load_scene(scene)))
     _refuse_what_is_left_out(built)
     task = DmGraspTask(built, EnvSettings(**settings))
     return composer.Environment(
@@ -210,7 +211,7 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
 
     def before_step(self, physics: Any, action: Any, random_state: Any) -> None:
         """Plan an action."""
-        values = checked_action(action, len(self.grasp.active), "actuator")
+        values = checked_numbers(action, (len(self.grasp.active),), "actuator")
         self._count, self._step = self._simulation.plan(values), 0
 
     def before_substep(self, physics: Any, action: Any, random_state: Any) -> None:

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from softgrasp._gymnasium import SCENE_ENV
 from softgrasp.description.scene import GraspScene
-from softgrasp.envs.core import Episodes, built_scene, checked_action
+from softgrasp.envs.core import Episodes, checked_numbers
 from softgrasp.envs.episode import EnvSettings, GraspTask, with_goal
 from softgrasp.envs.simulation import SteppedScene
-from softgrasp.envs.views import Views, pose
+from softgrasp.envs.views import Views, pose, row_of
 from softgrasp.errors import (
     DescriptionError,
     SimulationError,
@@ -30,6 +30,7 @@ from softgrasp.errors import (
 )
 from softgrasp.io.scene import load_scene
 from softgrasp.model import names
+from softgrasp.pipeline import compile_scene
 from softgrasp.rendering.camera import Camera, geom_corner_points
 from softgrasp.rendering.viewpoint import best_camera
 
@@ -82,7 +83,7 @@ class EpisodeEnv(gymnasium.Env[Any, Action]):
         super().reset(seed=seed)
         self.simulation.reset(0, self.np_random, options)
         self._state = ""
-        return _first(self.views.read([0])), self.simulation.info(0)
+        return row_of(self.views.read([0]), 0), self.simulation.info(0)
 
     def step(self, action: Action) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Simulate an action for one decision period, or to the end of the episode.
@@ -104,11 +105,11 @@ class EpisodeEnv(gymnasium.Env[Any, Action]):
             raise SimulationError(
                 f"expected an episode to go on, found {self._state}: call reset()"
             )
-        values = checked_action(action, self.simulation.channels, self.channel)
+        values = checked_numbers(action, (self.simulation.channels,), self.channel)
         decision = self.simulation.step(values[None])
         terminated, truncated = bool(decision.terminated[0]), bool(decision.truncated[0])
         self._state = "one that has ended" if terminated or truncated else ""
-        observation = _first(self.views.read([0]))
+        observation = row_of(self.views.read([0]), 0)
         reward = float(decision.reward[0])
         return observation, reward, terminated, truncated, self.simulation.info(0)
 
@@ -124,12 +125,6 @@ class EpisodeEnv(gymnasium.Env[Any, Action]):
     def close(self) -> None:
         """Release the renderers."""
         self.views.close()
-
-
-def _first(observed: Any) -> Any:
-    if isinstance(observed, dict):
-        return {name: part[0] for name, part in observed.items()}
-    return observed[0]
 
 
 class GraspEnv(EpisodeEnv, EzPickle):
@@ -179,7 +174,7 @@ class GraspEnv(EpisodeEnv, EzPickle):
                 SoftgraspWarning,
                 stacklevel=2,
             )
-        built = built_scene(with_goal(described))
+        built = compile_scene(with_goal(described))
         self.task = GraspTask(built, EnvSettings(**settings))
         simulation = SteppedScene(built, self.task)
         views = Views(simulation, list(simulation.bounds), renderer=renderer)

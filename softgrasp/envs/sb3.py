@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from softgrasp.envs.task_env import TaskVectorEnv
+from softgrasp.envs.views import row_of
 from softgrasp.errors import missing_library
 
 try:
@@ -52,7 +53,7 @@ class TaskVecEnv(VecEnv):
         infos: list[dict[str, Any]] = [{"is_success": bool(one)} for one in info["is_success"]]
         over = terminated | truncated
         for row in np.flatnonzero(over).tolist():
-            infos[row]["terminal_observation"] = _row(info["final_obs"], row)
+            infos[row]["terminal_observation"] = row_of(info["final_obs"], row)
             infos[row]["TimeLimit.truncated"] = bool(truncated[row])
         return observed, rewards.astype(np.float32), over, infos
 
@@ -81,9 +82,3 @@ class TaskVecEnv(VecEnv):
 
     def _rows(self, indices: Any) -> Sequence[int]:
         return list(self._get_indices(indices))
-
-
-def _row(observed: Any, row: int) -> Any:
-    if isinstance(observed, dict):
-        return {name: part[row] for name, part in observed.items()}
-    return observed[row]

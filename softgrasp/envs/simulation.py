@@ -15,10 +15,10 @@ import mujoco
 import numpy as np
 
 from softgrasp.envs.core import (
+    Appearance,
     Bound,
     Decision,
     Generator,
-    Look,
     Observation,
     Offset,
     clear_offset,
@@ -76,7 +76,7 @@ class SceneSimulation:
         prefix: str = "",
         object_name: str = names.OBJECT,
     ) -> None:
-        """Look up addresses in the model of the engine.
+        """Appearance up addresses in the model of the engine.
 
         Args:
             built: The scene.
@@ -245,7 +245,7 @@ class SteppedScene(SceneSimulation):
     """An episode of a scene that is simulated by the stepper of single runs."""
 
     def __init__(self, built: CompiledScene, task: GraspTask) -> None:
-        """Look up addresses in the model of a built scene.
+        """Appearance up addresses in the model of a built scene.
 
         Args:
             built: The scene; its model is changed.
@@ -280,12 +280,12 @@ class SteppedScene(SceneSimulation):
         ended = (episode.held is True, episode.terminated, episode.truncated)
         return Decision(np.array([episode.reward()]), *(np.array([flag]) for flag in ended))
 
-    def shown(self, row: int) -> Look:  # noqa: ARG002
+    def shown(self, row: int) -> Appearance:  # noqa: ARG002
         """Return model, positions and the colours of geoms whose body is in contact."""
         model, touching = self.model, np.flatnonzero(self.episode.in_contact)
         bodies = [model.body(self._task.bodies[index]).id for index in touching]
         geoms = np.flatnonzero(np.isin(model.geom_bodyid, bodies)).tolist()
-        return Look(model, self.data.qpos, dict.fromkeys(geoms, IN_CONTACT_RGBA))
+        return Appearance(model, self.data.qpos, dict.fromkeys(geoms, IN_CONTACT_RGBA))
 
 
 def _quaternion(rotation: Array) -> Array:

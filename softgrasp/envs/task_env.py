@@ -35,7 +35,7 @@ FAR_CAMERA = Camera((0.0, 0.0, 0.4), 2.6, 50.0, -20.0)
 def task_views(
     task: str, count: int = 1, threads: int = 0, *,
     observations: tuple[str, ...] = ("state",), actions: str = "channels", noise: float = 1.0,
-    engine: str = "mujoco", goals: bool = False, looks: bool = False,
+    engine: str = "mujoco", goals: bool = False, visuals: bool = False,
     hand: Any = None, objects: Any = None,
 ) -> tuple[TaskSimulation, Views]:  # fmt: skip
     """Compile a task; return its episodes and their views.
@@ -51,7 +51,7 @@ def task_views(
         engine: ``mujoco``, or ``warp`` for thousands of episodes on a GPU (extra ``gpu``).
         goals: Whether it is a goal environment: observations are ``observation``,
             ``achieved_goal`` and ``desired_goal``, the reward is that of ``compute_reward``.
-        looks: Whether colours, light and camera of images are drawn for each episode.
+        visuals: Whether colours, light and camera of images are drawn for each episode.
         hand: Name or file of the hand of ``LiftAny``.
         objects: Names of shapes, or a folder of meshes, from which each object is drawn.
 
@@ -79,7 +79,7 @@ def task_views(
         noise,
         engine,
         goals=goals,
-        looks=looks,
+        visuals=visuals,
     )
     camera = FAR_CAMERA if TASKS[task].follows else CAMERA
     return simulation, Views(simulation, GOAL_PARTS if goals else observations, camera=camera)

@@ -26,13 +26,14 @@ from softgrasp.description.geometry import (
 )
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
-from softgrasp.envs.core import built_scene, finger_members, finger_of_body
+from softgrasp.envs.core import finger_members, finger_of_body
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.compile import compiled
 from softgrasp.model.contact_sensors import COMPONENTS, contact_layout
 from softgrasp.model.object import add_object
+from softgrasp.pipeline import compile_scene
 from softgrasp.sim.hold_test import palm_body
 
 SENSOR = mujoco.mjtSensor
@@ -83,7 +84,7 @@ def scene_source(scene: GraspScene) -> Source:
     """Return the spec of a scene whose hand is on a wrist or fixed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        built = built_scene(scene)
+        built = compile_scene(scene)
     spec, model = built.spec.copy(), built.model
     for key in list(spec.keys):
         spec.delete(key)

@@ -18,7 +18,6 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.object import Block, GraspObject, PlacedObject, Table
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import ClosePhase
-from softgrasp.envs.core import built_scene
 from softgrasp.envs.task_model import Source, scene_source
 from softgrasp.io.load import load_hand, load_robot
 from softgrasp.io.scene import load_scene
@@ -27,6 +26,7 @@ from softgrasp.model import names
 from softgrasp.model.arm import carried_hand, wrist_center
 from softgrasp.model.placement import object_pose
 from softgrasp.model.robot import robot_spec
+from softgrasp.pipeline import compile_scene
 
 TABLE_TOP = -0.128
 """World z of the table under a hand whose palm is at the origin [m]: its fingertips clear it."""
@@ -75,13 +75,13 @@ def on_stand(hand: str | Path | Hand | None = None) -> Source:
     """
     if not isinstance(hand, Hand):
         hand = radial_hand() if hand is None else load_hand(hand)
-    alone = built_scene(_scene(hand, CUBE, 0.0, object_position=None)).scene
+    alone = compile_scene(_scene(hand, CUBE, 0.0, object_position=None)).scene
     x, y, z = object_pose(alone).position
     half, top = 0.025, z - 0.02
     stand = Block(name="stand", position=(x, y, top - 0.05), size=(half, half, 0.1))
     scene = alone.replace(object_position=(x, y, z), surroundings=(stand,))
     source = scene_source(scene)
-    model = built_scene(scene).model
+    model = compile_scene(scene).model
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_kinematics(model, data)

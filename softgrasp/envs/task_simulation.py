@@ -14,7 +14,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.envs.core import Bound, Decision, Flags, Look, Observation, too_fast
+from softgrasp.envs.core import Appearance, Bound, Decision, Flags, Observation, too_fast
 from softgrasp.envs.task_model import (
     SHAPES,
     Source,
@@ -56,7 +56,7 @@ class TaskSimulation:
 
     def __init__(
         self, task: Task, count: int, threads: int, joints: bool, noise: float,
-        engine: str = "mujoco", *, goals: bool = False, looks: bool = False,
+        engine: str = "mujoco", *, goals: bool = False, visuals: bool = False,
     ) -> None:  # fmt: skip
         """Compile the model and put its episodes into the engine.
 
@@ -68,7 +68,7 @@ class TaskSimulation:
             noise: Factor of the sensor noise.
             engine: ``mujoco``, or a name of ``EPISODE_ENGINES``.
             goals: Whether observations have goals, and the reward is that of ``compute_reward``.
-            looks: Whether colours, light and camera of images are drawn.
+            visuals: Whether colours, light and camera of images are drawn.
 
         Raises:
             DescriptionError: There is no such engine, or the task has no goal environment.
@@ -78,7 +78,7 @@ class TaskSimulation:
                 f"expected a task with goals, found '{task.name}'", field="goals"
             )
         self.task, self.count, self.noise = task, count, noise
-        self.goals_observed, self._draws_looks = goals, looks
+        self.goals_observed, self._draws_visuals = goals, visuals
         self.built = built = task_model(task.source(), task.extra, task.objects)
         self._channels = self.matrix = channel_matrix(built, task.channels)
         if joints:
@@ -101,7 +101,7 @@ class TaskSimulation:
         self._latest: Features | None = None
         self.generators = [np.random.default_rng(row) for row in range(count)]
         self._labels, self._palm = _labels(built.model, built.source)
-        self._looks: list[tuple[dict[int, Any], Any]] = [({}, (0.0, 0.0, 1.0))] * count
+        self._visuals: list[tuple[dict[int, Any], Any]] = [({}, (0.0, 0.0, 1.0))] * count
         self.reset(0)
         first = self.observe([0], GOAL_PARTS if goals else ("state", "tactile"))
         ones = {name: np.ones(part.shape[1], np.float32) for name, part in first.items()}
@@ -191,8 +191,8 @@ class TaskSimulation:
         model.opt.gravity[:] = base.opt.gravity * self._load(np.zeros(1, dtype=np.int64))[0]
         data.act[:], data.ctrl[:], data.qacc_warmstart[:] = 0.0, self.targets[row], 0.0
         mujoco.mj_forward(model, data)
-        if self._draws_looks:
-            self._looks[row] = _drawn_look(draw, model, base)
+        if self._draws_visuals:
+            self._visuals[row] = _drawn_visuals(draw, model, base)
         self.physics.begin(row, model, data)
         for _ in range(count):
             before = self.targets[row].copy()
@@ -356,11 +356,13 @@ class TaskSimulation:
             "goal": self.goals[row].tolist(),
         }
 
-    def shown(self, row: int) -> Look:
+    def shown(self, row: int) -> Appearance:
         """Return what an image of an episode shows; geoms keep their colours unless drawn."""
         positions = self.physics.states[row, TIME : TIME + self.built.model.nq]
-        colors, camera = self._looks[row]
-        return Look(self.physics.model(row), positions, colors, self._labels, self._palm, camera)
+        colors, camera = self._visuals[row]
+        return Appearance(
+            self.physics.model(row), positions, colors, self._labels, self._palm, camera
+        )
 
     def _state(self, features: Features, rows: list[int]) -> Array:
         """Return noisy states, (n, ns), in units that make them of order 1."""
@@ -416,7 +418,7 @@ def _labels(model: mujoco.MjModel, source: Source) -> tuple[NDArray[np.int64], i
     return np.array(labels), palm
 
 
-def _drawn_look(
+def _drawn_visuals(
     draw: np.random.Generator, model: mujoco.MjModel, base: mujoco.MjModel
 ) -> tuple[dict[int, Any], tuple[float, float, float]]:
     """Draw colours of geoms and the change of the camera; write the direction of the light."""

@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.envs.core import Episodes, Look
+from softgrasp.envs.core import Appearance, Episodes
 from softgrasp.errors import missing_library
 from softgrasp.mechanics.transforms import Array
 from softgrasp.rendering.camera import Camera
@@ -98,18 +98,18 @@ class Views:
             BackendUnavailable: The requested renderer is not available.
             DescriptionError: There is no such renderer, or the size is invalid.
         """
-        look = self._episodes.shown(row)
+        shown = self._episodes.shown(row)
         if size not in self._drawers:
-            opened = open_renderer(look.model, *size, renderer or self._renderer)
-            self._drawers[size] = opened, mujoco.MjData(look.model)
+            opened = open_renderer(shown.model, *size, renderer or self._renderer)
+            self._drawers[size] = opened, mujoco.MjData(shown.model)
         drawer, data = self._drawers[size]
-        drawer.load(look.model)
-        pose(look.model, data, look.positions)
-        return np.array(drawer.draw(data, self._camera(look), (), look.colors))
+        drawer.load(shown.model)
+        pose(shown.model, data, shown.positions)
+        return np.array(drawer.draw(data, self._camera(shown), (), shown.colors))
 
-    def _camera(self, look: Look) -> Camera:
+    def _camera(self, shown: Appearance) -> Camera:
         assert self.camera is not None
-        azimuth, elevation, distance = look.camera
+        azimuth, elevation, distance = shown.camera
         return replace(
             self.camera,
             azimuth_deg=self.camera.azimuth_deg + azimuth,
@@ -119,18 +119,18 @@ class Views:
 
     def _surfaces(self, row: int) -> dict[str, NDArray[Any]]:
         """Return depth, segmentation and points of an episode, from one ray a pixel."""
-        look = self._episodes.shown(row)
-        data, camera = mujoco.MjData(look.model), self._camera(look)
-        pose(look.model, data, look.positions)
+        shown = self._episodes.shown(row)
+        data, camera = mujoco.MjData(shown.model), self._camera(shown)
+        pose(shown.model, data, shown.positions)
         lines, columns = np.indices((HEIGHT, WIDTH)).reshape(2, -1) + 0.5
         rays = camera.rays(columns, lines, WIDTH, HEIGHT)
-        hits = Caster(look.model, data, under_skins=True).hits(camera.position, rays)
+        hits = Caster(shown.model, data, under_skins=True).hits(camera.position, rays)
         hit = (hits.geom >= 0) & (hits.distance < FARTHEST)
-        labels = np.where(hit, look.labels[hits.geom], 0)
+        labels = np.where(hit, shown.labels[hits.geom], 0)
         depth = np.where(hit, hits.distance, FARTHEST)
         seen = np.flatnonzero((labels == 1) | (labels == 2))
         points = camera.position + depth[seen, None] * rays[seen]
-        points = (points - data.xpos[look.palm]) @ data.xmat[look.palm].reshape(3, 3)
+        points = (points - data.xpos[shown.palm]) @ data.xmat[shown.palm].reshape(3, 3)
         return {
             "depth": depth.reshape(HEIGHT, WIDTH).astype(np.float32),
             "segmentation": labels.reshape(HEIGHT, WIDTH).astype(np.uint8),
@@ -157,3 +157,10 @@ def pose(model: mujoco.MjModel, data: mujoco.MjData, positions: Array) -> None:
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
     mujoco.mj_camlight(model, data)
+
+
+def row_of(observed: Any, row: int) -> Any:
+    """Return the observation of one episode of several."""
+    if isinstance(observed, dict):
+        return {name: part[row] for name, part in observed.items()}
+    return observed[row]

@@ -227,7 +227,7 @@ IMAGES = ("rgb", "depth", "segmentation", "points")
 
 def test_equal_seeds_give_equal_images_in_any_environment_of_the_task() -> None:
     """Each draws them after another episode, whose object has another shape and size."""
-    one, other = (TaskEnv("Lift", observations=IMAGES, looks=True) for _ in range(2))
+    one, other = (TaskEnv("Lift", observations=IMAGES, visuals=True) for _ in range(2))
     observed, _ = one.reset(seed=3, options={"shape": "can"})
     other.reset(seed=4, options={"shape": "cube", "size": 0.03})
     again, _ = other.reset(seed=3, options={"shape": "can"})
@@ -283,7 +283,7 @@ def test_the_state_of_a_goal_environment_does_not_know_the_goal() -> None:
     assert caught.value.field == "goals"
 
 
-def test_any_object_of_a_folder_rests_on_its_stand_until_it_is_grasped(tmp_path: Path) -> None:
+def test_any_object_of_files_rests_on_its_stand_until_it_is_grasped(tmp_path: Path) -> None:
     """With its own mass, and the convex hull of its mesh, which begins at its lowest vertex."""
     corners = np.array([[x, y, z] for x in (0, 40) for y in (0, 30) for z in (0, 50)]) * 1e-3
     faces = ((1, 2, 4), (1, 4, 3), (5, 7, 8), (5, 8, 6), (1, 5, 6), (1, 6, 2), (3, 4, 8), (3, 8, 7),
