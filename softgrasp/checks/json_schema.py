@@ -209,16 +209,6 @@ def _pose(schema: Schema) -> None:
     schema["anyOf"] = [fields, MATRIX]
 
 
-def _phalanx(schema: Schema) -> None:
-    """Required fields may be in ``defaults``; ``bellows`` become further phalanges."""
-    positive, about = {**NUMBER, "exclusiveMinimum": 0}, field_docs(Bellows)
-    fields = {name: {**positive, "description": about[name]} for name in Bellows.model_fields}
-    required = (name for name, field in Bellows.model_fields.items() if field.is_required())
-    form = _mapping(fields, *required)
-    _with(schema, bellows={**form, "description": "Compliance of a cup, before its lip."})
-    schema["required"] = []
-
-
 def _hand(schema: Schema) -> None:
     """A hand has fingers, or is joined of hands, or changes a file that ``model`` names."""
     fields, rows = {**schema}, {"$ref": "#/$defs/Phalanx", "description": "Of all phalanges."}
