@@ -14,13 +14,14 @@ import numpy as np
 
 from examples.paper003.lumped_motion import lumped_shapes, move_arm
 from examples.paper003.statics import ArmRest, arm_rest, arm_workspace
+from examples.paper003.tip_errors import TipErrors, tip_errors
 from softgrasp.description.bendable import DEFAULT_LINKS
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.hydraulics.arm import ArmChain, ChainRest
 from softgrasp.hydraulics.description import HydraulicArm
 from softgrasp.hydraulics.drive import pressure_of_torque
 from softgrasp.hydraulics.integrators import drive_pressures
-from softgrasp.hydraulics.recording import TipErrors, TipRecording, TorqueTable, tip_errors
+from softgrasp.hydraulics.recording import TipRecording, TorqueTable
 from softgrasp.hydraulics.run import (
     DRIVE_TIMESTEP,
     ArmMove,

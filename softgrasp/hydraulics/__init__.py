@@ -13,12 +13,12 @@ NAMES = {
     "hydraulics.drive": ("drive_model", "DriveModel", "PowerBalance", "pressure_of_torque"),
     "hydraulics.files": ("load_hydraulic_arm", "load_torques", "save_hydraulic_arm"),
     "hydraulics.integrators": (
-        "check_explicit_step", "CoupledStepper", "drive_pressures",
+        "CoupledStepper", "drive_pressures",
         "DriveStepper", "PressureRecording",
     ),
     "hydraulics.model": ("arm_spec",),
     "hydraulics.recording": (
-        "settling_times", "tip_errors", "TipErrors", "TipRecording", "TorqueTable",
+        "settling_times", "TipRecording", "TorqueTable",
     ),
     "hydraulics.report": ("write_arm_report",),
     "hydraulics.run": ("ArmRun", "run_arm"),

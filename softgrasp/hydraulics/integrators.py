@@ -250,25 +250,6 @@ class DriveStepper(_Stepper):
         return np.asarray(taken / self.timestep)
 
 
-def check_explicit_step(model: DriveModel, timestep: float) -> None:
-    """Refuse a step at which an explicit method is unstable.
-
-    Args:
-        model: The equations.
-        timestep: Time step of the explicit (Euler) method [s].
-
-    Raises:
-        DescriptionError: It is longer than 2/|λ| of the fastest pole.
-    """
-    fastest = float(np.abs(model.poles()).max())
-    if timestep > 2.0 / fastest:
-        raise DescriptionError(
-            f"expected an explicit step of at most {2.0 / fastest:.3g} s (fastest pole "
-            f"{fastest:.3g} 1/s), found {timestep:g} s; DriveStepper is stable at any step",
-            field="timestep",
-        )
-
-
 @dataclass(frozen=True)
 class PressureRecording:
     """Recorded chamber pressures.

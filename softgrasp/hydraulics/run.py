@@ -259,7 +259,7 @@ class ArmRun(ArmShapes):
 
     @property
     def recording(self) -> TipRecording:
-        """Recording of the ends, for ``settling_times`` and ``tip_errors``."""
+        """Recording of the ends, for ``settling_times``."""
         return TipRecording(self.times, self.ends)
 
 

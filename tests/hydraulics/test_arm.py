@@ -14,6 +14,7 @@ from scipy.integrate import solve_ivp
 import softgrasp as sg
 from examples.paper003.lumped_motion import move_arm, move_driven_arm
 from examples.paper003.statics import arm_rest
+from examples.paper003.tip_errors import tip_errors
 from softgrasp.description.bendable import TipLoad
 from softgrasp.errors import DescriptionError, DivergedError, SoftgraspWarning
 from softgrasp.hydraulics import (
@@ -23,7 +24,6 @@ from softgrasp.hydraulics import (
     drive_model,
     drive_pressures,
     pressure_of_torque,
-    tip_errors,
 )
 from softgrasp.hydraulics.arm import (
     ArmChain,

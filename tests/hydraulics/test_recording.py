@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from examples.paper003.statics import arm_workspace
+from examples.paper003.tip_errors import tip_errors
 from softgrasp.errors import DescriptionError
-from softgrasp.hydraulics import TipRecording, settling_times, tip_errors
+from softgrasp.hydraulics import TipRecording, settling_times
 from tests.conftest import Golden
 from tests.hydraulics.arms import one_section, two_sections, with_sections
 

@@ -2,7 +2,7 @@
 
 from softgrasp.backends.wbt.parser import World, parse_world, read_world
 from softgrasp.backends.wbt.schema import Node, Value, default, value
-from softgrasp.backends.wbt.validation import Problem, check_world, problems
+from softgrasp.backends.wbt.validation import Problem, problems
 from softgrasp.backends.wbt.writer import world_text
 
 __all__ = [
@@ -10,7 +10,6 @@ __all__ = [
     "Problem",
     "Value",
     "World",
-    "check_world",
     "default",
     "parse_world",
     "problems",

@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from softgrasp.backends.wbt.parser import World, read_world
+from softgrasp.backends.wbt.parser import World
 from softgrasp.backends.wbt.poses import symmetric
 from softgrasp.backends.wbt.schema import (
     DEVICES,
@@ -97,15 +97,6 @@ def problems(world: World, min_step: float = MIN_STEP) -> list[Problem]:
             for node, sentence in complaints
         }
     )
-
-
-def check_world(path: str | Path) -> list[Problem]:
-    """Read a world from a file and find its errors.
-
-    Raises:
-        DescriptionError: As ``read_world`` raises it.
-    """
-    return problems(read_world(path))
 
 
 def _errors(node: Node) -> Iterator[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from softgrasp.backends.wbt import Node, World, check_world, parse_world, problems
+from softgrasp.backends.wbt import Node, World, parse_world, problems, read_world
 from tests.backends.wbt.pinch import FILE, changed
 from tests.conftest import Golden
 
@@ -21,7 +21,7 @@ def result(world: World) -> list[str]:
 
 
 def test_a_good_world_has_no_problem():
-    assert check_world(FILE) == []
+    assert problems(read_world(FILE)) == []
 
 
 @pytest.mark.parametrize(
