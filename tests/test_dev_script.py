@@ -226,7 +226,7 @@ def test_a_failed_step_is_named(dev, capsys, monkeypatch, golden):
         (["docs", "--quiet"], ".venv/bin/mkdocs build --strict --quiet"),
         (
             ["webots", "mine.json"],
-            ".venv/bin/python -m softgrasp.backends.webots.proof mine.json",
+            ".venv/bin/python -m tests.backends.webots.proof mine.json",
         ),
         (["test", "-x"], f".venv/bin/{PYTEST} -m not slow -x"),
         (["test", "--all"], f".venv/bin/{PYTEST}"),

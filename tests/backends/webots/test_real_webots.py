@@ -1,4 +1,4 @@
-"""What ``softgrasp.backends.webots.proof`` does with a real Webots, and with a stub of one."""
+"""What ``tests.backends.webots.proof`` does with a real Webots, and with a stub of one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softgrasp.backends.webots import proof
 from softgrasp.backends.webots.launcher import VERSION, Webots, find_webots, with_screen
-from softgrasp.backends.webots.proof import (
+from softgrasp.errors import BackendUnavailable
+from tests.backends.webots import proof
+from tests.backends.webots.fake_webots import installed
+from tests.backends.webots.proof import (
     DAMPING,
     INERTIA,
     START,
@@ -25,8 +27,6 @@ from softgrasp.backends.webots.proof import (
     spring_differences,
     webots_report,
 )
-from softgrasp.errors import BackendUnavailable
-from tests.backends.webots.fake_webots import installed
 
 # Stands in for the module of Webots, and for its physics.
 STUB = f"""

@@ -1,6 +1,6 @@
 """Run checks in an installed Webots and write a report of them.
 
-``python -m softgrasp.backends.webots.proof REPORT.json`` is the one command: it needs a Webots, and
+``./dev webots REPORT.json`` is the one command: it needs a Webots, and
 its report is what to send to the makers of softgrasp, who have none. The checks:
 
 - ``spring``: a link on a spring is released. Webots applies the spring at the end of the step, so
@@ -210,7 +210,7 @@ def grasp_check(backend: str = "webots") -> Check:
 def main(arguments: Sequence[str]) -> int:
     """Write the report; return 0, 1 where a check failed, or 3 where there is no Webots."""
     if len(arguments) > 1:
-        sys.stderr.write("usage: python -m softgrasp.backends.webots.proof [REPORT.json]\n")
+        sys.stderr.write("usage: ./dev webots [REPORT.json]\n")
         return 2
     path = Path(arguments[0] if arguments else "webots_report.json")
     try:
