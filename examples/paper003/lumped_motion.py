@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
+from examples.paper003.drive_power import drive_energy, drive_power, drive_rates
 from examples.paper003.segment_model import LumpedModel, arm_motion, checked_states, lumped_model
 from softgrasp.description import TipLoad
 from softgrasp.errors import DescriptionError, DivergedError, did_you_mean
@@ -96,8 +97,7 @@ def move_arm(
 
 def _row_times(duration: float, sample: float, method: str) -> Array:
     """Return the times of recorded samples [s], after a check of times and method."""
-    refuse_no_time(duration, "duration")
-    refuse_no_time(sample, "sample")
+    refuse_no_time(duration=duration, sample=sample)
     if method not in get_args(Method):
         message = f"no method '{method}'; {did_you_mean(method, get_args(Method))}"
         raise DescriptionError(message, field="method")
@@ -183,10 +183,10 @@ class _Together:
         torques = np.asarray(self.torques(time), dtype=float)
         swept = np.einsum("nxk,nx->k", self.arm.chambers, rates)
         gains = self.arm.accelerations(strains, rates, drives[:, 1])
-        power = self.fluid.power(drives, torques, swept)
+        power = drive_power(self.fluid, drives, torques, swept)
         load, taken = _arm_powers(self.arm, strains, rates)
         works = [power.supplied.sum() + load, power.lost.sum() + taken]
-        parts = [rates, gains, self.fluid.rates(drives, torques, swept), np.array(works)]
+        parts = [rates, gains, drive_rates(self.fluid, drives, torques, swept), np.array(works)]
         return np.concatenate([part.ravel() for part in parts])
 
     def energy(self, flat: Array) -> float:
@@ -194,7 +194,7 @@ class _Together:
         strains, rates, drives = self.split(flat)
         bare = self.arm.arm.replace(tip_load=TipLoad())
         arm = lumped_model(bare).energy(strains, rates, np.zeros(self.fluid.channels))
-        return arm + float(self.fluid.energy(drives).sum())
+        return arm + float(drive_energy(self.fluid, drives).sum())
 
 
 def _arm_powers(model: LumpedModel, strains: Array, rates: Array) -> tuple[float, float]:

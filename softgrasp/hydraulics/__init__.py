@@ -10,7 +10,7 @@ NAMES = {
         "ArmCalibrationProblem", "ArmCalibrationResult", "ArmMotion", "recorded_motion",
     ),
     "hydraulics.description": ("HydraulicArm", "HydraulicCarrier"),
-    "hydraulics.drive": ("drive_model", "DriveModel", "PowerBalance", "pressure_of_torque"),
+    "hydraulics.drive": ("drive_model", "DriveModel", "pressure_of_torque"),
     "hydraulics.files": ("load_hydraulic_arm", "load_torques", "save_hydraulic_arm"),
     "hydraulics.integrators": (
         "CoupledStepper", "drive_pressures",

@@ -6,7 +6,6 @@ from softgrasp.hydraulics.calibration import recorded_motion as recorded_motion
 from softgrasp.hydraulics.description import HydraulicArm as HydraulicArm
 from softgrasp.hydraulics.description import HydraulicCarrier as HydraulicCarrier
 from softgrasp.hydraulics.drive import DriveModel as DriveModel
-from softgrasp.hydraulics.drive import PowerBalance as PowerBalance
 from softgrasp.hydraulics.drive import drive_model as drive_model
 from softgrasp.hydraulics.drive import pressure_of_torque as pressure_of_torque
 from softgrasp.hydraulics.files import load_hydraulic_arm as load_hydraulic_arm

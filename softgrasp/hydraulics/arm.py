@@ -32,6 +32,7 @@ from softgrasp.hydraulics.integrators import (
     Inputs,
     PressureRecording,
     inputs_of,
+    refuse_no_time,
 )
 from softgrasp.hydraulics.model import arm_model
 from softgrasp.hydraulics.recording import TipRecording
@@ -368,7 +369,7 @@ class ArmChain:
             DivergedError: The motion diverges.
             SimulationError: There is no rest to begin with.
         """
-        _refuse_no_time(duration=duration, timestep=timestep, sample=sample)
+        refuse_no_time(duration=duration, timestep=timestep, sample=sample)
         self.reset()
         if start is not None:
             self.rest(start)
@@ -401,7 +402,7 @@ class ArmChain:
             DescriptionError: The time is not positive, or a pressure beyond its limits.
             DivergedError: The motion diverges.
         """
-        _refuse_no_time(duration=duration)
+        refuse_no_time(duration=duration)
         self._go(inputs_of(pressures), self._set_step(duration, None, "implicitfast"))
 
     def _set_step(self, duration: float, timestep: float | None, integrator: str) -> int:
@@ -499,12 +500,6 @@ def discretisation_error(arm: HydraulicArm, links: int, pressures: ArrayLike) ->
     other = links // 2 or 2
     ends = [ArmChain(arm, count).rest(pressures).ends[-1] for count in (links, other)]
     return float(np.linalg.norm(ends[1] - ends[0]) / abs((links / other) ** 2 - 1.0))
-
-
-def _refuse_no_time(**times: float | None) -> None:
-    for field, value in times.items():
-        if value is not None and not 0.0 < value < math.inf:
-            raise DescriptionError(f"expected a time above 0 s, found {value:g} s", field=field)
 
 
 def drag_matrix(model: mujoco.MjModel, drag: Array) -> tuple[Array, Array]:

@@ -118,23 +118,6 @@ class DriveModel:
             )
         return np.broadcast_to(self.forces(values), self.channels)
 
-    def rates(self, states: Array, torques: ArrayLike, swept: Array | float = 0.0) -> Array:
-        """Compute the time derivatives of the states while the pistons move, (channels, 3).
-
-        Args:
-            states: (channels, 3).
-            torques: Motor torques [N·m], (channels,) or one for all.
-            swept: Volume that a moving arm opens in its chambers [m³/s], (channels,).
-        """
-        piston = self.drive.piston
-        state_rates = np.einsum(
-            "cij,cj->ci", self.matrices(self.resistance(self.flow(states))), states
-        )
-        state_rates[:, 1] -= swept / self.compliances
-        pushed = self.forces(torques) - piston.friction * np.sign(states[:, 0])
-        state_rates[:, 0] += pushed / piston.mass
-        return np.asarray(state_rates)
-
     @property
     def inertias(self) -> Array:
         """Weights w of the energy Σ w x²/2 of a state x, (channels, 3)."""
@@ -142,23 +125,6 @@ class DriveModel:
         values[:, 0], values[:, 1] = self.drive.piston.mass, self.compliances
         values[:, 2] = self.cylinder_compliance
         return values
-
-    def energy(self, states: Array) -> Array:
-        """Compute the energy in pistons, chambers and cylinders [J], (channels,)."""
-        return np.asarray(0.5 * (self.inertias * states**2).sum(axis=-1))
-
-    def power(self, states: Array, torques: ArrayLike, swept: Array | float = 0.0) -> PowerBalance:
-        """Compute the power balance at a state; arguments as for ``rates``."""
-        piston, speed = self.drive.piston, states[:, 0]
-        stored = (self.inertias * states * self.rates(states, torques, swept)).sum(axis=1)
-        return PowerBalance(
-            supplied=self.forces(torques) * speed,
-            stored=stored,
-            viscous=piston.damping * speed**2,
-            dry=piston.friction * np.abs(speed),
-            tube=(states[:, 2] - states[:, 1]) * self.flow(states),
-            arm=states[:, 1] * swept,
-        )
 
     def poles(self) -> Array:
         """Compute the eigenvalues at laminar flow [1/s], (channels, 3), fastest first."""
@@ -488,37 +454,6 @@ def water_compliance(arm: HydraulicArm, section: ArmSection, index: int) -> floa
     that are far faster than the arm.
     """
     return section.chambers[index].area * section.length / arm.drive.fluid.bulk_modulus
-
-
-@dataclass(frozen=True)
-class PowerBalance:
-    """Power balance of the hydraulic drives [W], each of shape (channels,).
-
-    Args:
-        supplied: Power of the screws on the pistons.
-        stored: Rate of the energy in pistons, chambers and water.
-        viscous: Lost to viscous friction of the pistons.
-        dry: Lost to dry friction of the pistons.
-        tube: Lost in the tubes.
-        arm: Power of the chambers on the moving arm.
-    """
-
-    supplied: Array
-    stored: Array
-    viscous: Array
-    dry: Array
-    tube: Array
-    arm: Array
-
-    @property
-    def lost(self) -> Array:
-        """Power lost to friction and in the tubes [W], (channels,)."""
-        return np.asarray(self.viscous + self.dry + self.tube)
-
-    @property
-    def gap(self) -> Array:
-        """Return supplied minus stored, lost and delivered power [W]; 0 if consistent."""
-        return np.asarray(self.supplied - self.stored - self.lost - self.arm)
 
 
 def checked_pressures(arm: HydraulicArm, pressures: ArrayLike) -> Array:

@@ -299,7 +299,7 @@ def drive_pressures(
     Warns:
         SoftgraspWarning: The flow in the tubes is beyond the law that it follows.
     """
-    refuse_no_time(duration, "duration")
+    refuse_no_time(duration=duration)
     return pressures_under(drive_model(arm), torques, duration, timestep)
 
 
@@ -340,11 +340,12 @@ def inputs_of(pressures: Inputs | ArrayLike) -> Inputs:
     return lambda _: fixed
 
 
-def refuse_no_time(value: float, field: str) -> None:
-    """Refuse a duration that is not positive.
+def refuse_no_time(**times: float | None) -> None:
+    """Refuse times that are specified and not positive.
 
     Raises:
         DescriptionError: Names the field.
     """
-    if not 0.0 < value < np.inf:
-        raise DescriptionError(f"expected a time above 0 s, found {value:g} s", field=field)
+    for field, value in times.items():
+        if value is not None and not 0.0 < value < np.inf:
+            raise DescriptionError(f"expected a time above 0 s, found {value:g} s", field=field)

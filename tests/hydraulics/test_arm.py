@@ -12,6 +12,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import softgrasp as sg
+from examples.paper003.drive_power import drive_rates
 from examples.paper003.lumped_motion import move_arm, move_driven_arm
 from examples.paper003.statics import arm_rest
 from examples.paper003.tip_errors import tip_errors
@@ -286,7 +287,7 @@ def in_one_system(arm: HydraulicArm, links: int, duration: float) -> tuple[Array
             actuators.T[1],
         )
         mujoco.mj_forward(model, data)
-        rates = fluid.rates(actuators, TORQUES, volumes @ data.qvel)
+        rates = drive_rates(fluid, actuators, TORQUES, volumes @ data.qvel)
         return np.concatenate([data.qvel, data.qacc, rates.ravel()])
 
     start = np.zeros(2 * count + 3 * fluid.channels)

@@ -13,6 +13,7 @@ from numpy.polynomial.legendre import leggauss
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
+from examples.paper003.drive_power import drive_energy, drive_power, drive_rates
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.hydraulics import (
     DriveStepper,
@@ -60,7 +61,7 @@ def test_power_in_is_stored_or_lost(
 ) -> None:
     arm = with_drive(laminar(friction=30.0), "tube", flow=flow)
     states = np.tile([speed, chamber, cylinder], (3, 1))
-    power = drive_model(arm).power(states, np.full(3, torque))
+    power = drive_power(drive_model(arm), states, np.full(3, torque))
     parts = [power.supplied, power.stored, power.viscous, power.dry, power.tube]
     assert np.abs(power.gap).max() <= 1e-10 * max(np.abs(parts).max(), 1e-6)
     assert min(power.viscous.min(), power.dry.min(), power.tube.min()) >= -1e-9
@@ -76,13 +77,13 @@ def test_work_over_a_step_is_stored_or_lost() -> None:
         for node, weight in zip(nodes, weights, strict=True):
             stepper = DriveStepper(model, begin + 0.5 * (end - begin) * (node + 1.0))
             quiet_step(stepper, 1.5)
-            power = model.power(stepper.states, torque)
+            power = drive_power(model, stepper.states, torque)
             parts = [power.supplied, power.viscous, power.dry, power.tube]
             work += 0.5 * (end - begin) * weight * np.array([part[0] for part in parts])
     stepper = DriveStepper(model, whole)
     quiet_step(stepper, 1.5)
     supplied, *lost = work
-    stored = float(model.energy(stepper.states)[0])
+    stored = float(drive_energy(model, stepper.states)[0])
     assert supplied - sum(lost) - stored == pytest.approx(0.0, abs=1e-10 * supplied)
 
 
@@ -104,7 +105,7 @@ def test_steps_are_those_of_a_general_solver(arm: HydraulicArm) -> None:
     for _ in range(50):
         quiet_step(stepper, 1.5)
     solved = solve_ivp(
-        lambda _, y: model.rates(y[None], np.full(1, 1.5))[0],
+        lambda _, y: drive_rates(model, y[None], np.full(1, 1.5))[0],
         (0.0, 0.005),
         np.zeros(3),
         method="Radau",

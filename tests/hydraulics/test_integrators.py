@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
+from examples.paper003.drive_power import drive_energy, drive_power, drive_rates
 from examples.paper003.lumped_motion import move_driven_arm
 from examples.paper003.statics import arm_rest
 from softgrasp.description.bendable import TipLoad
@@ -54,7 +55,7 @@ def test_power_is_in_balance_in_every_regime_of_the_flow(number: float) -> None:
     drop = float(tube_resistance(tube, fluid, flow)) * flow
     states = np.tile([0.02, 3e5, 3e5 + drop], (3, 1))
     assert reynolds(tube, fluid, model.flow(states)) == pytest.approx(number, rel=1e-9)
-    power = model.power(states, np.full(3, 1.5), np.array([2e-5, -1e-5, 0.0]))
+    power = drive_power(model, states, np.full(3, 1.5), np.array([2e-5, -1e-5, 0.0]))
     parts = [power.supplied, power.stored, power.viscous, power.dry, power.tube, power.arm]
     assert np.abs(power.gap).max() <= 1e-10 * np.abs(parts).max()
 
@@ -107,9 +108,9 @@ def test_no_step_makes_energy(
     model = drive_model(flows(one_section(), law), "state")
     stepper = CoupledStepper(model, timestep)
     stepper.states = np.tile([speed, chamber, cylinder], (3, 1))
-    before, swept = model.energy(stepper.states), np.full(3, rate)
+    before, swept = drive_energy(model, stepper.states), np.full(3, rate)
     given_away = stepped(stepper, 0.0, swept) * swept * timestep
-    left = before - model.energy(stepper.states) - given_away
+    left = before - drive_energy(model, stepper.states) - given_away
     assert left.min() >= -1e-9 * max(before.max(), np.abs(given_away).max(), 1e-12)
 
 
@@ -119,7 +120,7 @@ def test_steps_are_those_of_a_general_solver() -> None:
     stepper, swept = CoupledStepper(model, 2e-3), np.full(3, 2e-5)
 
     def slope(_: float, y: Array) -> Array:
-        rates = model.rates(np.tile(y[:3], (3, 1)), 1.5, swept)
+        rates = drive_rates(model, np.tile(y[:3], (3, 1)), 1.5, swept)
         return np.append(rates[0], y[1])
 
     start = np.zeros(4)
