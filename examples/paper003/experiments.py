@@ -12,12 +12,14 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from examples.paper003.lumped_motion import lumped_shapes, move_arm
+from examples.paper003.statics import ArmRest, arm_rest, arm_workspace
 from softgrasp.description.bendable import DEFAULT_LINKS
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.hydraulics.arm import ArmChain, ChainRest
 from softgrasp.hydraulics.description import HydraulicArm
 from softgrasp.hydraulics.drive import pressure_of_torque
-from softgrasp.hydraulics.integrators import drive_pressures, move_arm
+from softgrasp.hydraulics.integrators import drive_pressures
 from softgrasp.hydraulics.recording import TipErrors, TipRecording, TorqueTable, tip_errors
 from softgrasp.hydraulics.run import (
     DRIVE_TIMESTEP,
@@ -25,11 +27,9 @@ from softgrasp.hydraulics.run import (
     ArmRun,
     ArmShapes,
     chain_shapes,
-    lumped_shapes,
     recorded,
     tip_moves,
 )
-from softgrasp.hydraulics.statics import ArmRest, arm_rest, arm_workspace
 from softgrasp.mechanics.transforms import Array
 
 # --------------------

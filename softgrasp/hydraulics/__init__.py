@@ -13,8 +13,8 @@ NAMES = {
     "hydraulics.drive": ("drive_model", "DriveModel", "PowerBalance", "pressure_of_torque"),
     "hydraulics.files": ("load_hydraulic_arm", "load_torques", "save_hydraulic_arm"),
     "hydraulics.integrators": (
-        "ArmRecording", "check_explicit_step", "CoupledStepper", "drive_pressures",
-        "DrivenRecording", "DriveStepper", "move_arm", "move_driven_arm", "PressureRecording",
+        "check_explicit_step", "CoupledStepper", "drive_pressures",
+        "DriveStepper", "PressureRecording",
     ),
     "hydraulics.model": ("arm_spec",),
     "hydraulics.recording": (
@@ -22,8 +22,6 @@ NAMES = {
     ),
     "hydraulics.report": ("write_arm_report",),
     "hydraulics.run": ("ArmRun", "run_arm"),
-    "hydraulics.segment_model": ("lumped_model", "LumpedModel"),
-    "hydraulics.statics": ("arm_rest", "arm_workspace", "ArmRest", "Workspace"),
 }  # fmt: skip
 """Public names by the module that defines them; ``=name`` is the module itself."""
 

@@ -24,7 +24,7 @@ from scipy.linalg import eigh
 from softgrasp.description import DEFAULT_LINKS, TipLoad
 from softgrasp.errors import DescriptionError, DivergedError, SoftgraspWarning, did_you_mean
 from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
-from softgrasp.hydraulics.drive import drive_model, pressure_of_torque
+from softgrasp.hydraulics.drive import checked_pressures, drive_model, pressure_of_torque
 from softgrasp.hydraulics.hand_carrier import balanced
 from softgrasp.hydraulics.integrators import (
     SAMPLE,
@@ -35,7 +35,6 @@ from softgrasp.hydraulics.integrators import (
 )
 from softgrasp.hydraulics.model import arm_model
 from softgrasp.hydraulics.recording import TipRecording
-from softgrasp.hydraulics.segment_model import checked_pressures
 from softgrasp.mechanics import Array
 from softgrasp.model import bend_joints, damped_spring_limit, slide_joints
 from softgrasp.sim import has_diverged

@@ -519,3 +519,29 @@ class PowerBalance:
     def gap(self) -> Array:
         """Return supplied minus stored, lost and delivered power [W]; 0 if consistent."""
         return np.asarray(self.supplied - self.stored - self.lost - self.arm)
+
+
+def checked_pressures(arm: HydraulicArm, pressures: ArrayLike) -> Array:
+    """Validate pressures of all chambers and return them as an array [Pa], (k,).
+
+    Raises:
+        DescriptionError: The number of pressures is not that of the chambers, or a pressure is
+            beyond the limits of its chamber.
+    """
+    values = np.asarray(pressures, dtype=float)
+    if values.shape != (len(arm.chambers),):
+        raise DescriptionError(
+            f"expected one pressure per chamber ({len(arm.chambers)}), found shape {values.shape}",
+            field="pressures",
+        )
+    for index, (chamber, pressure) in enumerate(zip(arm.chambers, values.tolist(), strict=True)):
+        low, high = chamber.pressure_min, chamber.pressure_max
+        upper = np.inf if high is None else high
+        slack = 1e-9 * max(abs(low), abs(upper) if np.isfinite(upper) else 0.0)
+        if not (low - slack <= pressure <= upper + slack and np.isfinite(pressure)):
+            raise DescriptionError(
+                f"expected {low:g} to {upper:g} Pa, as its chamber stands, found {pressure:g} Pa",
+                field=f"pressures[{index}]",
+                location=("pressures", index),
+            )
+    return values

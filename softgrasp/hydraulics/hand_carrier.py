@@ -15,11 +15,10 @@ from softgrasp.continuum import PathPoint, follow
 from softgrasp.description import Bendable, GraspScene, Pose
 from softgrasp.errors import BuildError, SimulationError
 from softgrasp.hydraulics.description import ArmSection, HydraulicCarrier, arm_robot
-from softgrasp.hydraulics.drive import drive_model
+from softgrasp.hydraulics.drive import checked_pressures, drive_model
 from softgrasp.hydraulics.integrators import pressures_under
 from softgrasp.hydraulics.model import SECTION_RGBA, arm_model
 from softgrasp.hydraulics.recording import TorqueTable
-from softgrasp.hydraulics.segment_model import checked_pressures
 from softgrasp.mechanics import Array, position_of, quaternion_of, transform
 from softgrasp.model import (
     add_bendable,

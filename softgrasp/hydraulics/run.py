@@ -25,7 +25,6 @@ from softgrasp.hydraulics.drive import Coupling, checked_coupling
 from softgrasp.hydraulics.integrators import SAMPLE, PressureRecording, drive_pressures
 from softgrasp.hydraulics.model import arm_model
 from softgrasp.hydraulics.recording import TipRecording, TorqueTable, settling_times
-from softgrasp.hydraulics.segment_model import arm_motion
 from softgrasp.mechanics import Array
 from softgrasp.model import bend_joints, slide_joints
 from softgrasp.plugin_api import write_result
@@ -39,8 +38,6 @@ QUIET = 0.1
 """Final fraction of the time in which settling does not count."""
 DRIVE_TIMESTEP = 5e-3
 """Time step of the drives [s]; the flow of a step is its mean, two steps make a row."""
-PIECES = 24
-"""Pieces of a section along which the arcs of the lumped model are drawn."""
 
 
 def save_arm_run(run: ArmRun, directory: str | Path) -> list[Path]:
@@ -373,26 +370,3 @@ def _positions(model: mujoco.MjModel, joints: Array) -> Iterator[Array]:
         data.qpos[:] = row
         mujoco.mj_kinematics(model, data)
         yield data.xpos.copy()
-
-
-def lumped_shapes(arm: HydraulicArm, strains: Array) -> ArmShapes:
-    """Compute the shapes of the lumped model at strains (u, v, l, τ) of its segments, (t, n, 4)."""
-    pieces = max(PIECES // arm.segments, 1)
-    positions = np.stack([_arc_points(row, pieces) for row in strains])
-    split = strains.reshape(len(strains), len(arm.sections), arm.segments, 4)
-    return ArmShapes(
-        backbone=positions,
-        ends=positions[:, arm.segments * pieces :: arm.segments * pieces],
-        bends=split[..., :2].sum(axis=2),
-        lengths=split[..., 2].sum(axis=2),
-    )
-
-
-def _arc_points(strains: Array, pieces: int) -> Array:
-    """Return points along the arcs of one state, base first [m], (n · pieces + 1, 3)."""
-    cut = np.repeat(strains, pieces, axis=0)
-    cut[:, :3] /= pieces
-    # a segment is twisted at its end (Chen et al. 2022, eq 3), so only its last piece is
-    cut[np.arange(len(cut)) % pieces != pieces - 1, 3] = 0.0
-    frames = arm_motion(cut, np.zeros_like(cut)).frames
-    return np.concatenate([np.zeros((1, 3)), frames[:, :3, 3]])

@@ -12,17 +12,16 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import softgrasp as sg
+from examples.paper003.lumped_motion import move_arm, move_driven_arm
+from examples.paper003.statics import arm_rest
 from softgrasp.description.bendable import TipLoad
 from softgrasp.errors import DescriptionError, DivergedError, SoftgraspWarning
 from softgrasp.hydraulics import (
     PressureRecording,
     TipRecording,
     TorqueTable,
-    arm_rest,
     drive_model,
     drive_pressures,
-    move_arm,
-    move_driven_arm,
     pressure_of_torque,
     tip_errors,
 )

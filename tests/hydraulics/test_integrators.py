@@ -10,15 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
+from examples.paper003.lumped_motion import move_driven_arm
+from examples.paper003.statics import arm_rest
 from softgrasp.description.bendable import TipLoad
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.hydraulics import (
-    CoupledStepper,
-    arm_rest,
-    drive_model,
-    move_driven_arm,
-    pressure_of_torque,
-)
+from softgrasp.hydraulics import CoupledStepper, drive_model, pressure_of_torque
 from softgrasp.hydraulics.description import HydraulicArm
 from softgrasp.hydraulics.drive import reynolds, tube_flow, tube_resistance
 from softgrasp.mechanics.transforms import Array

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from examples.paper003.statics import arm_workspace
 from softgrasp.errors import DescriptionError
-from softgrasp.hydraulics import TipRecording, arm_workspace, settling_times, tip_errors
+from softgrasp.hydraulics import TipRecording, settling_times, tip_errors
 from tests.conftest import Golden
 from tests.hydraulics.arms import one_section, two_sections, with_sections
 

@@ -7,20 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softgrasp.continuum import load_path
-from softgrasp.continuum.pcc import arc_functions, bend_jacobian, bend_transform
-from softgrasp.description.bendable import TipLoad
-from softgrasp.errors import DescriptionError, SimulationError
-from softgrasp.hydraulics import arm_rest, lumped_model, move_arm
-from softgrasp.hydraulics.description import HydraulicArm, SectionDamping
-from softgrasp.hydraulics.segment_model import (
+from examples.paper003.lumped_motion import move_arm
+from examples.paper003.segment_model import (
     SMALL,
     LumpedModel,
     arc_numbers,
     arm_motion,
     bend_motion,
+    lumped_model,
 )
-from softgrasp.hydraulics.statics import tangent_stiffness
+from examples.paper003.statics import arm_rest, tangent_stiffness
+from softgrasp.continuum import load_path
+from softgrasp.continuum.pcc import arc_functions, bend_jacobian, bend_transform
+from softgrasp.description.bendable import TipLoad
+from softgrasp.errors import DescriptionError, SimulationError
+from softgrasp.hydraulics.description import HydraulicArm, SectionDamping
 from softgrasp.mechanics.transforms import Array, rotate_about
 from tests.hydraulics.arms import (
     WEIGHTLESS,

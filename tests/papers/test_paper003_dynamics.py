@@ -18,7 +18,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from softgrasp.hydraulics import ArmRecording, arm_rest, drive_pressures, move_arm, settling_times
+from examples.paper003.lumped_motion import ArmRecording, move_arm
+from examples.paper003.statics import arm_rest
+from softgrasp.hydraulics import drive_pressures, settling_times
 from softgrasp.mechanics.transforms import Array
 from tests.hydraulics.arms import two_sections
 

@@ -31,7 +31,8 @@ from examples.paper003.experiments import (
     run_hydraulic_experiments,
 )
 from examples.paper003.report import Number, numbers
-from softgrasp.hydraulics import arm_rest, pressure_of_torque
+from examples.paper003.statics import arm_rest
+from softgrasp.hydraulics import pressure_of_torque
 from softgrasp.hydraulics.arm import ArmChain
 from softgrasp.hydraulics.files import load_torques
 from tests.hydraulics.arms import two_sections

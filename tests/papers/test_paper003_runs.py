@@ -18,10 +18,11 @@ from examples.paper003.experiments import (
     hydraulic_experiment,
     run_hydraulic_experiments,
 )
+from examples.paper003.lumped_motion import lumped_shapes
 from examples.paper003.report import Number
-from softgrasp.hydraulics import arm_rest
+from examples.paper003.statics import arm_rest
 from softgrasp.hydraulics.arm import ArmChain
-from softgrasp.hydraulics.run import chain_shapes, lumped_shapes
+from softgrasp.hydraulics.run import chain_shapes
 from softgrasp.mechanics.transforms import Array
 from tests.hydraulics.arms import one_section, two_sections
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from softgrasp.hydraulics import arm_rest, arm_workspace, pressure_of_torque
+from examples.paper003.statics import arm_rest, arm_workspace
+from softgrasp.hydraulics import pressure_of_torque
 from tests.hydraulics.arms import one_section, two_sections
 
 MEGAPASCAL = 1.0e6

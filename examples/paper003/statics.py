@@ -8,16 +8,11 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
+from examples.paper003.segment_model import LumpedModel, arm_motion, checked_states, lumped_model
 from softgrasp.continuum import NEUTRAL, PathPoint, follow, solve_near
 from softgrasp.errors import DescriptionError, SimulationError
 from softgrasp.hydraulics.description import HydraulicArm
-from softgrasp.hydraulics.segment_model import (
-    LumpedModel,
-    arm_motion,
-    checked_pressures,
-    checked_states,
-    lumped_model,
-)
+from softgrasp.hydraulics.drive import checked_pressures
 from softgrasp.mechanics import Array
 
 MAX_POINTS = 20_000
