@@ -1,4 +1,4 @@
-"""The commands of docs/first_hour.md, typed again in their order in an empty folder."""
+"""The commands of a newcomer's first hour, typed again in their order in an empty folder."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from softgrasp import assets
 from softgrasp.cli import main
 
-PAGE = assets.root() / "docs" / "first_hour.md"
 OWN = Path(__file__).parent / "first_hour"
-"""What the newcomer wrote: a hand, and the program that makes a part."""
+"""What the newcomer wrote: a hand, the program that makes a part, and the commands."""
 HAND, PART = "trigrip.urdf", "my_mug.stl"
 SHORT = ("--no-video", "--no-report", "--renderer", "none")
 """Numbers only, for the verbs that simulate one grasp."""
@@ -27,8 +25,9 @@ LONG = ("doctor", "list", "view")
 
 
 def commands() -> list[list[str]]:
-    """The words after ``softgrasp`` of every command of the transcript, in order."""
-    lines = re.findall(r"^\$ softgrasp (.*)$", PAGE.read_text("utf-8"), re.MULTILINE)
+    """The words after ``softgrasp`` of every command, in order."""
+    text = (OWN / "commands.txt").read_text("utf-8")
+    lines = re.findall(r"^\$ softgrasp (.*)$", text, re.MULTILINE)
     return [shlex.split(line, comments=True) for line in lines]
 
 
@@ -49,9 +48,6 @@ def test_the_hour_has_all_that_was_promised() -> None:
     verbs = [words[0] for words in commands()]
     assert verbs.count("grasp") >= 4
     assert set(verbs) >= {"demo", "check", "grasp", "sweep", "new", "calibrate"}
-    minutes = re.search(r"In all: (\d+) min", PAGE.read_text("utf-8"))
-    assert minutes is not None
-    assert int(minutes[1]) < 60
 
 
 @pytest.mark.parametrize("words", commands(), ids=" ".join)

@@ -47,7 +47,7 @@ WORDS = frozenset(re.findall(r"\w+", " ".join(REPLACED)))
 ESTABLISHED = re.compile(
     r"""
     least_squares.*|LEAST_SQUARES|look_ahead|LOOK_AHEAD|look_at  # terms of the field
-    |asked|bench|doctor                  # names fixed for users: contact_model.asked, two verbs
+    |bench|doctor                        # names fixed for users: two verbs
     |(open_)?page|Page                   # a page that is served to a browser
     |PlacePhase                          # the class of the phase `place`
     |post_place_retreat                  # a field of moveit_msgs/Grasp

@@ -367,10 +367,10 @@ def _stiffness_clause(result: GraspResult) -> str:
 
     model = result.contact_model
     measured = model.measured_stiffness_N_m
-    if not model.asked.converted or result.scene.object.elasticity is not None:
+    if not model.requested.converted or result.scene.object.elasticity is not None:
         span = f", measured {min(measured.values()):.4g} … {max(measured.values()):.4g} N/m"
         return "not requested" + (span if measured else "")
-    requested = f"{grouped(model.asked.stiffness)} N/m requested"
+    requested = f"{grouped(model.requested.stiffness)} N/m requested"
     if not measured:
         return f"{requested}, nothing in contact to measure it"
     ratios = [value / model.set_stiffness(pair) for pair, value in measured.items()]

@@ -161,7 +161,8 @@ class SaturatedActuator(Description):
 class ContactModel(Description):
     """Requested contact parameters, those set in MuJoCo, and stiffness measured at the end."""
 
-    asked: Contact
+    requested: Contact
+    """As the scene states it."""
     used: Contact
     """As requested, or softer where the time step needed it and that was allowed."""
     measured_stiffness_N_m: dict[str, float]

@@ -147,7 +147,7 @@ def result_of(
         events=tuple(run.events),
         objects=motions,
         contact_model=ContactModel(
-            asked=scene.requested_contact,
+            requested=scene.requested_contact,
             used=run.built.contact,
             measured_stiffness_N_m=measured,
             set_stiffness_N_m=_others_than(set_values, run.built.contact.stiffness),

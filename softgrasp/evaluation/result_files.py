@@ -38,7 +38,7 @@ from softgrasp.io.result import read_document, read_result, write_result
 from softgrasp.sim.run_record import ContactEvent
 from softgrasp.sim.suction import SuctionEvent
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 SERIES = ("directions", "pulls", "parts")
 """Parts of a hold test that are absent where they are empty."""
 

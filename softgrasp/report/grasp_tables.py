@@ -66,7 +66,7 @@ def scene_properties(result: GraspResult) -> list[tuple[str, str]]:
         ("Grasp", scene.grasp + (f", {scene.actuation} joints" if scene.hand.fingers else "")),
         ("Closure", _closure(result)),
         *_grip_force(result),
-        ("Contact requested", contact_text(result.contact_model.asked)),
+        ("Contact requested", contact_text(result.contact_model.requested)),
         ("Gravity", _gravity(result)),
         *_surroundings(scene),
         *_phases(result),
@@ -515,8 +515,8 @@ def _span(ordered: list[str]) -> str:
 def stiffness_verdict(result: GraspResult) -> str:
     """Sentence that compares measured and requested contact stiffness."""
     model = result.contact_model
-    softer = "" if model.used == model.asked else (
-        f" The time step did not allow the requested {grouped(model.asked.stiffness)} N/m."
+    softer = "" if model.used == model.requested else (
+        f" The time step did not allow the requested {grouped(model.requested.stiffness)} N/m."
     )  # fmt: skip
     if not model.measured_stiffness_N_m:
         return f"No contact at the end, so no stiffness was measured.{softer}"

@@ -81,7 +81,7 @@ def test_a_module_that_is_no_extra_stays_an_error_of_python() -> None:
 
 def test_doctor_and_errors_name_the_same_extras() -> None:
     modules = {"dm-control": "dm_control", "opencv-python-headless": "cv2", "dartpy": None}
-    modules |= {"pycollada": "collada"}
+    modules |= {"pycollada": "collada", "rerun-sdk": "rerun", "usd-core": "pxr"}
     for name, (extra, _) in OPTIONAL.items():
         module = modules.get(name, name.replace("-", "_"))
         assert module is None or EXTRAS[module] == extra

@@ -70,7 +70,7 @@ def test_rerun_refuses_results_with_older_field_names(
     file.write_text(json.dumps(json.loads(file.read_text()) | {"schema_version": 1}))
     ran = run("rerun", stored)
     assert ran.code == 2
-    golden(ran.err, "expected schema_version 2")
+    golden(ran.err, "expected schema_version 3")
 
 
 @pytest.mark.parametrize("inline", [False, True], ids=["loaded", "inline"])

@@ -128,7 +128,7 @@ def test_a_result_of_a_newer_softgrasp_is_refused(run: Run, stored: Path, golden
     file.write_text(json.dumps(document))
     ran = run("view", stored)
     assert ran.code == 2
-    golden(ran.err, "expected schema_version 2")
+    golden(ran.err, "expected schema_version 3")
 
 
 def test_what_is_missing_reports_how_to_get_it(

@@ -233,7 +233,7 @@ def test_a_soft_hand_on_the_arm_lifts_a_ball_from_a_table() -> None:
     assert result.hold is not None
     assert result.hold.lifted_m == pytest.approx(0.081, abs=2e-3)
     assert result.hold.drop_m < 5e-4
-    requested = result.contact_model.asked.stiffness
+    requested = result.contact_model.requested.stiffness
     for stiffness in result.contact_model.measured_stiffness_N_m.values():
         assert stiffness == pytest.approx(requested, rel=0.02)
 
@@ -244,6 +244,6 @@ def test_a_rigid_hand_on_the_arm_lifts_a_ball_from_a_table() -> None:
     assert result.held
     assert result.hold is not None
     assert result.hold.lifted_m == pytest.approx(0.075, abs=2e-3)
-    requested = result.contact_model.asked.stiffness
+    requested = result.contact_model.requested.stiffness
     for stiffness in result.contact_model.measured_stiffness_N_m.values():
         assert stiffness == pytest.approx(requested, rel=0.02)

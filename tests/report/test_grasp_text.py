@@ -367,8 +367,8 @@ def test_parts_of_a_mesh_have_one_row_with_the_worst_of_them(held: sg.GraspResul
 
 
 def test_a_softer_contact_is_reported(held: sg.GraspResult):
-    requested = held.contact_model.asked.replace(stiffness=1e6)
-    softer = replace(held, contact_model=held.contact_model.replace(asked=requested))
+    requested = held.contact_model.requested.replace(stiffness=1e6)
+    softer = replace(held, contact_model=held.contact_model.replace(requested=requested))
     assert (
         "did not allow the requested 1\N{NARROW NO-BREAK SPACE}000"
         in grasp_tables.stiffness_verdict(softer)

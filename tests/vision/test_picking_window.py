@@ -153,6 +153,7 @@ def test_without_a_display_the_error_names_the_option(monkeypatch: pytest.Monkey
     from matplotlib import pyplot as plt
 
     plt.switch_backend("agg")
+    plt.close("all")  # those of other tests
     with pytest.raises(BackendUnavailable, match="give the points by --points"):
         pick_in_window(IMAGE, 2, False, measure)
     assert plt.get_fignums() == []
