@@ -571,7 +571,8 @@ def implausible(quantities: Sequence[PlausibleQuantity]) -> list[Finding]:
         Finding(
             "",
             f"{quantity.name} is {quantity.value:.3g}{quantity.space}{quantity.unit}, expected "
-            f"{quantity.low:g} to {quantity.high:g}{quantity.space}{quantity.unit}; {quantity.hint}",
+            f"{quantity.low:g} to {quantity.high:g}{quantity.space}{quantity.unit}; "
+            f"{quantity.hint}",
             refutes=True,
         )
         for quantity in quantities
