@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from softgrasp.cli.listing import LISTS_FILE, STORED, computed_rows, files_digest
+from softgrasp.cli.listing import LISTS_FILE, STORED, compute_rows, files_digest
 
-document = {kind: {"sha256": files_digest(kind), "rows": computed_rows(kind)} for kind in STORED}
+document = {kind: {"sha256": files_digest(kind), "rows": compute_rows(kind)} for kind in STORED}
 text = json.dumps(document, indent=1, ensure_ascii=False)
 (Path(__file__).parent / LISTS_FILE).write_text(text + "\n", encoding="utf-8")

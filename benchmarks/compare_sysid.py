@@ -180,7 +180,7 @@ def static_spec(finger: SoftFinger, *, plate: bool) -> mujoco.MjSpec:
 
 
 def _add_plate(spec: mujoco.MjSpec, finger: SoftFinger) -> None:
-    """Add a smooth plate with a force sensor, whose height ``_built`` sets."""
+    """Add a smooth plate with a force sensor, whose height ``_build`` sets."""
     shut = {"mass": 0.0, "contype": 0, "conaffinity": 0}
     spec.body(f"link{len(finger.joints)}").add_geom(
         name=TIP,

@@ -24,7 +24,7 @@ from softgrasp import assets
 from softgrasp.comparison.dexgraspbench import MASS, benchmark_grasps, benchmark_means
 from softgrasp.description import Compound, Mesh
 from softgrasp.io.object import object_file
-from softgrasp.sweeps.synthesis import placed_postures
+from softgrasp.sweeps.synthesis import arrange_postures
 
 PAGE = Path(__file__).parents[1] / "docs" / "synthesis_benchmark.md"
 FRICTION = 0.6
@@ -97,7 +97,7 @@ def measure(hand: Source, obj: Source, count: int, seeds: int, seed: int) -> Row
     scene = sg.GraspScene(hand=sg.load_hand(str(hand.file)), object=load(obj), contact=contact)
     plan = sg.description.GraspPlan(scene=scene, candidates=count, seeds=seeds, seed=seed)
     begin = time.process_time()
-    placed = placed_postures(plan)
+    placed = arrange_postures(plan)
     postures = [one.posture for one in placed if one.trial is not None and one.trial.held]
     synthesis = time.process_time() - begin
     rows = benchmark_grasps(scene, postures)

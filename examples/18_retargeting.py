@@ -30,5 +30,5 @@ print({name: round(float(np.degrees(q))) for name, q in posture.joints.items()})
 held = sg.simulate(
     sg.GraspScene(hand="four_finger", object="sphere", grasp="precision", success={})
 )
-grasp = sg.resolution.transferred_grasp(held, sg.load_hand("three_fingered"))
+grasp = sg.resolution.transfer_grasp(held, sg.load_hand("three_fingered"))
 print(grasp.fingers, sg.simulate(grasp.scene).message)

@@ -43,7 +43,7 @@ def register_once_imported() -> None:
     """Register the environments now, or when Gymnasium is imported."""
     if sys.modules.get(LIBRARY) is not None:
         register()
-    elif not any(isinstance(one, _Finder) for one in sys.meta_path):
+    elif not any(isinstance(item, _Finder) for item in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
 
@@ -87,5 +87,5 @@ class _RegisteringLoader(Loader):
         assert module.__spec__ is not None
         module.__spec__.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
-        sys.meta_path[:] = [one for one in sys.meta_path if not isinstance(one, _Finder)]
+        sys.meta_path[:] = [item for item in sys.meta_path if not isinstance(item, _Finder)]
         register()

@@ -98,7 +98,7 @@ def find(kind: str, name: str) -> Path:
     return directory(kind) / f"{name}{suffix(kind)}"
 
 
-def shipped_file(name: str) -> Path | None:
+def find_shipped_file(name: str) -> Path | None:
     """Return a file named relative to the library, or None.
 
     Args:

@@ -63,7 +63,7 @@ class Extensions(UserDict[str, Reference]):
         return extension if part is None else load(getattr(extension, part))
 
     def _installed(self) -> dict[str, str]:
-        return {one.name: one.value for one in _entry_points().select(group=self._group)}
+        return {item.name: item.value for item in _entry_points().select(group=self._group)}
 
 
 @cache

@@ -72,7 +72,7 @@ def simulate(
     what = f"{named.hand.name} on {', '.join(named.object_names)}"
     logger.info("Simulating %s with %s.", what, engine.name)
     begin = time.perf_counter()
-    with _collected_warnings() as messages:
+    with _collect_warnings() as messages:
         built = compile_scene(scene)
         if built is scene:  # a run changes its model
             built = built._replace(model=copy(built.model))
@@ -99,7 +99,7 @@ def _require_rate(quality_rate: float | None) -> None:
 
 
 @contextmanager
-def _collected_warnings() -> Iterator[list[str]]:
+def _collect_warnings() -> Iterator[list[str]]:
     """Collect warnings for the result; those before an error are shown, as there is no result."""
     messages: list[str] = []
     caught: list[warnings.WarningMessage] = []

@@ -30,7 +30,7 @@ NAMES = {
     # Running: controller, time steps and phases of a closure
     "sim.control_state": ("ClosureLayout", "ClosureState", "closure_layout"),
     "sim.laws": ("=laws",),
-    "sim.grasp_run": (*("ClosureRun", "LARGEST_SPEED", "Progress", "max_rows", "planned_samples"),),
+    "sim.grasp_run": (*("ClosureRun", "LARGEST_SPEED", "Progress", "max_rows", "plan_samples"),),
     "sim.hold_test": ("gravity_steps", "palm_body"),
     "sim.motion_plan": ("lift_path",),
     "sim.step_refinement": ("StepRefinement", "lagging_as_described"),
@@ -48,7 +48,7 @@ NAMES = {
     "io.files": ("atomic_path", "note_written", "remove_written", "report_progress", "write_text"),
     "io.input_limits": ("check_size", "json_from", "loader", "read_json", "result_loader"),
     "io.result": ("write_result",),
-    "io.urdf.reader": ("made_of_robot",),
+    "io.urdf.reader": ("make_of_robot",),
     "io.yaml_files": (
         "Tree",
         "YamlFile",
@@ -58,7 +58,7 @@ NAMES = {
         "scaled",
         "take_units",
     ),
-    "report.grasp_report": ("embedded", "embedded_image", "templates"),
+    "report.grasp_report": ("embed", "embed_image", "templates"),
     # References of a satellite, and its public names, imported when they are first used
     "extensions": ("CalibrationExtension", "CarrierExtension"),
     "_lazy": ("lazy_names",),

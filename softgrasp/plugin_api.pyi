@@ -29,7 +29,7 @@ from softgrasp.io.input_limits import loader as loader
 from softgrasp.io.input_limits import read_json as read_json
 from softgrasp.io.input_limits import result_loader as result_loader
 from softgrasp.io.result import write_result as write_result
-from softgrasp.io.urdf.reader import made_of_robot as made_of_robot
+from softgrasp.io.urdf.reader import make_of_robot as make_of_robot
 from softgrasp.io.yaml_files import Tree as Tree
 from softgrasp.io.yaml_files import YamlFile as YamlFile
 from softgrasp.io.yaml_files import description_tree as description_tree
@@ -51,8 +51,8 @@ from softgrasp.model.scene import build as build
 from softgrasp.model.scene import start_targets as start_targets
 from softgrasp.model.shapes import set_inertia as set_inertia
 from softgrasp.pipeline import compile_scene as compile_scene
-from softgrasp.report.grasp_report import embedded as embedded
-from softgrasp.report.grasp_report import embedded_image as embedded_image
+from softgrasp.report.grasp_report import embed as embed
+from softgrasp.report.grasp_report import embed_image as embed_image
 from softgrasp.report.grasp_report import templates as templates
 from softgrasp.sim import laws as laws
 from softgrasp.sim import stiffness_feedback as stiffness_feedback
@@ -63,7 +63,7 @@ from softgrasp.sim.grasp_run import ClosureRun as ClosureRun
 from softgrasp.sim.grasp_run import LARGEST_SPEED as LARGEST_SPEED
 from softgrasp.sim.grasp_run import Progress as Progress
 from softgrasp.sim.grasp_run import max_rows as max_rows
-from softgrasp.sim.grasp_run import planned_samples as planned_samples
+from softgrasp.sim.grasp_run import plan_samples as plan_samples
 from softgrasp.sim.hold_test import gravity_steps as gravity_steps
 from softgrasp.sim.hold_test import palm_body as palm_body
 from softgrasp.sim.motion_plan import lift_path as lift_path

@@ -13,7 +13,7 @@ NAMES = {
         "stable_timestep",
     ),
     "sim.soft_statics": (
-        "buckling_factor", "damped_finger", "Equilibrium", "equilibrium", "loaded_shape",
+        "buckling_factor", "damp_finger", "Equilibrium", "equilibrium", "solve_loaded_shape",
         "robot_equilibrium", "RobotEquilibrium",
     ),
 }  # fmt: skip

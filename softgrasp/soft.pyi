@@ -10,9 +10,9 @@ from softgrasp.sim.soft_dynamics import stable_timestep as stable_timestep
 from softgrasp.sim.soft_statics import Equilibrium as Equilibrium
 from softgrasp.sim.soft_statics import RobotEquilibrium as RobotEquilibrium
 from softgrasp.sim.soft_statics import buckling_factor as buckling_factor
-from softgrasp.sim.soft_statics import damped_finger as damped_finger
+from softgrasp.sim.soft_statics import damp_finger as damp_finger
 from softgrasp.sim.soft_statics import equilibrium as equilibrium
-from softgrasp.sim.soft_statics import loaded_shape as loaded_shape
 from softgrasp.sim.soft_statics import robot_equilibrium as robot_equilibrium
+from softgrasp.sim.soft_statics import solve_loaded_shape as solve_loaded_shape
 
 NAMES: dict[str, tuple[str, ...]]

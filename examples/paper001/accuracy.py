@@ -33,7 +33,7 @@ from softgrasp.vision.point_picking import (
     PickMeasurement,
     Picks,
     measure_picks,
-    picked_angles,
+    pick_angles,
 )
 
 JOINTS = 10
@@ -246,7 +246,7 @@ def _measured_in_projection(
     noise = DEPTH_NOISE * np.sqrt(0.5 * np.pi) / (2 * WINDOW + 1)
     depths = np.stack([seen.depths[row] for row in _rows(edges)], axis=1)
     picks = picks._replace(depths=(depths + rng.normal(0.0, noise, depths.shape)).ravel())
-    estimate = picked_angles(test_rig.camera, picks, depth_noise=noise)
+    estimate = pick_angles(test_rig.camera, picks, depth_noise=noise)
     return PickMeasurement(picks, estimate.angles, estimate.sigmas), None
 
 

@@ -28,7 +28,7 @@ from softgrasp.hydraulics.run import (
     ArmRun,
     ArmShapes,
     chain_shapes,
-    recorded,
+    record,
     tip_moves,
 )
 from softgrasp.mechanics.transforms import Array
@@ -129,7 +129,7 @@ def _moved(experiment: Motion, arm: HydraulicArm, links: int) -> tuple[ArmRun, A
     moved = chain.move(pressures, duration)
     lumped = move_arm(arm, pressures, duration, tolerance=TOLERANCE)
     # chambers of a standing arm: what differs then is the models and not their pressures
-    run = recorded(chain, torques, "static", pressures, moved.joints)
+    run = record(chain, torques, "static", pressures, moved.joints)
     return run, lumped_shapes(arm, lumped.strains)
 
 

@@ -19,7 +19,7 @@ from examples.paper003.segment_model import LumpedModel, arm_motion, checked_sta
 from softgrasp.description import TipLoad
 from softgrasp.errors import DescriptionError, DivergedError, did_you_mean
 from softgrasp.hydraulics.description import HydraulicArm
-from softgrasp.hydraulics.drive import DriveModel, checked_pressures, drive_model
+from softgrasp.hydraulics.drive import DriveModel, check_pressures, drive_model
 from softgrasp.hydraulics.integrators import SAMPLE, Inputs, inputs_of, refuse_no_time
 from softgrasp.hydraulics.recording import TipRecording
 from softgrasp.hydraulics.run import ArmShapes
@@ -81,11 +81,11 @@ def move_arm(
     times = _row_times(duration, sample, method)
     model, input_at = lumped_model(arm), inputs_of(pressures)
     for time in times:
-        checked_pressures(arm, input_at(float(time)))
+        check_pressures(arm, input_at(float(time)))
 
     def slope(time: float, flat: Array) -> Array:
         at, moving = flat.reshape(2, -1, 4)
-        accelerations = model.accelerations(at, moving, checked_pressures(arm, input_at(time)))
+        accelerations = model.accelerations(at, moving, check_pressures(arm, input_at(time)))
         return np.concatenate([moving.ravel(), accelerations.ravel()])
 
     start = _start_state(model, strains, rates)

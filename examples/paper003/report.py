@@ -33,7 +33,7 @@ from softgrasp.io.tables import with_numbers, write_columns, write_csv
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.formatting import signed
-from softgrasp.report.grasp_report import embedded_image, templates
+from softgrasp.report.grasp_report import embed_image, templates
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -128,7 +128,7 @@ def experiments_report_html(runs: Sequence[AnyRun], shown: Sequence[Sequence[Sho
         source=runs[0].arm.source if runs else "",
         parts=[
             (run.experiment, _discretised(run), number_rows(run), [
-                (part, embedded_image(part.path, smaller=SMALLER)) for part in parts
+                (part, embed_image(part.path, smaller=SMALLER)) for part in parts
             ])
             for run, parts in zip(runs, shown, strict=True)
         ],

@@ -12,7 +12,7 @@ from examples.paper003.segment_model import LumpedModel, arm_motion, checked_sta
 from softgrasp.continuum import NEUTRAL, PathPoint, follow, solve_near
 from softgrasp.errors import DescriptionError, SimulationError
 from softgrasp.hydraulics.description import HydraulicArm
-from softgrasp.hydraulics.drive import checked_pressures
+from softgrasp.hydraulics.drive import check_pressures
 from softgrasp.mechanics import Array
 
 MAX_POINTS = 20_000
@@ -120,7 +120,7 @@ def arm_rest(arm: HydraulicArm, pressures: ArrayLike, *, start: ArrayLike | None
             fit.
         SimulationError: No rest was found, or its segments would have no length.
     """
-    pressure_array, model = checked_pressures(arm, pressures), lumped_model(arm)
+    pressure_array, model = check_pressures(arm, pressures), lumped_model(arm)
     begin = None if start is None else checked_states(model, start, "start") - model.straight
     point = _balanced(model, begin, pressure_array)
     strains = model.straight + point.positions.reshape(model.straight.shape)

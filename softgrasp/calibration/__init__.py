@@ -5,7 +5,7 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
-    "calibration.assessment": ("assessed", "remarks_on_fit"),
+    "calibration.assessment": ("assess", "remarks_on_fit"),
     "calibration.calibrate": ("optimum_of",),
     "calibration.credibility": ("Credibility",),
     "calibration.files": ("load_problem",),

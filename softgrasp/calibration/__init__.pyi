@@ -1,4 +1,4 @@
-from softgrasp.calibration.assessment import assessed as assessed
+from softgrasp.calibration.assessment import assess as assess
 from softgrasp.calibration.assessment import remarks_on_fit as remarks_on_fit
 from softgrasp.calibration.calibrate import optimum_of as optimum_of
 from softgrasp.calibration.credibility import Credibility as Credibility

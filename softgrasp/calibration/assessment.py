@@ -1,6 +1,6 @@
 """Assess the fit of a calibration stage: residuals, uncertainty, model selection and warnings.
 
-``assessed`` makes the result of a stage at its optimum. The covariance there is σ²(JᵀJ)⁻¹, with σ²
+``assess`` makes the result of a stage at its optimum. The covariance there is σ²(JᵀJ)⁻¹, with σ²
 estimated from the residuals; it assumes errors that are independent and of equal variance. The
 singular value decomposition of J separates combinations of parameters that the measurements
 determine from those that they do not. To first order a spring error dθ changes the simulation of
@@ -82,7 +82,7 @@ class OfFinger:
     joint: tuple[Posterior, slice] | None
 
 
-def assessed(
+def assess(
     search: Search, position: Array, checked: Stage | None, finger: OfFinger | None = None
 ) -> StageResult:
     """Compute residuals, uncertainty and warnings of a calibration stage at its optimum.
@@ -165,7 +165,7 @@ def _sum_sentence(stage: Stage, slopes: Array, position: Array, finger: OfFinger
             f"{mode.weights @ joints:.4g} N·m·s/rad with w = ({listed}); it is at "
             f"{mode.frequency:.4g} Hz, with {100 * mode.ratio(damping):.3g} % of critical damping"
         )
-    pressures = np.array([one.pressure for one in problem.forces if not one.held_out])
+    pressures = np.array([force.pressure for force in problem.forces if not force.held_out])
     forces = stage.name == "torques" and stage.unit == "N" and pressures.any()
     if not forces or len(names) == 1 or stage.block.stiffens:
         return ""
@@ -282,8 +282,8 @@ def _combinations(
     """Return the determined and the other combinations along directions, (p,) each."""
     rows = zip(directions, errors.tolist(), strict=True)
     every = [_combination(row, error, names) for row, error in rows]
-    known = tuple(one for one in every if one.error <= KNOWN)
-    return known, tuple(one for one in every if not one.error <= KNOWN)
+    known = tuple(finding for finding in every if finding.error <= KNOWN)
+    return known, tuple(finding for finding in every if not finding.error <= KNOWN)
 
 
 def _combination(weights: Array, error: float, names: tuple[str, ...]) -> Combination:
@@ -319,12 +319,12 @@ def stage_model(
 ) -> StageModel:
     """Fit a stiffness model by least squares, and assess it."""
     problem = problem.replace(stiffness_model=model)
-    left, held = _refitted(problem, experiments)
+    left, held = _refit(problem, experiments)
     loads = [load for load in problem.hung if not load.held_out]
     missed = [np.zeros(0)]
     for left_out in loads if len(loads) > 1 else ():
         marked = tuple(load.replace(held_out=load is left_out) for load in loads)
-        missed.append(_refitted(problem.replace(hung=marked), experiments)[1])
+        missed.append(_refit(problem.replace(hung=marked), experiments)[1])
     parameters = len(block_of(problem, "stiffness").names)
     return StageModel(
         model=model,
@@ -336,14 +336,14 @@ def stage_model(
     )
 
 
-def _refitted(problem: CalibrationProblem, experiments: VirtualExperiments) -> tuple[Array, Array]:
+def _refit(problem: CalibrationProblem, experiments: VirtualExperiments) -> tuple[Array, Array]:
     """Fit the springs; return residuals and those of held-out loads, empty without any."""
-    stage, checked = (springs(problem, experiments, held_out=one) for one in (False, True))
+    stage, checked = (springs(problem, experiments, held_out=item) for item in (False, True))
     assert stage is not None  # the stage of springs was done
     position = least_squares_search(Search(stage), stage.block.middle)
     left, held = (
-        np.zeros(0) if one is None else one.simulate(position[None])[0] - one.measured
-        for one in (stage, checked)
+        np.zeros(0) if item is None else item.simulate(position[None])[0] - item.measured
+        for item in (stage, checked)
     )
     return left, held
 
@@ -367,10 +367,10 @@ def remarks(
     messages = []
     for stage in stages:
         messages += [*_remarks_on_method(problem, stage, method), *remarks_on_fit(stage)]
-    used_forces = any(not one.held_out for one in problem.forces)
+    used_forces = any(not force.held_out for force in problem.forces)
     if problem.bends and used_forces and any(stage.name == "torques" for stage in stages):
         messages.append("torques: fitted to tip forces only; free bending was not used")
-    unused = sum(not one.times for one in problem.releases)
+    unused = sum(not release.times for release in problem.releases)
     if problem.release_objective == "trace" and unused:
         messages.append(f"dampers: {unused} releases without a track were not used")
     measured: dict[str, Sequence[Any]] = {"springs": problem.hung, "dampers": problem.releases,
@@ -378,7 +378,7 @@ def remarks(
     messages += [
         f"{name}: all measurements are held out, so the finger keeps its values"
         for name, rows in measured.items()
-        if rows and all(one.held_out for one in rows)
+        if rows and all(row.held_out for row in rows)
     ]
     return tuple(messages)
 
@@ -419,16 +419,20 @@ def remarks_on_fit(stage: StageResult) -> list[str]:
     counts = f"{len(stage.names)} parameters from {len(stage.measured)} measurements"
     if np.isnan(stage.uncertainty.noise):
         messages.append(f"{counts}; none is left to estimate their errors")
-    wide = [one.name for one in stage.parameters if not np.isfinite(one.interval_95).all()]
+    wide = [
+        parameter.name
+        for parameter in stage.parameters
+        if not np.isfinite(parameter.interval_95).all()
+    ]
     if wide:
         are, them = ("are", "them") if len(wide) > 1 else ("is", "it")
         messages.append(
             f"{', '.join(wide)} {are} not determined by these measurements; "
             f"{DETERMINING[stage.name]} would determine {them}"
         )
-    hidden = [one for one in stage.uncertainty.undetermined if np.isinf(one.error)]
+    hidden = [item for item in stage.uncertainty.undetermined if np.isinf(item.error)]
     if hidden:
-        terms = "; ".join(one.sentence.partition(":")[0] for one in hidden)
+        terms = "; ".join(item.sentence.partition(":")[0] for item in hidden)
         messages.append(f"{counts}; not determined at all: {terms}")
     if stage.sum_sentence:
         messages.append(stage.sum_sentence)

@@ -14,7 +14,7 @@ from typing import TypedDict, Unpack, overload
 
 import numpy as np
 
-from softgrasp.calibration.assessment import MODELS, OfFinger, assessed, remarks, stage_model
+from softgrasp.calibration.assessment import MODELS, OfFinger, assess, remarks, stage_model
 from softgrasp.calibration.credibility import Credibility, assess_credibility
 from softgrasp.calibration.measurement_checks import without_copies
 from softgrasp.calibration.next_measurements import Advice, next_measurements
@@ -26,7 +26,7 @@ from softgrasp.calibration.result import (
     CalibrationStatus,
     ExtensionResult,
     StageResult,
-    fitted_finger,
+    fit_finger,
 )
 from softgrasp.calibration.stages import (
     STAGES,
@@ -128,9 +128,9 @@ def calibrate(
         distinct = without_creep(distinct, joint.creep[0])
         fit = replace(fit, problem=distinct)
     done = fit.stages(joint)
-    fit.experiments.stiffening = fitted_finger(distinct, done).stiffness_pressure
+    fit.experiments.stiffening = fit_finger(distinct, done).stiffness_pressure
     if models and done[0].name == "springs":
-        compared = (stage_model(distinct, experiments, one) for one in MODELS)
+        compared = (stage_model(distinct, experiments, model) for model in MODELS)
         done[0] = replace(done[0], models=tuple(compared))
     if progress is not None:
         progress("assessing the fit", 1.0)
@@ -139,7 +139,7 @@ def calibrate(
         problem=distinct,
         method=method,
         seed=seed,
-        finger=fitted_finger(distinct, done),
+        finger=fit_finger(distinct, done),
         stages=tuple(done),
         warnings=remarks(distinct, done, method) + (joint.warnings if joint else ()),
         status=CalibrationStatus.of(done, credibility),
@@ -175,7 +175,7 @@ class _Fit:
         """Return the joint estimate and what to measure next, where there are angles to fit."""
         problem = self.problem
         requested = STAGES if self.requested is None else self.requested
-        fitted = any(not one.held_out for one in problem.hung)
+        fitted = any(not reading.held_out for reading in problem.hung)
         if self.method != "map" or not fitted or "springs" not in requested:
             return None, ()
         if problem.static_objective == "heights":
@@ -194,7 +194,7 @@ class _Fit:
         for name in STAGES:
             if self.requested is not None and name not in self.requested:
                 continue
-            stiffness = finger_values(fitted_finger(self.problem, done), "stiffness")
+            stiffness = finger_values(fit_finger(self.problem, done), "stiffness")
             stage = stage_of(name, self.problem, self.experiments, stiffness)
             if stage is not None:
                 done.append(self._fitted(stage, stiffness, done, joint))
@@ -218,10 +218,10 @@ class _Fit:
         else:
             position = optimum_of(search, self.method, self.swarm, self.seed)
         checked = stage_of(stage.name, self.problem, self.experiments, stiffness, held_out=True)
-        springs = next((one for one in done if one.name == "springs"), None)
+        springs = next((item for item in done if item.name == "springs"), None)
         finger = OfFinger(self.problem, self.experiments, stiffness, springs, known)
         try:
-            return assessed(search, position, checked, finger)
+            return assess(search, position, checked, finger)
         except DescriptionError as error:
             verdict = self.credibility(done, ())
             if verdict.credible:
@@ -233,14 +233,14 @@ class _Fit:
     ) -> Credibility:
         """Assess the least-squares fit of each stage: systematic errors must show in residuals."""
         problem, experiments = self.problem, self.experiments
-        stiffness = finger_values(fitted_finger(problem, done), "stiffness")
+        stiffness = finger_values(fit_finger(problem, done), "stiffness")
         fitted = {}
-        for one in done:
-            stage = stage_of(one.name, problem, experiments, stiffness)
+        for item in done:
+            stage = stage_of(item.name, problem, experiments, stiffness)
             assert stage is not None  # it was fitted
-            start = np.clip(one.values, one.lower, one.upper)
-            fitted[one.name] = (
-                least_squares_search(Search(stage), start) if stage.smooth else one.values
+            start = np.clip(item.values, item.lower, item.upper)
+            fitted[item.name] = (
+                least_squares_search(Search(stage), start) if stage.smooth else item.values
             )
         return assess_credibility(problem, experiments, fitted, stiffness, copies)
 

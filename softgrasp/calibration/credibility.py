@@ -84,7 +84,7 @@ class Credibility:
     @property
     def credible(self) -> bool:
         """Whether nothing refutes the fit."""
-        return not any(one.refutes for one in self.findings)
+        return not any(finding.refutes for finding in self.findings)
 
     @property
     def sentence(self) -> str:
@@ -93,12 +93,12 @@ class Credibility:
             doubts = len(self.findings)
             return "the fit is credible" + (f", with {doubts} reservation{'s' * (doubts > 1)}"
                                             if doubts else "")  # fmt: skip
-        refuting = [one for one in self.findings if one.refutes]
+        refuting = [finding for finding in self.findings if finding.refutes]
         # a cause says more than a large residual, also where it is only a reservation
-        stages = {one.stage for one in refuting}
-        causes = [one for one in (*refuting, *self.findings) if one.stage in stages]
-        misfits = {one.sentence for test in self.tests for one in test.findings}
-        reason = next((one for one in causes if one.sentence not in misfits), refuting[0])
+        stages = {item.stage for item in refuting}
+        causes = [item for item in (*refuting, *self.findings) if item.stage in stages]
+        misfits = {finding.sentence for test in self.tests for finding in test.findings}
+        reason = next((cause for cause in causes if cause.sentence not in misfits), refuting[0])
         count = len(refuting) - (reason in refuting)
         more = f" (and {count} more)" if count else ""
         return f"the fit is not credible: {reason.sentence}{more}"
@@ -135,12 +135,14 @@ def assess_credibility(
         assert stage is not None  # it was fitted
         used = stage.block.of_joints(position) if name == "springs" else stiffness
         fit = FingerFit(problem, stage, position, experiments, used)
-        wrong_springs = any(one.refutes and one.stage == "springs" for one in checked + results)
+        wrong_springs = any(
+            finding.refutes and finding.stage == "springs" for finding in checked + results
+        )
         if name != "springs" and wrong_springs:  # it was fitted with springs that are wrong
             tests.append(fit.misfit_test())
             results += tests[-1].findings
             continue
-        known = any(one.refutes and one.stage == name for one in checked)
+        known = any(finding.refutes and finding.stage == name for finding in checked)
         test, named, better, rest = fit.assess(known=known)
         assert isinstance(rest, FingerFit)
         tests.append(test)
@@ -149,8 +151,8 @@ def assess_credibility(
         problem = rest.problem  # without wrong rows
     quantities = tuple(plausible_quantities(problem))
     # what a wrong row alone makes doubtful is no finding of its own
-    checked = [one for one in checked if one.refutes]
-    checked += [one for one in measurement_findings(problem) if not one.refutes]
+    checked = [finding for finding in checked if finding.refutes]
+    checked += [finding for finding in measurement_findings(problem) if not finding.refutes]
     findings = [Finding(stage, sentence, refutes=False) for stage, sentence in copies]
     findings += [*checked, *implausible(quantities), *results]
     findings.sort(key=lambda one: not one.refutes)
@@ -259,8 +261,8 @@ class FingerFit(StageFit):
         if self.stage.name != "torques" or self.stage.unit != "rad":
             return None
         simulated = np.nan_to_num(self.stage.simulate(self.position[None])[0])
-        bends = [one for one in self.problem.bends if not one.held_out]
-        joint = np.concatenate([np.arange(len(one.angles)) for one in bends])
+        bends = [bend for bend in self.problem.bends if not bend.held_out]
+        joint = np.concatenate([np.arange(len(bend.angles)) for bend in bends])
         parts = simulated[:, None] * (joint[:, None] == np.arange(joint.max() + 1))
         return np.asarray(parts / np.maximum(np.linalg.norm(parts, axis=0), 1e-12))
 
@@ -305,13 +307,13 @@ class FingerFit(StageFit):
     def bends(self) -> list[Finding]:
         """Compare the angles under pressure with those of gains that were fitted to forces."""
         by_forces = self.stage.unit == "N"
-        bends = [one for one in self.problem.bends if by_forces and one.pressure > 0.0]
+        bends = [bend for bend in self.problem.bends if by_forces and bend.pressure > 0.0]
         gains = self.stage.block.of_joints(self.position[None])
         simulated = self.experiments.bends(self.stiffness[None], gains, bends) if bends else []
         if not simulated:
             return []
         shown = np.concatenate(simulated, axis=-1)[0]
-        measured = np.concatenate([np.array(one.angles) for one in bends])
+        measured = np.concatenate([np.array(bend.angles) for bend in bends])
         known = np.isfinite(shown)
         squares = float(shown[known] @ shown[known])
         ratio = float(shown[known] @ measured[known]) / squares if squares else 1.0
@@ -328,18 +330,20 @@ class FingerFit(StageFit):
 
     def rise(self) -> list[Finding]:
         """Compare how far the tip rises after a release with how far the weight had bent it."""
-        traced = [one for one in self.problem.releases if one.times and one.mass > 0.0]
-        for one in traced:
-            bent, free = self.experiments.tip_heights(self.stiffness, np.array([one.mass, 0.0]))
+        traced = [
+            release for release in self.problem.releases if release.times and release.mass > 0.0
+        ]
+        for item in traced:
+            bent, free = self.experiments.tip_heights(self.stiffness, np.array([item.mass, 0.0]))
             expected = float(free - bent)
-            settled = float(np.median(one.heights[-max(len(one.heights) // 10, 3) :]))
-            risen = settled - one.heights[0]
+            settled = float(np.median(item.heights[-max(len(item.heights) // 10, 3) :]))
+            risen = settled - item.heights[0]
             if expected < MIN_RISE or not math.isfinite(expected):
                 continue
             moves = "rises" if risen > 0.0 else "falls"
             start = (
                 f"dampers: the tip {moves} by {1e3 * abs(risen):.3g} mm after the release of "
-                f"{1e3 * one.mass:g} g, which had bent it down by {1e3 * expected:.3g} mm"
+                f"{1e3 * item.mass:g} g, which had bent it down by {1e3 * expected:.3g} mm"
             )
             if risen < -0.3 * expected:
                 words = "are heights measured downwards, as rows of an image are?"

@@ -137,7 +137,7 @@ def problem_from(data: dict[str, Tree], directory: Path) -> LoadedProblem:
         )
     beside = directory / finger
     described = load_finger(beside if beside.is_file() else finger)
-    tree |= {name: _measured(name, tree.get(name, ()), directory) for name in TABLES}
+    tree |= {name: _measure(name, tree.get(name, ()), directory) for name in TABLES}
     zero, rule = str(tree.get("zero", "design")), str(tree.get("release_rule", "paper000"))
     series = _photos(tree.pop("photos", None), described, directory, zero)
     photos = series.photos if series else ()
@@ -161,7 +161,7 @@ def problem_from(data: dict[str, Tree], directory: Path) -> LoadedProblem:
     return LoadedProblem(CalibrationProblem(finger=described, **tree), photos, tracks, warnings)
 
 
-def _measured(name: str, entry: Any, directory: Path) -> tuple[Any, ...]:
+def _measure(name: str, entry: Any, directory: Path) -> tuple[Any, ...]:
     """Read measurements from a table, or those listed in the file itself.
 
     Raises:
@@ -171,11 +171,11 @@ def _measured(name: str, entry: Any, directory: Path) -> tuple[Any, ...]:
     kind, columns = TABLES[name]
     if not isinstance(entry, str):
         is_list = isinstance(entry, list | tuple)
-        if not is_list or not all(isinstance(one, dict | kind) for one in entry):
+        if not is_list or not all(isinstance(item, dict | kind) for item in entry):
             raise error_at(
                 f"expected the name of a table, or a list of measurements, found {entry!r}", name
             )
-        return tuple(kind(**one) if isinstance(one, dict) else one for one in entry)
+        return tuple(kind(**item) if isinstance(item, dict) else item for item in entry)
     if name == "hung" and any(map(TIME.parse, column_names(directory / entry))):
         columns = columns | {"time": TIME}  # under load
     table = read_table(directory / entry, list(columns.values()))
@@ -196,9 +196,9 @@ def _beyond_unloaded(hung: tuple[HungAngles, ...]) -> tuple[HungAngles, ...]:
     """Return angles beyond those without a weight, for weights above 0."""
     if not hung:
         return ()
-    unloaded = [one.angles for one in hung if one.mass == 0.0]
-    count = min((len(one) for one in unloaded), default=0)
-    if any(len(one.angles) > count for one in hung):
+    unloaded = [reading.angles for reading in hung if reading.mass == 0.0]
+    count = min((len(item) for item in unloaded), default=0)
+    if any(len(reading.angles) > count for reading in hung):
         raise DescriptionError(
             "expected a row with 0 g and all joints for zero: unloaded, found "
             + (f"one with {count} angles" if count else "none"),
@@ -206,9 +206,9 @@ def _beyond_unloaded(hung: tuple[HungAngles, ...]) -> tuple[HungAngles, ...]:
         )
     zero = [sum(angles) / len(unloaded) for angles in zip(*unloaded, strict=False)]
     return tuple(
-        one.replace(angles=tuple(q - q0 for q, q0 in zip(one.angles, zero, strict=False)))
-        for one in hung
-        if one.mass > 0.0
+        reading.replace(angles=tuple(q - q0 for q, q0 in zip(reading.angles, zero, strict=False)))
+        for reading in hung
+        if reading.mass > 0.0
     )
 
 
@@ -367,12 +367,12 @@ def _mark_held_out(tree: dict[str, Any]) -> None:
         if not is_list or not all(isinstance(value, int | float) for value in values):
             raise error_at(f"expected a list of numbers, found {values!r}", "held_out", kind)
         field, unit = HELD_OUT[kind]
-        there = [getattr(one, field) for one in tree[kind]]
+        there = [getattr(item, field) for item in tree[kind]]
         marked: set[int] = set()
         for value in values:
             same = {i for i, x in enumerate(there) if abs(value * unit - x) <= 1e-6 * unit}
             if not same:
-                shown = ", ".join(f"{one / unit:g}" for one in sorted(set(there)))
+                shown = ", ".join(f"{item / unit:g}" for item in sorted(set(there)))
                 raise error_at(
                     f"expected a {field} that was measured ({shown}), found {value:g}",
                     "held_out",

@@ -80,7 +80,7 @@ def hypotheses_of(
         rig = HungFinger.of(problem)
         yield from _errors_of_rig(rig, stiffness)
         yield from _errors_of_angles(rig.fitted(stiffness), stage.labels)
-        yield from _shifted_columns(rig)
+        yield from _shift_columns(rig)
         for words, other in _readings_of_weights(rig):
             yield words, _springs_of(other, stage)
     elif stage.name == "dampers" and stage.unit == "m":
@@ -125,8 +125,8 @@ class HungFinger:
     @classmethod
     def of(cls, problem: CalibrationProblem) -> HungFinger:
         """Take finger and weights, without those held out, from a problem."""
-        loads = [one for one in problem.hung if not one.held_out]
-        masses = np.array([one.mass for one in loads])
+        loads = [reading for reading in problem.hung if not reading.held_out]
+        masses = np.array([load.mass for load in loads])
         angles = tuple(np.array(x.angles) for x in loads)
         relative = problem.zero == "unloaded"
         return cls(PlanarChain.of(problem.finger), masses, angles, relative=relative)
@@ -139,12 +139,12 @@ class HungFinger:
     @property
     def rows(self) -> NDArray[np.intp]:
         """Number of the row of each angle, (m,)."""
-        return np.repeat(np.arange(len(self.angles)), [len(one) for one in self.angles])
+        return np.repeat(np.arange(len(self.angles)), [len(angle) for angle in self.angles])
 
     @property
     def joints(self) -> NDArray[np.intp]:
         """Number of the joint of each angle, (m,)."""
-        return np.concatenate([np.arange(len(one)) for one in self.angles])
+        return np.concatenate([np.arange(len(angle)) for angle in self.angles])
 
     def simulate(self, stiffness: Array) -> Array:
         """Compute all angles for stiffness (B, n), (B, m) [rad]."""
@@ -157,7 +157,7 @@ class HungFinger:
     def fitted(self, stiffness: Array) -> HungFinger:
         """Return the same with simulated angles, which have no noise, for a stiffness (n,)."""
         simulated = np.nan_to_num(self.simulate(stiffness[None])[0])
-        ends = np.cumsum([len(one) for one in self.angles])[:-1]
+        ends = np.cumsum([len(angle) for angle in self.angles])[:-1]
         return replace(self, angles=tuple(np.split(simulated, ends)))
 
     def scaled(self, *, length: float = 1.0, mass: float = 1.0) -> HungFinger:
@@ -168,7 +168,7 @@ class HungFinger:
 
     def read(self, change: Callable[[Array], Array]) -> HungFinger:
         """Return the same with other angles of each row."""
-        return replace(self, angles=tuple(change(one) for one in self.angles))
+        return replace(self, angles=tuple(change(angle) for angle in self.angles))
 
     def weighing(self, masses: Any) -> HungFinger:
         """Return the same with other weights [kg], (l,)."""
@@ -247,7 +247,7 @@ def _errors_of_angles(rig: HungFinger, labels: tuple[str, ...]) -> Iterator[Nuis
     """
     material, measured, rows, joints = 0.5 / DEGREES, rig.measured, rig.rows, rig.joints
     count, masses = len(rig.angles), rig.masses[rows]
-    grams = [f"{1e3 * one:g} g" for one in rig.masses]
+    grams = [f"{1e3 * mass:g} g" for mass in rig.masses]
     for joint in range(int(joints.max()) + 1 if count > 1 else 0):
         words = f"the angle of joint {joint + 1} is {{}} too [large|small] under every weight"
         yield Nuisance(words, (joints == joint).astype(float), "°", material)
@@ -317,9 +317,9 @@ def _unloading(rig: HungFinger, labels: Sequence[str]) -> Iterator[Nuisance]:
         )  # fmt: skip
 
 
-def _shifted_columns(rig: HungFinger) -> Iterator[Nuisance]:
+def _shift_columns(rig: HungFinger) -> Iterator[Nuisance]:
     """Yield columns that are shifted by a row; the effect of size 1 is the whole shift."""
-    if len({len(one) for one in rig.angles}) > 1 or len(rig.angles) < 3:
+    if len({len(angle) for angle in rig.angles}) > 1 or len(rig.angles) < 3:
         return
     table = np.array(rig.angles)
     for joint in range(table.shape[1]):
@@ -335,13 +335,13 @@ def _readings_of_weights(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
     """Yield other meanings of angles, weights and finger."""
     masses, joints = rig.masses, len(rig.chain.steps)
     before = 2.0 * masses[0] - masses[1] if len(masses) > 1 else masses[0]
-    columns = min(len(one) for one in rig.angles)
+    columns = min(len(angle) for angle in rig.angles)
     yield from ((f"the angles {words}", rig.read(change)) for words, change in ANGLES.items())
     yield ("the angles are directions of the links against the last one",
            rig.read(lambda x: x - np.append(x[1:], 0.0)))  # fmt: skip
     yield ("the angles are directions of the links against the vertical",
            rig.read(lambda x: np.diff(0.5 * np.pi - x, prepend=0.0)))  # fmt: skip
-    yield "each row has the change since the row before", replace(rig, angles=_summed(rig))
+    yield "each row has the change since the row before", replace(rig, angles=_sum(rig))
     for unit, factor in MASS_UNITS.items():
         yield f"the weights are in {unit}, not in g", rig.weighing(factor * masses)
     yield "the weights are in g, not in kg", rig.weighing(1e-3 * masses)
@@ -354,7 +354,7 @@ def _readings_of_weights(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
            rig.weighing(np.append(max(before, 0.0), masses[:-1])))  # fmt: skip
     yield ("each row has the angles of the row before, and the first one those of the last",
            rig.weighing(np.roll(masses, 1)))  # fmt: skip
-    yield "the weights named are those added in each row", rig.weighing(_added(masses))
+    yield "the weights named are those added in each row", rig.weighing(_add(masses))
     yield ("each row has the angles of the row after",
            rig.weighing(np.append(masses[1:], masses[-1:])))  # fmt: skip
     for joint in range(1, joints):
@@ -371,18 +371,18 @@ def _readings_of_weights(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
     if not rig.relative:
         words = "the angles are relative to those without a weight (zero: unloaded)"
         yield words, replace(rig, relative=True)
-    for joint in range(max(len(one) for one in rig.angles)):
-        other = rig.read(partial(_negated, joint))
+    for joint in range(max(len(angle) for angle in rig.angles)):
+        other = rig.read(partial(_negate, joint))
         yield f"the angles of joint {joint + 1} have the other sign", other
     if columns > 2:
         yield FIRST_COLUMN, rig.read(lambda x: x[1:])
     for a, b in combinations(range(columns), 2):
         words = f"the columns of joints {a + 1} and {b + 1} are exchanged"
-        yield words, rig.read(partial(_exchanged, a, b))
-    yield from _exchanged_rows(rig)
+        yield words, rig.read(partial(_exchange, a, b))
+    yield from _exchange_rows(rig)
 
 
-def _exchanged_rows(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
+def _exchange_rows(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
     """Yield exchanges of two weights in all rows, and, in several series, orders of some rows."""
     masses, levels = rig.masses, np.unique(rig.masses).tolist()
     for a, b in combinations(levels if len(levels) <= MAX_SWAPPED else [], 2):
@@ -393,7 +393,7 @@ def _exchanged_rows(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
     for row, (a, b) in enumerate(pairwise(masses.tolist()) if len(masses) <= MAX_ROWS else ()):
         if a != b:
             words = f"rows {row + 1} and {row + 2}, of {1e3 * a:g} and {1e3 * b:g} g, are exchanged"
-            yield words, rig.weighing(_exchanged(row, row + 1, masses))
+            yield words, rig.weighing(_exchange(row, row + 1, masses))
     series, incomplete = divmod(len(masses), len(levels))
     for number in range(0 if incomplete else series):
         span = slice(number * len(levels), (number + 1) * len(levels))
@@ -403,26 +403,26 @@ def _exchanged_rows(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
         yield words, rig.weighing(other)
 
 
-def _added(masses: Array) -> Array:
+def _add(masses: Array) -> Array:
     """Add the weight of each row to those before, from each row without a weight on."""
     sums = np.cumsum(masses)
     start = np.maximum.accumulate(np.where(masses == 0.0, np.arange(len(masses)), -1))
     return np.asarray(sums - np.where(start >= 0, sums[np.maximum(start, 0)], 0.0))
 
 
-def _negated(joint: int, angles: Array) -> Array:
+def _negate(joint: int, angles: Array) -> Array:
     """Return angles of a row with the other sign at one joint."""
     return np.where(np.arange(len(angles)) == joint, -angles, angles)
 
 
-def _exchanged(a: int, b: int, values: Array) -> Array:
+def _exchange(a: int, b: int, values: Array) -> Array:
     """Return the values with two of them exchanged."""
     order = np.arange(len(values))
     order[[a, b]] = b, a
     return np.asarray(values[order])
 
 
-def _summed(rig: HungFinger) -> tuple[Array, ...]:
+def _sum(rig: HungFinger) -> tuple[Array, ...]:
     """Add the angles of each row to those of the rows before, in each series of growing weights."""
     rows: list[Array] = []
     for index, one in enumerate(rig.angles):
@@ -439,13 +439,13 @@ def _errors_of_forces(
     position: Array,
 ) -> Iterator[Nuisance]:  # fmt: skip
     """Yield tare of the scale, offset of the pressure, gap of the plate, errors of pressures."""
-    forces = [one for one in problem.forces if not one.held_out]
-    pressures = np.array([one.pressure for one in forces])
+    forces = [force for force in problem.forces if not force.held_out]
+    pressures = np.array([force.pressure for force in forces])
     largest, levels = float(np.abs(stage.measured).max()), np.unique(pressures)
     alpha = stage.block.of_joints(position[None])
 
     def at(shift: float) -> Array:
-        shifted = [one.replace(pressure=max(one.pressure + shift, 0.0)) for one in forces]
+        shifted = [force.replace(pressure=max(force.pressure + shift, 0.0)) for force in forces]
         return np.asarray(experiments.forces(stiffness[None], alpha, shifted)[0])
 
     slope = (at(2.0 * PRESSURE_STEP) - at(0.0)) / (2.0 * PRESSURE_STEP)
@@ -475,10 +475,10 @@ def _errors_of_bends(
 ) -> Iterator[Nuisance]:  # fmt: skip
     """Yield a load, a tilt, an offset of the pressure, and offsets and errors of angles."""
     chain, gains = experiments.chain, stage.block.of_joints(position[None])[0]
-    bends = [one for one in problem.bends if not one.held_out]
-    pressures = np.array([one.pressure for one in bends])
-    rows = np.repeat(np.arange(len(bends)), [len(one.angles) for one in bends])
-    joints = np.concatenate([np.arange(len(one.angles)) for one in bends])
+    bends = [bend for bend in problem.bends if not bend.held_out]
+    pressures = np.array([bend.pressure for bend in bends])
+    rows = np.repeat(np.arange(len(bends)), [len(bend.angles) for bend in bends])
+    joints = np.concatenate([np.arange(len(bend.angles)) for bend in bends])
     highest, mass = float(pressures.max()), sum(link.mass for link in problem.finger.links)
 
     def at(*, shift: float = 0.0, mass: float = 0.0, tilt: float = 0.0) -> Array:
@@ -524,8 +524,8 @@ def _readings_under_pressure(
 ) -> Iterator[Reading]:
     """Yield other readings of forces, or of angles, under pressures."""
     field, value = ("forces", "force") if stage.unit == "N" else ("bends", "angles")
-    rows = [one for one in getattr(problem, field) if not one.held_out]
-    pressure = np.array([one.pressure for one in rows])
+    rows = [item for item in getattr(problem, field) if not item.held_out]
+    pressure = np.array([row.pressure for row in rows])
     levels, index = np.unique(pressure, return_inverse=True)
 
     def of(pressures: Array, change: Callable[[Array], Array] = np.asarray) -> Stage:
@@ -578,10 +578,10 @@ def _as_field(values: Array) -> Any:
 
 def _drift(problem: CalibrationProblem) -> Nuisance:
     """Return a drift of all tracks of the tip."""
-    tracks = [one for one in problem.releases if one.times and not one.held_out]
-    swing = max(max(one.heights) - min(one.heights) for one in tracks)
-    over = [np.array(one.times) / one.times[-1] for one in tracks]
+    tracks = [release for release in problem.releases if release.times and not release.held_out]
+    swing = max(max(track.heights) - min(track.heights) for track in tracks)
+    over = [np.array(track.times) / track.times[-1] for track in tracks]
     return Nuisance(
         "the tracks drift [upwards|downwards] by {} until their end, as where the camera moves",
-        np.concatenate([one - one.mean() for one in over]), "mm", 0.05 * swing,
+        np.concatenate([item - item.mean() for item in over]), "mm", 0.05 * swing,
     )  # fmt: skip

@@ -89,24 +89,24 @@ class JointModel:
         self.offset, self.tilt = priors.offset, priors.tilt
         is_stated = "plate_gap" in problem.model_fields_set
         self.gap = priors.gap if is_stated else priors.unstated_gap
-        self.loads = [one for one in problem.hung if not one.held_out]
-        self.forces = [one for one in problem.forces if not one.held_out]
+        self.loads = [reading for reading in problem.hung if not reading.held_out]
+        self.forces = [force for force in problem.forces if not force.held_out]
         if not self.loads:
             raise DescriptionError("joint estimate: expected angles under weights, found none")
         stiffens = problem.stiffness_pressure
-        self.bends = [one for one in problem.bends if not one.held_out] if stiffens else []
+        self.bends = [bend for bend in problem.bends if not bend.held_out] if stiffens else []
         """Free bending, where it shows how the stiffness depends on the pressure."""
         self.blocks: list[Block] = [block_of(problem, "stiffness")]
         if self.forces or self.bends:
             self.blocks.append(block_of(problem, "gain"))
-        self.masses = np.array([one.mass for one in self.loads])
-        times = np.array([one.time or problem.creep_time for one in self.loads])
+        self.masses = np.array([load.mass for load in self.loads])
+        times = np.array([load.time or problem.creep_time for load in self.loads])
         self.decades = np.log10(times / problem.creep_time)
         """Decades of time under load of each row beyond that of the stiffness, (l,)."""
-        self.observed = max(len(one.angles) for one in self.loads)
+        self.observed = max(len(load.angles) for load in self.loads)
         shown = [x.angles for x in self.loads] + [x.angles for x in self.bends]
         self.angles = np.concatenate([np.array(row) for row in shown])
-        self.force = np.array([one.force for one in self.forces])
+        self.force = np.array([force.force for force in self.forces])
 
     @cached_property
     def nuisances(self) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ class JointModel:
 
     @cached_property
     def _pressures(self) -> list[float]:
-        return sorted({one.pressure for one in self.forces})
+        return sorted({force.pressure for force in self.forces})
 
     @property
     def size(self) -> int:
@@ -132,7 +132,7 @@ class JointModel:
     @cached_property
     def sizes(self) -> list[int]:
         """Numbers of z of each block: one for the mean of several joints, and one each."""
-        counts = [(len(one.names), len(one.names) - one.stiffens) for one in self.blocks]
+        counts = [(len(item.names), len(item.names) - item.stiffens) for item in self.blocks]
         return [size + (count > 1 and all(block.relative[:count]))
                 for block, (size, count) in zip(self.blocks, counts, strict=True)]  # fmt: skip
 
@@ -187,7 +187,7 @@ class JointModel:
         return np.concatenate(parts, axis=1)
 
     def _shown_bend(self, angles: Array, noise: dict[str, Array]) -> Array:
-        """Return the angles that are read of a free finger, (B, observed), as ``_shown``."""
+        """Return the angles that are read of a free finger, (B, observed), as ``_list_shown``."""
         gain, offset = (self._per_joint(noise, name) for name in ("model error", "offset"))
         known = min(self.observed, angles.shape[1])
         shown = angles.copy()
@@ -244,7 +244,7 @@ class JointModel:
 
     def _linearized_forces(self, z: Array) -> tuple[Array, Array]:
         ends, noise = self._moved(z), self._noise(z[None])
-        k, alpha = (one[0] for one in self._joints(z[None]))
+        k, alpha = (joint[0] for joint in self._joints(z[None]))
         gap = sum(self.sizes) + self.nuisances.index("gap of the plate")
         wider = self.gap * float(z[gap])
         force, by_k, by_alpha, by_gap = self.experiments.force_slopes(k, alpha, self.forces, wider)
@@ -290,7 +290,7 @@ class JointModel:
         return np.stack([noise[f"{name} of joint {i + 1}"] for i in range(self.observed)], axis=1)
 
     def _per_force(self, noise: dict[str, Array]) -> Array:
-        names = [f"model error at {one.pressure / 1e3:g} kPa" for one in self.forces]
+        names = [f"model error at {force.pressure / 1e3:g} kPa" for force in self.forces]
         return np.stack([noise[name] for name in names], axis=1)
 
     def _shown(self, angles: Array, noise: dict[str, Array]) -> Array:
@@ -321,7 +321,7 @@ class JointModel:
     @cached_property
     def _friction_effect(self) -> Array:
         """Change of the forces over µ and themselves, of the finger in the middle of bounds."""
-        k, alpha = (one[0] for one in self._joints(np.zeros((1, self.size))))
+        k, alpha = (joint[0] for joint in self._joints(np.zeros((1, self.size))))
         return self.experiments.friction_effect(k, alpha, self.forces)
 
     @property

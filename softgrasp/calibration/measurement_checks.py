@@ -125,28 +125,28 @@ def measurement_findings(problem: CalibrationProblem) -> list[Finding]:
         *_equal_angles(problem),
         *_constant_angles(problem),
         *_straight_angles(problem),
-        *_subtracted_angles(problem),
-        *_saturated_angles(problem),
+        *_find_subtracted_angles(problem),
+        *_find_saturated_angles(problem),
         *_growing_repeats(problem),
         *_unlike_joints(problem),
-        *_rounded_values(problem),
+        *_find_rounded_values(problem),
         *_equal_times(problem),
         *_uncounted_overshoots(problem),
         *_unlike_releases(problem),
         *_still_tracks(problem),
-        *_copied_samples(problem),
+        *_find_copied_samples(problem),
         *_falling_times(problem),
-        *_saturated_forces(problem),
+        *_find_saturated_forces(problem),
         *_deviating_repeats(problem),
     ]
 
 
 def _table(problem: CalibrationProblem) -> tuple[Array, Array]:
     """Return weights, (l,), and the angles of the joints that all rows have, (l, n)."""
-    rows = [one for one in problem.hung if not one.held_out]
-    count = min((len(one.angles) for one in rows), default=0)
-    angles = np.array([one.angles[:count] for one in rows]).reshape(len(rows), count)
-    return np.array([one.mass for one in rows]), angles
+    rows = [reading for reading in problem.hung if not reading.held_out]
+    count = min((len(row.angles) for row in rows), default=0)
+    angles = np.array([row.angles[:count] for row in rows]).reshape(len(rows), count)
+    return np.array([row.mass for row in rows]), angles
 
 
 def _constant_angles(problem: CalibrationProblem) -> Iterator[Finding]:
@@ -156,7 +156,7 @@ def _constant_angles(problem: CalibrationProblem) -> Iterator[Finding]:
         return
     # without any one row, too, as a wrong one hides the growth of the others
     kept = [np.ones(len(masses), dtype=bool), *~np.eye(len(masses), dtype=bool)]
-    if all(_growth_by_chance(masses[one], angles[one]) > INDEPENDENT for one in kept):
+    if all(_growth_by_chance(masses[item], angles[item]) > INDEPENDENT for item in kept):
         yield doubt(
             "springs: the angles do not depend on the weight; do the weights pull along the "
             "finger, which hangs down, or is it held?",
@@ -199,7 +199,7 @@ def _growing_repeats(problem: CalibrationProblem) -> Iterator[Finding]:
     Rows that are held out count, too: all rows of that weight are. A series begins where the angles
     fall, as a row without a weight may have been subtracted.
     """
-    every = tuple(one.replace(held_out=False) for one in problem.hung)
+    every = tuple(reading.replace(held_out=False) for reading in problem.hung)
     masses, angles = _table(problem.replace(hung=every))
     bend = np.abs(angles.sum(axis=1))
     begins = np.diff(masses, prepend=-1.0) != 0.0
@@ -218,7 +218,7 @@ def _growing_repeats(problem: CalibrationProblem) -> Iterator[Finding]:
             return
 
 
-def _saturated_angles(problem: CalibrationProblem) -> Iterator[Finding]:
+def _find_saturated_angles(problem: CalibrationProblem) -> Iterator[Finding]:
     stop = stop_of(*_table(problem))
     if stop is not None:
         yield doubt(
@@ -302,29 +302,31 @@ def _scatter(masses: Array, angles: Array) -> float:
     return float(np.sqrt(np.square(left).mean() / angles.shape[1])) + MIN_SCATTER
 
 
-def _subtracted_angles(problem: CalibrationProblem) -> Iterator[Finding]:
+def _find_subtracted_angles(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield that all angles without a weight are zero, which a finger with mass has not."""
-    rows = [one for one in problem.hung if one.mass == 0.0 and not one.held_out]
-    if rows and problem.zero != "unloaded" and not any(any(one.angles) for one in rows):
+    rows = [reading for reading in problem.hung if reading.mass == 0.0 and not reading.held_out]
+    if rows and problem.zero != "unloaded" and not any(any(row.angles) for row in rows):
         yield doubt(
             "springs: all angles without a weight are 0, although the finger has a mass; if they "
             "were subtracted from the others, specify zero: unloaded (--zero unloaded)"
         )
 
 
-def _rounded_values(problem: CalibrationProblem) -> Iterator[Finding]:
+def _find_rounded_values(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield coarse steps to which all angles or all forces are rounded."""
     step = _rounding_of_angles(problem)
     if step is not None:
         yield doubt(f"springs: all angles are multiples of {step:g}°; read them more finely")
-    forces = np.array([one.force for one in problem.forces])
+    forces = np.array([force.force for force in problem.forces])
     step = rounding_step(forces)
     if step is not None:
         yield doubt(f"torques: all forces are multiples of {step:g} N; read them more finely")
 
 
 def _rounding_of_angles(problem: CalibrationProblem) -> float | None:
-    return rounding_step(np.degrees([angle for one in problem.hung for angle in one.angles]))
+    return rounding_step(
+        np.degrees([angle for reading in problem.hung for angle in reading.angles])
+    )
 
 
 def rounding_step(values: Array, tolerance: float = 1e-6) -> float | None:
@@ -352,9 +354,9 @@ def rounding_step(values: Array, tolerance: float = 1e-6) -> float | None:
 def _falling_times(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield that the order of the weights is reversed, or a heavier one that settles early."""
     counted = sorted(
-        (one.mass, one.settling_time, one.overshoots)
-        for one in problem.releases
-        if one.settling_time is not None and one.overshoots is not None
+        (release.mass, release.settling_time, release.overshoots)
+        for release in problem.releases
+        if release.settling_time is not None and release.overshoots is not None
     )
     if len(counted) > 2 and all(
         b[0] > a[0] and b[1] < a[1] and b[2] < a[2] for a, b in pairwise(counted)
@@ -379,8 +381,8 @@ def _falling_times(problem: CalibrationProblem) -> Iterator[Finding]:
 def _equal_angles(problem: CalibrationProblem) -> Iterator[Finding]:
     if _rounding_of_angles(problem) is not None:
         return
-    hung = [("springs", f"{1e3 * one.mass:g} g", one.angles) for one in problem.hung]
-    bent = [("torques", f"{one.pressure / 1e3:g} kPa", one.angles) for one in problem.bends]
+    hung = [("springs", f"{1e3 * reading.mass:g} g", reading.angles) for reading in problem.hung]
+    bent = [("torques", f"{bend.pressure / 1e3:g} kPa", bend.angles) for bend in problem.bends]
     for (stage, load, angles), (other, load_b, angles_b) in combinations(hung + bent, 2):
         known = stage == other and load != load_b and len(angles) > 1 and any(angles)
         if known and angles == angles_b:
@@ -393,8 +395,8 @@ def _equal_angles(problem: CalibrationProblem) -> Iterator[Finding]:
 
 def _uncounted_overshoots(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield that no release has overshoots although the finger settles late."""
-    timed = [one for one in problem.releases if one.settling_time is not None]
-    if timed and not any(one.overshoots for one in timed):
+    timed = [release for release in problem.releases if release.settling_time is not None]
+    if timed and not any(row.overshoots for row in timed):
         yield doubt(
             f"dampers: no overshoots are counted in {len(timed)} releases, as of a finger that "
             "creeps to rest; were they not counted?"
@@ -402,7 +404,7 @@ def _uncounted_overshoots(problem: CalibrationProblem) -> Iterator[Finding]:
 
 
 def _equal_times(problem: CalibrationProblem) -> list[Finding]:
-    times = [one.settling_time for one in problem.releases if one.settling_time]
+    times = [release.settling_time for release in problem.releases if release.settling_time]
     if len(times) < MIN_REPEATS or len(set(times)) > 1:
         return []
     count = len(times)
@@ -411,10 +413,12 @@ def _equal_times(problem: CalibrationProblem) -> list[Finding]:
 
 def _unlike_releases(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield the release whose overshoots per second are not those of all others."""
-    timed = [one for one in problem.releases if one.settling_time and one.overshoots]
+    timed = [
+        release for release in problem.releases if release.settling_time and release.overshoots
+    ]
     if len(timed) < 3:
         return
-    rates = np.array([(one.overshoots or 0) / (one.settling_time or 1.0) for one in timed])
+    rates = np.array([(row.overshoots or 0) / (row.settling_time or 1.0) for row in timed])
     apart = np.abs(np.log(rates / np.median(rates)))
     worst = int(apart.argmax())
     if apart[worst] > math.log(OTHER_RATE) and np.delete(apart, worst).max() < math.log(SAME_RATE):
@@ -427,25 +431,25 @@ def _unlike_releases(problem: CalibrationProblem) -> Iterator[Finding]:
 
 def _still_tracks(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield the track that is constant, to the last digit, from the middle of a motion on."""
-    for one in (x for x in problem.releases if x.times):
-        heights = np.array(one.heights)
+    for item in (x for x in problem.releases if x.times):
+        heights = np.array(item.heights)
         moving = np.flatnonzero(np.diff(heights) != 0.0)
         last = int(moving[-1]) + 1 if moving.size else 0
         still = len(heights) - last
         before = heights[max(last - 2 * MIN_STILL, 0) : last + 1]
         if still >= MIN_STILL and np.ptp(before) > STILL_SWING * np.ptp(heights):
             yield doubt(
-                f"dampers: the track of {1e3 * one.mass:g} g is constant from "
-                f"{one.times[last]:.3g} s on, in the middle of a motion; was the tip lost?",
+                f"dampers: the track of {1e3 * item.mass:g} g is constant from "
+                f"{item.times[last]:.3g} s on, in the middle of a motion; was the tip lost?",
                 refutes=True,
             )
             return
 
 
-def _copied_samples(problem: CalibrationProblem) -> Iterator[Finding]:
+def _find_copied_samples(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield the track whose samples are copies of those before while the tip moves."""
-    for one in (x for x in problem.releases if x.times):
-        heights = np.array(one.heights)
+    for item in (x for x in problem.releases if x.times):
+        heights = np.array(item.heights)
         steps = np.abs(np.diff(heights))
         # a step and both of its neighbours: copies have a real step beside them
         near = np.maximum(steps[1:], steps[:-1])
@@ -453,17 +457,17 @@ def _copied_samples(problem: CalibrationProblem) -> Iterator[Finding]:
         copies = np.minimum(steps[1:], steps[:-1]) == 0.0
         if moving.sum() >= MIN_STILL and copies[moving].mean() > COPIED:
             yield doubt(
-                f"dampers: in the track of {1e3 * one.mass:g} g samples are copies of those before "
-                "while the tip moves; was the video converted from another frame rate?"
+                f"dampers: in the track of {1e3 * item.mass:g} g samples are copies of those "
+                "before while the tip moves; was the video converted from another frame rate?"
             )
             return
 
 
-def _saturated_forces(problem: CalibrationProblem) -> Iterator[Finding]:
+def _find_saturated_forces(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield that forces no longer grow at the highest pressures."""
-    groups = _repeated_forces(problem)
+    groups = _find_repeated_forces(problem)
     pressures = sorted(groups)
-    means = np.array([np.mean(groups[one]) for one in pressures])
+    means = np.array([np.mean(groups[pressure]) for pressure in pressures])
     if len(means) < 4 or means.max() <= 0.0:
         return
     growth = np.diff(means) / means.max()
@@ -478,9 +482,9 @@ def _saturated_forces(problem: CalibrationProblem) -> Iterator[Finding]:
 
 def _deviating_repeats(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield the pressure whose repeated forces scatter far more than the others, by an F test."""
-    groups = [group for group in _repeated_forces(problem).values() if len(group) > 1]
-    squares = np.array([np.square(np.array(one) - np.mean(one)).sum() for one in groups])
-    freedom = np.array([len(one) - 1 for one in groups])
+    groups = [group for group in _find_repeated_forces(problem).values() if len(group) > 1]
+    squares = np.array([np.square(np.array(item) - np.mean(item)).sum() for item in groups])
+    freedom = np.array([len(item) - 1 for item in groups])
     if len(groups) < MIN_REPEATS:
         return
     worst = int((squares / freedom).argmax())
@@ -488,7 +492,9 @@ def _deviating_repeats(problem: CalibrationProblem) -> Iterator[Finding]:
     ratio = squares[worst] / freedom[worst] / max(others, 1e-12)
     chance = stats.f.sf(ratio, freedom[worst], freedom.sum() - freedom[worst]) * len(groups)
     if chance < DEVIATING:
-        pressure = [p for p, group in _repeated_forces(problem).items() if len(group) > 1][worst]
+        pressure = [p for p, group in _find_repeated_forces(problem).items() if len(group) > 1][
+            worst
+        ]
         listed = ", ".join(f"{force:.3g}" for force in groups[worst])
         yield doubt(
             f"torques: the repeated forces at {pressure / 1e3:g} kPa, {listed} N, differ "
@@ -497,12 +503,12 @@ def _deviating_repeats(problem: CalibrationProblem) -> Iterator[Finding]:
         )
 
 
-def _repeated_forces(problem: CalibrationProblem) -> dict[float, list[float]]:
+def _find_repeated_forces(problem: CalibrationProblem) -> dict[float, list[float]]:
     """Return the forces at each pressure, without those held out."""
     groups: dict[float, list[float]] = defaultdict(list)
-    for one in problem.forces:
-        if not one.held_out:
-            groups[one.pressure].append(one.force)
+    for force in problem.forces:
+        if not force.held_out:
+            groups[force.pressure].append(force.force)
     return groups
 
 
@@ -522,12 +528,12 @@ def without_copies(
     kept: list[HungAngles] = []
     copied: list[str] = []
     rounded = _rounding_of_angles(problem) is not None
-    for one in problem.hung:
-        same = [x for x in kept if x.angles == one.angles and x.mass == one.mass]
-        if len(one.angles) > 1 and any(one.angles) and same and not rounded:
-            copied.append(f"{1e3 * one.mass:g} g")
+    for reading in problem.hung:
+        same = [x for x in kept if x.angles == reading.angles and x.mass == reading.mass]
+        if len(reading.angles) > 1 and any(reading.angles) and same and not rounded:
+            copied.append(f"{1e3 * reading.mass:g} g")
         else:
-            kept.append(one)
+            kept.append(reading)
     changes["hung"] = tuple(kept)
     if copied:
         rows = "row is a copy" if len(copied) == 1 else "rows are copies"
@@ -538,7 +544,7 @@ def without_copies(
     for force in problem.forces:
         groups.setdefault((force.pressure, force.held_out), []).append(force)
     repeated = [group for group in groups.values() if len(group) > 1 and group[0].pressure > 0.0]
-    coarse = rounding_step(np.array([one.force for one in problem.forces])) is not None
+    coarse = rounding_step(np.array([item.force for item in problem.forces])) is not None
     if (
         len(repeated) > 2
         and not coarse
@@ -548,8 +554,8 @@ def without_copies(
             "torques", "all repeated forces are equal to the last digit: copies count once",
         ))  # fmt: skip
         changes["forces"] = tuple(
-            one for group in groups.values()
-            for one in (group[:1] if group in repeated else group)
+            item for group in groups.values()
+            for item in (group[:1] if group in repeated else group)
         )  # fmt: skip
     if not results:
         return problem, ()
@@ -562,24 +568,34 @@ def without_copies(
 def implausible(quantities: Sequence[PlausibleQuantity]) -> list[Finding]:
     """Return a finding for each quantity outside of its range."""
     return [
-        Finding("", f"{one.name} is {one.value:.3g}{one.space}{one.unit}, expected {one.low:g} to "
-                f"{one.high:g}{one.space}{one.unit}; {one.hint}", refutes=True)
-        for one in quantities if not one.plausible
-    ]  # fmt: skip
+        Finding(
+            "",
+            f"{quantity.name} is {quantity.value:.3g}{quantity.space}{quantity.unit}, expected "
+            f"{quantity.low:g} to {quantity.high:g}{quantity.space}{quantity.unit}; "
+            f"{quantity.hint}",
+            refutes=True,
+        )
+        for quantity in quantities
+        if not quantity.plausible
+    ]
 
 
 def plausible_quantities(problem: CalibrationProblem) -> Iterator[PlausibleQuantity]:
     """Yield quantities with the ranges in which soft fingers of grippers and hands lie."""
-    finger, hung = problem.finger, [one for one in problem.hung if not one.held_out]
+    finger, hung = problem.finger, [reading for reading in problem.hung if not reading.held_out]
     length = math.dist(finger.tip, finger.joints[0].position)
     mass = sum(link.mass for link in finger.links)
     density = mass / sum(math.prod(link.size) for link in finger.links)
-    heaviest = max((one.mass for one in hung), default=0.0)
-    released = max((one.mass for one in problem.releases), default=0.0)
-    times = [one.settling_time for one in problem.releases if one.settling_time]
-    swings = [max(one.heights) - min(one.heights) for one in problem.releases if one.times]
+    heaviest = max((reading.mass for reading in hung), default=0.0)
+    released = max((release.mass for release in problem.releases), default=0.0)
+    times = [release.settling_time for release in problem.releases if release.settling_time]
+    swings = [
+        max(release.heights) - min(release.heights) for release in problem.releases if release.times
+    ]
     largest = (
-        [math.degrees(max(abs(angle) for one in hung for angle in one.angles))] if hung else []
+        [math.degrees(max(abs(angle) for reading in hung for angle in reading.angles))]
+        if hung
+        else []
     )
     rows: list[tuple[str, float | None, float, float, str, str]] = [
         ("length of the finger", 1e3 * length, 10.0, 1000.0, "mm", "lengths are in m"),
@@ -618,20 +634,24 @@ def _spread_of_angles(problem: CalibrationProblem) -> float | None:
 def _pressure_quantities(
     problem: CalibrationProblem,
 ) -> Iterator[tuple[str, float | None, float, float, str, str]]:
-    applied = [one.pressure for one in problem.forces] + [one.pressure for one in problem.bends]
+    applied = [force.pressure for force in problem.forces] + [
+        bend.pressure for bend in problem.bends
+    ]
     highest = max(applied, default=0.0)
     if highest <= 0.0:
         return
     yield "highest pressure", highest / 1e3, 1.0, 1000.0, "kPa", "compare kPa, bar and Pa"
-    forces = [one for one in problem.forces if one.pressure > 0.0]
+    forces = [force for force in problem.forces if force.pressure > 0.0]
     if forces:
-        pressures = np.array([one.pressure for one in forces]) / 1e3
-        slope = float(pressures @ [one.force for one in forces] / (pressures @ pressures))
+        pressures = np.array([force.pressure for force in forces]) / 1e3
+        slope = float(pressures @ [force.force for force in forces] / (pressures @ pressures))
         hint = "compare N and g, and kPa, bar and psi"
         yield "force per pressure", slope, 1e-4, 0.5, "N/kPa", hint
-    repeated = [np.array(one) for one in _repeated_forces(problem).values() if len(one) > 1]
-    if repeated and any(one.any() for one in repeated):
-        spread = root_mean_square(np.concatenate([one - one.mean() for one in repeated]))
+    repeated = [
+        np.array(force) for force in _find_repeated_forces(problem).values() if len(force) > 1
+    ]
+    if repeated and any(group.any() for group in repeated):
+        spread = root_mean_square(np.concatenate([group - group.mean() for group in repeated]))
         level = root_mean_square(np.concatenate(repeated))
         hint = "compare loading and unloading, friction at the tip and leaks"
         spread_name = "spread of repeated forces over the forces"

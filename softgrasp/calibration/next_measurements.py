@@ -98,11 +98,11 @@ def _candidates(
             yield name, problem.replace(hung=(*problem.hung, whole))
     for name in LEVELS if problem.zero != "unloaded" else ():
         yield name, problem
-    highest = max((one.pressure for one in model.forces), default=0.0)
+    highest = max((force.pressure for force in model.forces), default=0.0)
     for factor in FACTORS:
         if highest > 0.0 and factor <= HIGHEST_PRESSURE:
             pressure = factor * highest
-            reading = TipForce(pressure=pressure, force=max(one.force for one in model.forces))
+            reading = TipForce(pressure=pressure, force=max(force.force for force in model.forces))
             name = f"a tip force at {pressure / 1e3:.3g} kPa"
             yield name, problem.replace(forces=(*problem.forces, reading))
 

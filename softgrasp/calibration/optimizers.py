@@ -71,7 +71,7 @@ def swarm_search(search: Search, swarm: Swarm, seed: int) -> Array:
         fitness = search.fitness(positions, fraction=done / swarm.iterations)
         return np.where(np.isfinite(fitness), fitness, FAILED)
 
-    with _seeded(seed):
+    with _seed(seed):
         from pyswarms.single.global_best import GlobalBestPSO
 
         optimiser = GlobalBestPSO(
@@ -85,7 +85,7 @@ def swarm_search(search: Search, swarm: Swarm, seed: int) -> Array:
 
 
 @contextmanager
-def _seeded(seed: int) -> Iterator[None]:
+def _seed(seed: int) -> Iterator[None]:
     """Seed numpy's global random state, which pyswarms uses, and restore it.
 
     Pyswarms writes neither report.log in the working directory nor softgrasp's log meanwhile.

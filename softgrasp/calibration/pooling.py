@@ -118,15 +118,17 @@ def pool_fingers(finger_files: Sequence[str | Path], *, seed: int = 0) -> Pool:
     _check_alike(files, ensembles)
     names = [
         name for name in ensembles[0].columns
-        if all((one.columns[name] > 0.0).all() for one in ensembles)
+        if all((ensemble.columns[name] > 0.0).all() for ensemble in ensembles)
     ]  # fmt: skip
-    logarithms = [np.log([one.columns[name] for name in names]).T for one in ensembles]
+    logarithms = [np.log([ensemble.columns[name] for name in names]).T for ensemble in ensembles]
     # parameters without copies, as of a gain that joints share, and which of them each is
     together = np.concatenate(logarithms)
     _, first, copies = np.unique(together, axis=1, return_index=True, return_inverse=True)
     kept, spread = np.sort(first), np.argsort(np.argsort(first))[copies.ravel()]
-    means = np.array([one[:, kept].mean(axis=0) for one in logarithms])
-    errors = np.array([np.cov(one[:, kept].T).reshape(len(kept), -1) for one in logarithms])
+    means = np.array([logarithm[:, kept].mean(axis=0) for logarithm in logarithms])
+    errors = np.array(
+        [np.cov(logarithm[:, kept].T).reshape(len(kept), -1) for logarithm in logarithms]
+    )
     kinds = tuple(names[index].partition("_")[0] for index in kept)
     pooled = _Mould(means, errors + RIDGE**2 * np.eye(len(kept)), kinds)
     scatters, centers, drawn = pooled.draw(SAMPLES, np.random.default_rng(seed))
@@ -188,7 +190,7 @@ class _Mould:
         """Return the covariance between fingers, (p, p), of scatters, a pair for each kind."""
         covariance = np.zeros((len(self.kinds), len(self.kinds)))
         for kind, (common, joint) in zip(self.present, scatters.reshape(-1, 2), strict=True):
-            which = np.array([one == kind for one in self.kinds], dtype=float)
+            which = np.array([item == kind for item in self.kinds], dtype=float)
             covariance += common**2 * np.outer(which, which) + joint**2 * np.diag(which)
         return covariance
 
@@ -221,7 +223,7 @@ class _Mould:
         proposed = rng.multivariate_normal(best, 2.0 * covariance, size=4 * count)
         away = proposed - best
         wide = 0.25 * np.einsum("ij,jk,ik->i", away, np.linalg.inv(covariance), away)
-        weights = wide - np.array([self.surprise(one) for one in proposed])
+        weights = wide - np.array([self.surprise(item) for item in proposed])
         weights = np.exp(weights - weights.max())
         chosen = proposed[rng.choice(len(proposed), count, p=weights / weights.sum())]
         centers, fingers = [], []

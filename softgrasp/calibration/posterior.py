@@ -212,8 +212,8 @@ def joint_posterior(
 
 def mean_scales(mixture: list[Component]) -> Scales:
     """Average the logarithms of the scales of a mixture."""
-    weights = [one.weight for one in mixture]
-    return Scales(*np.exp(weights @ np.log([one.scales for one in mixture])).tolist())
+    weights = [component.weight for component in mixture]
+    return Scales(*np.exp(weights @ np.log([component.scales for component in mixture])).tolist())
 
 
 def without_creep(problem: CalibrationProblem, growth: float) -> CalibrationProblem:
@@ -293,10 +293,10 @@ class JointFit:
 
     def mixture(self, z: Array) -> list[Component]:
         """Return the posterior of z for all scales of a grid, linearised about z (size,)."""
-        values, slopes = (np.nan_to_num(one) for one in self.model.linearized(z))
+        values, slopes = (np.nan_to_num(item) for item in self.model.linearized(z))
         data = self.model.measured - values + slopes @ z
         components = list(self._components(data, slopes))
-        logarithms = np.array([one.weight for one in components])
+        logarithms = np.array([component.weight for component in components])
         weights = np.exp(logarithms - logarithms.max())
         kept = weights > MIN_WEIGHT
         weights /= weights[kept].sum()
@@ -315,7 +315,7 @@ class JointFit:
                 math.log((USUAL_SCALE + a) * (USUAL_SCALE + b))
                 for a, b in pairs
             ])  # fmt: skip
-            ratios = np.array([self._relative(one) for one in scales])
+            ratios = np.array([self._relative(scale) for scale in scales])
             variance = self._variance(angle, force)
             weighted = slopes / variance[:, None]
             precision = slopes.T @ weighted + np.einsum(
@@ -362,7 +362,7 @@ class JointFit:
         drawn_z = self.samples(z, mixture, samples, np.random.default_rng(seed))
         drawn = np.concatenate(model.parameters(drawn_z), axis=1)
         low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-        relative = np.array([one for block in model.blocks for one in block.relative])
+        relative = np.array([item for block in model.blocks for item in block.relative])
         logarithms = np.where(relative, np.log(np.where(relative, drawn, 1.0)), drawn)
         errors = np.where(relative, values, 1.0) * logarithms.std(axis=0)
         deviation = drawn_z.std(axis=0)
@@ -408,12 +408,12 @@ class JointFit:
         Returns:
             Samples, (count, size).
         """
-        values, slopes = (np.nan_to_num(one) for one in self.model.linearized(z))
+        values, slopes = (np.nan_to_num(item) for item in self.model.linearized(z))
         drawn, number = draw(mixture, PROPOSED, rng)
         left = self.model.measured - values - (drawn - z) @ slopes.T
         variances = np.array([
-            self._variance(one.scales.angle, one.scales.force)
-            for one in mixture
+            self._variance(component.scales.angle, component.scales.force)
+            for component in mixture
         ])[number]  # fmt: skip
         exact = left - self._curvature(z, drawn, slopes)
         weight = 0.5 * ((np.square(left) - np.square(exact)) / variances).sum(axis=1)
@@ -446,7 +446,7 @@ def draw(
     mixture: list[Component], count: int, rng: np.random.Generator
 ) -> tuple[Array, NDArray[np.intp]]:
     """Draw samples of a mixture, (count, size), and the number of the component of each."""
-    counts = rng.multinomial(count, [one.weight for one in mixture])
+    counts = rng.multinomial(count, [component.weight for component in mixture])
     parts = []
     for one, number in zip(mixture, counts.tolist(), strict=True):
         if number:

@@ -130,7 +130,7 @@ class PressureFit:
 
     def document(self) -> dict[str, Any]:
         """Return everything but the fitted pressures as plain data."""
-        document = {one.name: getattr(self, one.name) for one in fields(self)}
+        document = {field.name: getattr(self, field.name) for field in fields(self)}
         del document["fitted"]
         return document | {"doubts": list(self.doubts)}
 
@@ -278,8 +278,8 @@ class _Model:
         record, response = self.record, self.response(z)
         factor, level = self._linear(response).tolist()
         steps = np.diag(np.append(1e-3 * np.exp(z[1:]).min(), np.full(len(z) - 1, 1e-4)))
-        slopes = [factor * (self.response(z + one) - self.response(z - one)) / (2.0 * one.max())
-                  for one in steps]  # fmt: skip
+        slopes = [factor * (self.response(z + step) - self.response(z - step)) / (2.0 * step.max())
+                  for step in steps]  # fmt: skip
         jacobian = np.column_stack([*slopes, response, np.ones(len(response))])
         scale = np.linalg.norm(jacobian, axis=0) + 1e-300
         covariance = np.linalg.pinv((jacobian / scale).T @ (jacobian / scale))

@@ -208,7 +208,7 @@ class AngleTable:
         groups += [range(row, count) for row in range(MIN_ROWS, count - 1)]
         if self.runs:
             longest = count // 3
-            groups = [one for one in groups if len(one) <= longest]
+            groups = [group for group in groups if len(group) <= longest]
             lengths = range(MIN_ROWS, longest + 1)
             groups += [range(a, a + n) for n in lengths for a in range(count - n)]
         return groups
@@ -299,7 +299,11 @@ def reading_findings(alternatives: Sequence[Alternative], refutes: bool) -> list
     best = alternatives[0]
     mistaken = not any(words in best.reading for words in (FIRST_COLUMN, LEAVES, FARTHER))
     severe = mistaken and 1.0 - best.ratio**-2 > SEVERE
-    others = [one.reading for one in alternatives[1:SHOWN] if one.ratio > 0.5 * best.ratio]
+    others = [
+        alternative.reading
+        for alternative in alternatives[1:SHOWN]
+        if alternative.ratio > 0.5 * best.ratio
+    ]
     more = f"; nearly as good: {'; '.join(others)}" if others else ""
     sentence = f"the residual is {best.ratio:.2g} times smaller if {best.reading}{more}"
     return [Finding(best.stage, f"{best.stage}: {sentence}", refutes or severe)]
@@ -382,9 +386,9 @@ class StageFit:
             tried = now.doubtful or bool(explained) or fit.is_suspicious()
             readings = fit.better_readings() if tried else []
             if known:
-                readings = [one for one in readings if one.ratio >= BETTER]
+                readings = [reading for reading in readings if reading.ratio >= BETTER]
             best = max((x.ratio for x in readings if x.reading != FIRST_COLUMN), default=0.0)
-            explained = [one for one in explained if _left(one) * best < BEST]
+            explained = [item for item in explained if _left(item) * best < BEST]
             if not explained or not explained[0].values or len(wrong) == MAX_WRONG:
                 break
             # rows are wrong: whatever else is reported is true of the others
@@ -393,9 +397,11 @@ class StageFit:
             wrong.append(replace(row, values=there, refutes=row.refutes or now.rejected))
             gone = np.isin(np.arange(len(values)), row.values)
             fit, values = fit.without(gone), values[~gone]
-        for one in explained:
-            worse = {x for x in readings if _left(one) * x.ratio * BEST < 1.0}
-            worse |= {x for x in readings if x.reading == FIRST_COLUMN or x.reading in one.sentence}
+        for item in explained:
+            worse = {x for x in readings if _left(item) * x.ratio * BEST < 1.0}
+            worse |= {
+                x for x in readings if x.reading == FIRST_COLUMN or x.reading in item.sentence
+            }
             readings = [x for x in readings if x not in worse]
         findings = [*now.findings, *wrong, *reading_findings(readings, now.rejected), *explained]
         return Assessment(test, findings, readings, fit)
@@ -476,9 +482,9 @@ class StageFit:
             Readings whose relative residual is at least ``BETTER`` times smaller, or ``SLIGHTLY``
             with a logarithm of the likelihood that is larger by ``LIKELIER``, the best first.
         """
-        readings = (one for one in self._hypotheses if isinstance(one, tuple))
+        readings = (hypothesis for hypothesis in self._hypotheses if isinstance(hypothesis, tuple))
         better = [self.compared(words, stage, self.fitted(stage)) for words, stage in readings]
-        return sorted((one for one in better if one), key=lambda one: -one.ratio)
+        return sorted((item for item in better if item), key=lambda one: -one.ratio)
 
     def compared(self, reading: str, other: Stage, position: Array) -> Alternative | None:
         """Compare the fit of another reading with this one; None where it is not better."""
@@ -491,7 +497,9 @@ class StageFit:
 
     def systematic_errors(self) -> list[Finding]:
         """Test one more parameter at a time; report the one that explains most."""
-        nuisances = [one for one in self._hypotheses if isinstance(one, Nuisance)]
+        nuisances = [
+            hypothesis for hypothesis in self._hypotheses if isinstance(hypothesis, Nuisance)
+        ]
         left = self.residuals
         if not nuisances:
             return []
@@ -563,7 +571,7 @@ class StageFit:
         small = len(rows) > 1 and root_mean_square(apart) < table.material
         if not np.isfinite(expected).all() or small:
             return []
-        words, left = _explained(self.stage, fitted, table, rows, expected, noise)
+        words, left = _explain(self.stage, fitted, table, rows, expected, noise)
         if len(rows) > 1 and left >= float(apart @ apart):
             return []
         others = noise * (len(values) - values.sum() - determined)
@@ -589,7 +597,7 @@ def _squares(stage: Stage, position: Array) -> float:
 # What explains rows
 
 
-def _explained(
+def _explain(
     stage: Stage, fitted: Array, table: AngleTable, rows: range, expected: Array, noise: float
 ) -> tuple[str, float]:
     """Return the sentence of the best explanation of rows, and the squares that it leaves."""
@@ -608,7 +616,7 @@ def _explained(
             return f"{name}: their {words} filled in", flat
     tried = []
     for words, change in READINGS.items():
-        read = np.concatenate([change(one) for one in expected_rows])
+        read = np.concatenate([change(row) for row in expected_rows])
         tried.append((f"{name}: {owner} {words}", _apart(read, measured), 0))
     factor = float(measured @ expected) / max(float(expected @ expected), 1e-20)
     if factor > 0.0 and max(factor, 1.0 / factor) > FACTOR:

@@ -239,27 +239,27 @@ class EstimatedParameters:
         Raises:
             KeyError: There is no such stage.
         """
-        named: dict[str, StageResult] = {one.name: one for one in self.stages}
+        named: dict[str, StageResult] = {stage.name: stage for stage in self.stages}
         return named[name]
 
     @property
     def _all_parameters(self) -> list[Parameter]:
-        return [one for stage in self.stages for one in stage.parameters]
+        return [parameter for stage in self.stages for parameter in stage.parameters]
 
     @property
     def parameters(self) -> dict[str, float]:
         """Fitted parameters by name, in SI."""
-        return {one.name: one.value for one in self._all_parameters}
+        return {parameter.name: parameter.value for parameter in self._all_parameters}
 
     @property
     def standard_errors(self) -> dict[str, float]:
         """Standard error of each parameter; infinite where it is undetermined."""
-        return {one.name: one.standard_error for one in self._all_parameters}
+        return {parameter.name: parameter.standard_error for parameter in self._all_parameters}
 
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:
         """95 % interval of each parameter; infinite where it is undetermined."""
-        return {one.name: one.interval_95 for one in self._all_parameters}
+        return {parameter.name: parameter.interval_95 for parameter in self._all_parameters}
 
     @property
     def determined(self) -> tuple[Combination, ...]:
@@ -337,7 +337,7 @@ def save_calibration(
         ResultError: The directory cannot be written.
     """
     directory = Path(directory)
-    names = [one.name for one in fields(EstimatedParameters)]
+    names = [field.name for field in fields(EstimatedParameters)]
     shared = EstimatedParameters(**{name: getattr(result, name) for name in names})
     written = [
         write_text(directory / DOCUMENT, json_text(document(result))),
@@ -345,7 +345,7 @@ def save_calibration(
     ]
     if isinstance(result, ExtensionResult):
         return [*written, result.save_calibrated(directory)]
-    written.append(save_finger(calibrated_finger(result), directory / FINGER))
+    written.append(save_finger(calibrate_finger(result), directory / FINGER))
     if result.posterior is not None:
         written.append(_write_ensemble(result, result.posterior, directory))
     return written
@@ -374,10 +374,10 @@ def _write_ensemble(result: CalibrationResult, posterior: Posterior, directory: 
         if f"damping_{index}" in columns and f"stiffness_{index}" in columns:
             added = problem.damping_timestep * columns[f"stiffness_{index}"]
             columns[f"damping_{index}"] = columns[f"damping_{index}"] + added
-    return save_finger_ensemble(calibrated_finger(result), columns, directory / FINGER)
+    return save_finger_ensemble(calibrate_finger(result), columns, directory / FINGER)
 
 
-def calibrated_finger(result: CalibrationResult) -> SoftFinger:
+def calibrate_finger(result: CalibrationResult) -> SoftFinger:
     """Return the finger with all of its fitted damping and the source of its numbers."""
     stages = ", ".join(stage.name for stage in result.stages)
     source = (
@@ -392,13 +392,13 @@ def calibrated_finger(result: CalibrationResult) -> SoftFinger:
     return from_webots(result.finger, step).replace(source=source)
 
 
-def fitted_finger(problem: CalibrationProblem, stages: Sequence[StageResult]) -> SoftFinger:
+def fit_finger(problem: CalibrationProblem, stages: Sequence[StageResult]) -> SoftFinger:
     """Return the finger of a problem with the values of stages."""
     finger = problem.finger
-    for one in stages:
-        block = block_of(problem, KIND_OF[one.name])
-        finger = with_values(finger, block.kind, block.of_joints(one.values))
-        if (stiffening := block.stiffening(one.values)) is not None:
+    for stage in stages:
+        block = block_of(problem, KIND_OF[stage.name])
+        finger = with_values(finger, block.kind, block.of_joints(stage.values))
+        if (stiffening := block.stiffening(stage.values)) is not None:
             finger = finger.replace(stiffness_pressure=float(stiffening))
     return finger
 
@@ -429,26 +429,26 @@ def document(result: CalibrationResult | ExtensionResult) -> dict[str, Any]:
 
 def _stage(stage: StageResult) -> dict[str, Any]:
     sure = stage.uncertainty
-    parameters = {one.name: one._asdict() for one in stage.parameters}
-    for one in parameters.values():
-        del one["name"]
-        unit = one.pop("unit")
+    parameters = {parameter.name: parameter._asdict() for parameter in stage.parameters}
+    for parameter in parameters.values():
+        del parameter["name"]
+        unit = parameter.pop("unit")
         if stage.name == "arm":  # its parameters have different units
-            one["unit"] = unit
+            parameter["unit"] = unit
     return {
         "name": stage.name,
         "unit": stage.units[0],
         "parameters": parameters,
         "correlation": sure.correlation,
-        "determined": [_combination(one) for one in sure.determined],
-        "undetermined": [_combination(one) for one in sure.undetermined],
+        "determined": [_combination(item) for item in sure.determined],
+        "undetermined": [_combination(item) for item in sure.undetermined],
         "sum": stage.sum_sentence or None,
         "objective": stage.fitness,
         f"residual_rms_{stage.residual_unit}": stage.residual,
         f"held_out_rms_{stage.residual_unit}": stage.held_out_residual,
         "evaluations": stage.evaluations,
-        "measurements": _compared(stage.labels, stage.measured, stage.simulated),
-        "held_out": _compared(
+        "measurements": _compare(stage.labels, stage.measured, stage.simulated),
+        "held_out": _compare(
             stage.held_out_labels, stage.held_out_measured, stage.held_out_simulated
         ),
         "models": stage.models,
@@ -459,7 +459,7 @@ def _combination(one: Combination) -> dict[str, Any]:
     return {"weights": one.weights, "relative_error": one.error, "sentence": one.sentence}
 
 
-def _compared(labels: Sequence[str], measured: Array, simulated: Array) -> list[dict[str, Any]]:
+def _compare(labels: Sequence[str], measured: Array, simulated: Array) -> list[dict[str, Any]]:
     """Return what was measured beside what was simulated."""
     rows = zip(labels, measured, simulated, strict=True)
     return [{"what": what, "measured": x, "simulated": y} for what, x, y in rows]
@@ -496,7 +496,7 @@ def load_any_calibration(directory: str | Path) -> CalibrationResult | Extension
         path = path.with_name(ARRAYS)
         estimate = from_arrays(EstimatedParameters, read_arrays(path))
         if isinstance(problem, CalibrationProblem):
-            finger = fitted_finger(problem, estimate.stages)
+            finger = fit_finger(problem, estimate.stages)
             return CalibrationResult(problem=problem, finger=finger, **vars(estimate))
         restore = CALIBRATIONS.load(problem.kind, "result")
         result: ExtensionResult = restore(problem, vars(estimate))

@@ -43,18 +43,18 @@ class _Factor(NamedTuple):
 
 def series_findings(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield joints, and tip forces, that changed between repeated series of measurements."""
-    hung = [one for one in problem.hung if not one.held_out]
-    count = min((len(one.angles) for one in hung), default=0)
-    angles = _series([(one.mass, one.angles[:count]) for one in hung])
-    worst = _changed(angles, CHANGED["springs"])
+    hung = [reading for reading in problem.hung if not reading.held_out]
+    count = min((len(reading.angles) for reading in hung), default=0)
+    angles = _series([(reading.mass, reading.angles[:count]) for reading in hung])
+    worst = _change(angles, CHANGED["springs"])
     if worst is not None:
         what = "all angles" if worst.column < 0 else f"the angles of joint {worst.column + 1}"
         yield _finding(
             "springs", f"{what} in series {worst.series + 1}", worst,
             "did the joint break or stick" if worst.column >= 0 else "did weights or finger change",
         )  # fmt: skip
-    forces = [(one.pressure, (one.force,)) for one in problem.forces if not one.held_out]
-    worst = _changed(_series(forces), CHANGED["torques"])
+    forces = [(force.pressure, (force.force,)) for force in problem.forces if not force.held_out]
+    worst = _change(_series(forces), CHANGED["torques"])
     if worst is not None:
         yield _finding("torques", f"the forces of series {worst.series + 1}", worst,
                        "did the finger leak or tire, or was the scale changed")  # fmt: skip
@@ -78,7 +78,7 @@ def _series(rows: Sequence[tuple[float, Sequence[float]]]) -> Array:
     return np.array([[values[k] for values in repeats] for k in range(count)], dtype=float)
 
 
-def _changed(values: Array, smallest: float) -> _Factor | None:
+def _change(values: Array, smallest: float) -> _Factor | None:
     """Return what changed in a series (s, l, n) over the mean of the others: a column, or all.
 
     A column is compared with the other columns of its series, so that what changed all is not

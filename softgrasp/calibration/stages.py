@@ -164,26 +164,27 @@ def dampers(
     """Return the stage that fits damping to releases, given joint stiffness (n,), or None."""
     by_trace = problem.release_objective == "trace"
     releases = [
-        one
-        for one in problem.releases
-        if one.held_out == held_out and (one.times if by_trace else one.settling_time is not None)
+        release
+        for release in problem.releases
+        if release.held_out == held_out
+        and (release.times if by_trace else release.settling_time is not None)
     ]
     if not releases:
         return None
     block = block_of(problem, "damping")
-    names = [f"{1e3 * one.mass:g} g" for one in releases]
+    names = [f"{1e3 * release.mass:g} g" for release in releases]
 
     def simulate(parameters: Array) -> Array:
         joined = experiments.traces if by_trace else experiments.settled
         return np.concatenate(joined(*_joints(stiffness, block, parameters), releases), axis=-1)
 
     if by_trace:
-        traces = [np.array(one.heights) - np.mean(one.heights) for one in releases]
+        traces = [np.array(release.heights) - np.mean(release.heights) for release in releases]
         labels = [f"height {name}" for name, x in zip(names, traces, strict=True) for _ in x]
         measured = np.concatenate(traces)
         return Stage("dampers", block, simulate, measured, tuple(labels), "m")
-    values = [one.settling_time or 0.0 for one in releases]
-    values += [float(one.overshoots or 0) for one in releases]
+    values = [release.settling_time or 0.0 for release in releases]
+    values += [float(release.overshoots or 0) for release in releases]
     labels = [f"settling time {name}" for name in names] + [f"overshoots {n}" for n in names]
     return Stage(
         "dampers", block, simulate, np.array(values), tuple(labels), "s",
@@ -199,11 +200,11 @@ def torques(
     held_out: bool = False,
 ) -> Stage | None:
     """Return the stage that fits pressure gains to tip forces or, without any, to free bending."""
-    pressing = any(not one.held_out for one in problem.forces)
+    pressing = any(not force.held_out for force in problem.forces)
     if problem.stiffness_pressure:  # which free bending shows
-        pressing &= all(one.held_out for one in problem.bends)
-    forces = [one for one in problem.forces if pressing and one.held_out == held_out]
-    bends = [one for one in problem.bends if not pressing and one.held_out == held_out]
+        pressing &= all(bend.held_out for bend in problem.bends)
+    forces = [force for force in problem.forces if pressing and force.held_out == held_out]
+    bends = [bend for bend in problem.bends if not pressing and bend.held_out == held_out]
     block = block_of(problem, "gain")
     if not forces and not bends:
         return None
@@ -217,7 +218,7 @@ def torques(
             shown = experiments.bends(*joints, bends, stiffening)
             return np.concatenate(shown, axis=-1)
 
-        measured = np.concatenate([np.array(one.angles) for one in bends])
+        measured = np.concatenate([np.array(bend.angles) for bend in bends])
         return Stage("torques", block, bent, measured, tuple(labels), "rad")
     misfit = {
         "auto": objectives.absolute_forces,
@@ -230,8 +231,8 @@ def torques(
         lambda p: experiments.forces(
             *_joints(stiffness, block, p), forces, stiffening=block.stiffening(p)
         ),
-        np.array([one.force for one in forces]),
-        tuple(f"force at {one.pressure / 1e3:g} kPa" for one in forces), "N", misfit,
+        np.array([force.force for force in forces]),
+        tuple(f"force at {force.pressure / 1e3:g} kPa" for force in forces), "N", misfit,
     )  # fmt: skip
 
 
@@ -301,14 +302,14 @@ class VirtualExperiments:
 
         The duration exceeds the measured settling times.
         """
-        longest = max(one.settling_time or 0.0 for one in releases)
-        tracked = max((one.times[-1] for one in releases if one.times), default=0.0)
+        longest = max(release.settling_time or 0.0 for release in releases)
+        tracked = max((release.times[-1] for release in releases if release.times), default=0.0)
         duration = max(WATCHED * longest, tracked, SHORTEST)
         return self.simulate_releases(stiffness, damping, releases, duration)
 
     def traces(self, stiffness: Array, damping: Array, releases: Sequence[Release]) -> list[Array]:
         """Simulate tracked heights relative to their mean [m], a list of (B, T)."""
-        duration = max(one.times[-1] for one in releases) + 1e-3
+        duration = max(release.times[-1] for release in releases) + 1e-3
         time, heights = self.simulate_releases(stiffness, damping, releases, duration)
         traces = []
         for index, one in enumerate(releases):
@@ -325,7 +326,7 @@ class VirtualExperiments:
         With a ``wider`` gap [m], (B,), and a ``stiffening`` by pressure [1/Pa], (B,).
         """
         # repeats at one pressure are one simulation
-        pressures, inverse = np.unique([one.pressure for one in forces], return_inverse=True)
+        pressures, inverse = np.unique([force.pressure for force in forces], return_inverse=True)
         free = rest(stiffness, self.chain.weight, np.zeros(1))
         moments = pressures[:, None] * gains[:, None, :]
         springs = self._stiffened(stiffness, pressures, stiffening)
@@ -347,7 +348,7 @@ class VirtualExperiments:
             Forces [N] (P,), derivatives by stiffness and by gains, (P, n) each, and by the
             distance of the plate [N/m], (P,).
         """
-        pressures, inverse = np.unique([one.pressure for one in forces], return_inverse=True)
+        pressures, inverse = np.unique([force.pressure for force in forces], return_inverse=True)
         free, pressing, by = self._linearized(stiffness, gains, pressures, wider)
         plate = height_slopes(self.chain, free)[0]
         stiffened = self._stiffened(np.ones((1, len(stiffness))), pressures)[0]
@@ -368,7 +369,7 @@ class VirtualExperiments:
             gains: Moments over pressure [N·m/Pa], (n,).
             forces: Measured forces, with their pressures.
         """
-        pressures = np.array([one.pressure for one in forces])
+        pressures = np.array([force.pressure for force in forces])
         _, pressing, by = self._linearized(stiffness, gains, pressures)
         steps = ANGLE_STEP * np.eye(len(stiffness))
         ahead, behind = (
@@ -411,7 +412,7 @@ class VirtualExperiments:
         stiffening: Array | None = None,
     ) -> list[Array]:  # fmt: skip
         """Compute joint angles under each pressure [rad], a list of (B, observed)."""
-        pressures = np.array([one.pressure for one in bends])
+        pressures = np.array([bend.pressure for bend in bends])
         moments = pressures[:, None] * gains[:, None, :]
         springs = self._stiffened(stiffness, pressures, stiffening)
         angles = rest(springs, self.chain.weight, moments).angles
@@ -421,7 +422,7 @@ class VirtualExperiments:
         self, stiffness: Array, damping: Array, releases: Sequence[Release], duration: float
     ) -> tuple[Array, Array]:
         """Simulate releases of one duration [s]; return times (T,) [s], heights (B, L, T) [m]."""
-        masses = np.array([one.mass for one in releases])
+        masses = np.array([release.mass for release in releases])
         start = HungRig(masses).angles(self.chain, stiffness)
         count = start.shape[1]
         k, c = (np.repeat(array, count, axis=0) for array in (stiffness, damping))
@@ -484,8 +485,8 @@ class Journal:
                 f"{self._file.path}: expected evaluations of this problem, found those of another "
                 "one; choose another directory"
             )
-        entries = [one for one in lines[1:] if isinstance(one, dict)]
-        self._rows = {str(one.get("parameters")): one.get("values") for one in entries}
+        entries = [line for line in lines[1:] if isinstance(line, dict)]
+        self._rows = {str(entry.get("parameters")): entry.get("values") for entry in entries}
 
     def known(self, stage: str, requested: Array) -> Array | None:
         """Return the recorded values of a request; None where there are none, or damaged ones."""

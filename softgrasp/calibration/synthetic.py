@@ -61,7 +61,7 @@ def write_sample(finger: SoftFinger, directory: str | Path, *, seed: int = 0) ->
         photo = synthetic_photo(finger, pose.joint_angles, WIDTH, noise=NOISE, seed=seed + grams)
         photos[f"{grams}g.png"] = photo.image
     forces = synthetic_forces(finger, PRESSURES, FORCE_NOISE, seed)
-    rows = [f"{one.pressure / 1e3:g},{one.force:.3f}" for one in forces]
+    rows = [f"{force.pressure / 1e3:g},{force.force:.3f}" for force in forces]
     truth = [
         f"{LETTERS[kind][0]}{number},{value:g},{LETTERS[kind][1]}"
         for kind in ("stiffness", "gain")

@@ -74,10 +74,12 @@ class Tracks:
             stiffness: Joint by joint [N·m/rad], (n,).
             block: Damping with its bounds.
         """
-        releases = [one for one in problem.releases if one.times and not one.held_out]
+        releases = [
+            release for release in problem.releases if release.times and not release.held_out
+        ]
         dampings = np.geomspace(block.lower[0], block.upper[0], DAMPINGS)
         damping = np.repeat(dampings[:, None], len(stiffness), axis=1)
-        duration = min(2.0 * max(one.times[-1] for one in releases), LONGEST)
+        duration = min(2.0 * max(release.times[-1] for release in releases), LONGEST)
         springs = np.repeat(stiffness[None], DAMPINGS, axis=0)
         time, heights = experiments.simulate_releases(springs, damping, releases, duration)
         return cls(releases, time, heights)
@@ -100,7 +102,7 @@ class Tracks:
         Args:
             residuals: Measured minus simulated heights of all tracks [m], (m,).
         """
-        ends = np.cumsum([len(one.times) for one in self.releases])[:-1]
+        ends = np.cumsum([len(release.times) for release in self.releases])[:-1]
         for one, left in zip(self.releases, np.split(residuals, ends), strict=True):
             apart = np.abs(left - np.median(left))
             far = apart > JUMP * float(np.median(apart))
@@ -135,7 +137,7 @@ class Tracks:
             yield self._left(self._at(delay))[0], words
 
     def _rates(self) -> Iterator[tuple[float, str]]:
-        longest = max(one.times[-1] for one in self.releases)
+        longest = max(release.times[-1] for release in self.releases)
         for rate in RATES:
             if longest * rate <= self.time[-1] + 1e-9:
                 words = f"the frame rate is {1.0 / rate:.3g} times the one used"
@@ -152,7 +154,7 @@ class Tracks:
 
     def _exchanges(self) -> Iterator[tuple[float, str]]:
         count = len(self.releases)
-        grams = [f"{1e3 * one.mass:g} g" for one in self.releases]
+        grams = [f"{1e3 * release.mass:g} g" for release in self.releases]
         orders = {tuple(range(count))[::-1]: "the tracks are in the reverse order of the weights"}
         for a, b in combinations(range(count), 2):
             order = list(range(count))
@@ -164,9 +166,11 @@ class Tracks:
 
     def _left(self, reading: Reading, *, scaled: bool = False) -> tuple[float, float]:
         """Return the residual of the best damping, rms [m], and the factor of the heights."""
-        measured = [np.array(one.heights) - np.mean(one.heights) for one in self.releases]
+        measured = [
+            np.array(release.heights) - np.mean(release.heights) for release in self.releases
+        ]
         shown = [reading(i, np.array(one.times)) for i, one in enumerate(self.releases)]
-        centred = [one - one.mean(axis=1, keepdims=True) for one in shown]
+        centred = [entry - entry.mean(axis=1, keepdims=True) for entry in shown]
         simulated, track = np.concatenate(centred, axis=1), np.concatenate(measured)
         factors = np.ones(len(simulated))
         if scaled:

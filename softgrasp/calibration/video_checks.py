@@ -76,7 +76,7 @@ def check_video(
             if factor > WRONG:
                 raise DescriptionError(sentence, file=path)
             yield f"{path.name}: {sentence}"
-    copies = copied_frames(pixels)
+    copies = find_copied_frames(pixels)
     if copies > MAX_COPIES:
         yield (
             f"{path.name}: {100 * copies:.0f} % of the frames of the motion are copies of the "
@@ -155,7 +155,7 @@ def _rate_sentence(frame_rate: float, frequency: float, modes: tuple[float, floa
     )
 
 
-def copied_frames(pixels: Array) -> float:
+def find_copied_frames(pixels: Array) -> float:
     """Return the fraction of frames of a motion that are copies of the frame before [–].
 
     Args:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softgrasp.checks.report import Check, Finding, Severity, counted, finding, range_text
+from softgrasp.checks.report import Check, Finding, Severity, finding, format_count, range_text
 from softgrasp.description.bendable import Inertial
 from softgrasp.description.geometry import Mesh
 from softgrasp.description.robot import Link, LinkShape, Robot
@@ -106,9 +106,9 @@ def _geometry(link: Link) -> Geometry | None:
 def _solid(part: LinkShape) -> Geometry:
     frame = origin_frame(part.origin)
     if isinstance(part.shape, Mesh):
-        return placed_solid(mesh_solid(part.shape), frame)
+        return arrange_solid(mesh_solid(part.shape), frame)
     volume, inertia = mass_properties(part.shape)
-    return placed(volume, inertia, box_corners(np.array(extent(part.shape)) / 2), frame)
+    return arrange(volume, inertia, box_corners(np.array(extent(part.shape)) / 2), frame)
 
 
 # Checks of density and inertia
@@ -146,16 +146,16 @@ def density_check(bodies: Sequence[Body]) -> Check:
         numbers["density_kg_m3"] = density
         findings.append(finding("problem", body.subject, expected, actual, advice, **numbers))
     densities = range_text(list(known.values()), "kg/m³")
-    measured = f"{densities} in {counted(len(known), 'body', 'bodies')}"
+    measured = f"{densities} in {format_count(len(known), 'body', 'bodies')}"
     return Check("density", measured, tuple(findings))
 
 
 def inertia_check(bodies: Sequence[Body]) -> Check:
     """Check that moments of inertia are stated, physical, and possible for the geometry."""
-    findings = [one for body in bodies for one in _inertia_findings(body)]
+    findings = [item for body in bodies for item in _inertia_findings(body)]
     ratios = [ratio for body in bodies if (ratio := inertia_ratio(body)) is not None]
     stated = sum(body.inertia is not None for body in bodies)
-    measured = f"stated for {stated} of {counted(len(bodies), 'body', 'bodies')}"
+    measured = f"stated for {stated} of {format_count(len(bodies), 'body', 'bodies')}"
     if ratios:
         measured += f", {range_text(ratios, 'x')} that of a uniform solid of their geometry"
     return Check("inertia", measured, tuple(findings))
@@ -288,7 +288,7 @@ def steiner(offset: Array) -> Array:
     return float(offset @ offset) * np.eye(3) - np.outer(offset, offset)
 
 
-def placed(volume: float, inertia: Array, points: Array, frame: Array) -> Geometry:
+def arrange(volume: float, inertia: Array, points: Array, frame: Array) -> Geometry:
     """Transform a solid from its centre to the frame of a body.
 
     Args:
@@ -301,10 +301,10 @@ def placed(volume: float, inertia: Array, points: Array, frame: Array) -> Geomet
     return Geometry(volume, centre, rotation @ inertia @ rotation.T, points @ rotation.T + centre)
 
 
-def placed_solid(solid: Solid, frame: Array) -> Geometry:
+def arrange_solid(solid: Solid, frame: Array) -> Geometry:
     """Transform the solid of a mesh to the frame of a body."""
     points = solid.vertices - solid.center_of_mass
-    return placed(solid.volume, solid.inertia, points, frame @ transform(solid.center_of_mass))
+    return arrange(solid.volume, solid.inertia, points, frame @ transform(solid.center_of_mass))
 
 
 def together(parts: Sequence[Geometry]) -> Geometry | None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from softgrasp.checks.report import Check, Finding, Inspection, counted, finding
+from softgrasp.checks.report import Check, Finding, Inspection, finding, format_count
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.mesh_files import read_triangles
@@ -125,7 +125,9 @@ def _reading(sliced: SlicedFinger, subject: str) -> Check:
 def _valleys(sliced: SlicedFinger) -> Check:
     positions = ", ".join(f"{MM * x:.4g}" for x in sliced.joints[:, 0])
     what = ("cell", "middles") if sliced.divided else ("valley", "positions")
-    return Check("valleys", f"{counted(len(sliced.joints), what[0])}, {what[1]} {positions} mm")
+    return Check(
+        "valleys", f"{format_count(len(sliced.joints), what[0])}, {what[1]} {positions} mm"
+    )
 
 
 def chamber_of(sliced: SlicedFinger) -> tuple[float, float, float]:

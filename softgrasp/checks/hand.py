@@ -18,11 +18,11 @@ import numpy as np
 from softgrasp.checks.bodies import (
     Body,
     Geometry,
+    arrange,
+    arrange_solid,
     box_corners,
     density_check,
     inertia_check,
-    placed,
-    placed_solid,
     together,
 )
 from softgrasp.checks.report import (
@@ -32,10 +32,10 @@ from softgrasp.checks.report import (
     Severity,
     as_remarks,
     beyond,
-    counted,
     finding,
-    locked_finding,
+    format_count,
     range_finding,
+    report_lock,
 )
 from softgrasp.description.geometry import Cuboid, Sphere
 from softgrasp.description.hand import GraspPreset, Hand
@@ -96,7 +96,7 @@ def inspect_hand(hand: Hand) -> Inspection:
         as_remarks(inertia_check(bodies)),
         _limit_check(built),
         overlap_check(built),
-        blocked_check(built),
+        check_blocked(built),
         closing_check(built),
         reach_check(built),
         build_check(built),
@@ -106,7 +106,7 @@ def inspect_hand(hand: Hand) -> Inspection:
 
 def _size_check(built: HandModel, bodies: list[Body]) -> Check:
     longest = max((length for _, length in reaches(built.hand).values()), default=0.0)
-    shapes = [float(np.ptp(one.geometry.points, axis=0).max()) for one in bodies if one.geometry]
+    shapes = [float(np.ptp(body.geometry.points, axis=0).max()) for body in bodies if body.geometry]
     largest, subject = max(shapes, default=longest), f"hand '{built.hand.name}'"
     doubt = millimetres_doubt(longest, USUAL_SPAN[1])
     advice = "are the units right (units: {length: mm})?"
@@ -127,24 +127,26 @@ def _mass_check(built: HandModel, bodies: list[Body]) -> Check:
     subject, actual = f"hand '{built.hand.name}'", f"{mass:.4g} kg"
     words = (subject, "{} kg of fingers", actual, "mass is in kg, density in kg/m³")
     odd = beyond(USUAL_MASS, mass, *words, mass_kg=mass)
-    return Check("mass", f"{actual} in {counted(len(bodies), 'moving link')}", odd)
+    return Check("mass", f"{actual} in {format_count(len(bodies), 'moving link')}", odd)
 
 
 def _limit_check(built: HandModel) -> Check:
     closing = _closing_joints(built)
     findings = [
-        one if joint.name in closing else replace(one, severity="remark")
+        item if joint.name in closing else replace(item, severity="remark")
         for joint in built.joints
-        for one in _joint_findings(joint)
+        for item in _joint_findings(joint)
     ]
     soft = built.hand.soft_fingers
     for digit in soft:
         (low, high), subject = digit.limits, f"pressure of '{digit.name}'"
         if low == high:
             measured = f"{low:g} … {high:g} Pa"
-            findings.append(locked_finding(subject, (low, high), measured, "it cannot change"))
-    pressures = f", {counted(len(soft), 'pressure')}" if soft else ""
-    return Check("limits", f"{counted(len(built.joints), 'joint')}{pressures}", tuple(findings))
+            findings.append(report_lock(subject, (low, high), measured, "it cannot change"))
+    pressures = f", {format_count(len(soft), 'pressure')}" if soft else ""
+    return Check(
+        "limits", f"{format_count(len(built.joints), 'joint')}{pressures}", tuple(findings)
+    )
 
 
 def _closing_joints(built: HandModel) -> set[str]:
@@ -164,7 +166,7 @@ def _joint_findings(joint: JointView) -> Iterator[Finding]:
     if not joint.limited[0]:
         yield finding("remark", subject, "limits", "none", "its targets have no limit")
     elif high - low <= LOCKED:
-        yield locked_finding(subject, (low, high), f"{low:.4g} … {high:.4g} {unit}")
+        yield report_lock(subject, (low, high), f"{low:.4g} … {high:.4g} {unit}")
     elif is_hinge and (odd := range_finding(subject, low, high)):
         yield odd
 
@@ -187,21 +189,23 @@ def overlap_check(hand: HandModel) -> Check:
         if depths:
             mild = unused and where == "the start posture"
             findings.append(_overlap(hand, where, depths, elsewhere=mild))
-    measured = f"{counted(len(hand.pairs), 'pair')} in {counted(len(postures), 'posture')}"
+    measured = (
+        f"{format_count(len(hand.pairs), 'pair')} in {format_count(len(postures), 'posture')}"
+    )
     return Check("overlap", measured, tuple(findings))
 
 
-def blocked_check(hand: HandModel) -> Check:
+def check_blocked(hand: HandModel) -> Check:
     """Check for joints whose phalanges collide with the hand over most of their range.
 
     A joint that closes with nearly no free range is a problem where no other actuator moves the
     other part.
     """
-    starts = _used_starts(hand)
+    starts = _list_used_starts(hand)
     # of several grasps, that with the smallest fraction counts
     blocked = {
         joint.name: min(
-            (_blocked_from(hand, joint, start) for start in starts), key=lambda pair: pair[0]
+            (_find_block(hand, joint, start) for start in starts), key=lambda pair: pair[0]
         )
         for joint in hand.joints
         if joint.limited[0] and joint.range[1] - joint.range[0] > LOCKED
@@ -222,7 +226,9 @@ def blocked_check(hand: HandModel) -> Check:
         if fraction > BLOCKED
     )
     largest = max((fraction for fraction, _ in blocked.values()), default=0.0)
-    measured = f"at most {100 * largest:.0f} % of a range blocked, {counted(len(blocked), 'joint')}"
+    measured = (
+        f"at most {100 * largest:.0f} % of a range blocked, {format_count(len(blocked), 'joint')}"
+    )
     return Check("reachable", measured, findings)
 
 
@@ -241,7 +247,7 @@ def _overlap(hand: HandModel, where: str, depths: dict[Pair, float], *, elsewher
         "remark",
         f"hand '{hand.hand.name}'",
         f"parts that are clear of one another in {where}",
-        f"{counted(len(depths), 'pair')} that overlap: {overlaps}{more}",
+        f"{format_count(len(depths), 'pair')} that overlap: {overlaps}{more}",
         "both grasps start elsewhere"
         if elsewhere
         else "they do not collide in a simulation; move the start or the shapes",
@@ -250,13 +256,13 @@ def _overlap(hand: HandModel, where: str, depths: dict[Pair, float], *, elsewher
     )
 
 
-def _used_starts(hand: HandModel) -> list[Array]:
+def _list_used_starts(hand: HandModel) -> list[Array]:
     """Return the distinct start postures of the grasps."""
     starts = [hand.start_of(grasp) for grasp, _ in hand.hand.grasps]
     return [one for i, one in enumerate(starts) if not any((one == s).all() for s in starts[:i])]
 
 
-def _blocked_from(hand: HandModel, joint: JointView, start: Array) -> tuple[float, str]:
+def _find_block(hand: HandModel, joint: JointView, start: Array) -> tuple[float, str]:
     """Return the fraction of a joint's range with collisions, and the body collided with most.
 
     The other joints have the start posture (nq,) of a grasp.
@@ -340,8 +346,8 @@ def _out_of_reach(grasp: str, finger: str, gap: float, length: float) -> Finding
 
 def closing_check(hand: HandModel) -> Check:
     """Check that every actuator with a closing rate can move from its start position."""
-    findings = [one for grasp, preset in hand.hand.grasps for one in _stuck(hand, grasp, preset)]
-    number = counted(len(hand.hand.actuators), "actuator")
+    findings = [item for grasp, preset in hand.hand.grasps for item in _stuck(hand, grasp, preset)]
+    number = format_count(len(hand.hand.actuators), "actuator")
     return Check("closing", f"{number} in both grasps", tuple(findings))
 
 
@@ -368,7 +374,9 @@ def _build_messages(fields: dict[str, Any]) -> list[tuple[str, Severity]]:
             compile_scene(GraspScene(**fields))
         except (BuildError, DescriptionError) as error:
             return [(str(error), "problem")]
-    words = [str(one.message) for one in caught if issubclass(one.category, SoftgraspWarning)]
+    words = [
+        str(warning.message) for warning in caught if issubclass(warning.category, SoftgraspWarning)
+    ]
     return [(word, "remark") for word in words]
 
 
@@ -524,7 +532,7 @@ def _geometry(model: mujoco.MjModel, body: int) -> Geometry | None:
 def _solid(model: mujoco.MjModel, geom: int) -> Geometry:
     frame = transform(model.geom_pos[geom], model.geom_quat[geom])
     if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_MESH:
-        return placed_solid(as_solid(geom_hull(model, geom)), frame)
+        return arrange_solid(as_solid(geom_hull(model, geom)), frame)
     a, b, c = (2.0 * model.geom_size[geom]).tolist()
     volume, inertia = mass_properties(primitive_of(model, geom) or Cuboid(size=(a, b, c)))
-    return placed(volume, inertia, box_corners(model.geom_aabb[geom, 3:]), frame)
+    return arrange(volume, inertia, box_corners(model.geom_aabb[geom, 3:]), frame)

@@ -21,8 +21,8 @@ OF_HANDS = ("size", "overlap", "reachable", "closing", "reach", "build")
 
 def with_hand_checks(robot: Inspection, hand: Inspection) -> Inspection:
     """Add the checks of a hand to those of the robot from which it was read."""
-    checks = [as_remarks(one) if one.name in REPLACED else one for one in robot.checks]
-    checks += [one for one in hand.checks if one.name in OF_HANDS]
+    checks = [as_remarks(check) if check.name in REPLACED else check for check in robot.checks]
+    checks += [check for check in hand.checks if check.name in OF_HANDS]
     return replace(robot, checks=tuple(checks))
 
 

@@ -81,7 +81,7 @@ def schema_of(kind: str) -> Schema:
     for name, change in CHANGES.items():
         if name in definitions and kind != "grasps":  # JSON that holds nothing else
             change(definitions[name])
-    used = _used(model.__name__, definitions)
+    used = _list_used(model.__name__, definitions)
     return {
         "$schema": DIALECT,
         "title": f"softgrasp {kind}",
@@ -144,7 +144,7 @@ def _choose_by_type(schema: Any, definitions: dict[str, Schema]) -> None:
         return
     kinds = schema.pop("oneOf")
     types = [definitions[kind["$ref"].split("/")[-1]]["properties"]["type"] for kind in kinds]
-    words = [one["const"] for one in types]
+    words = [item["const"] for item in types]
     if "discriminator" in schema:
         del schema["discriminator"]
         schema["required"] = ["type"]
@@ -162,7 +162,7 @@ def _of_type(word: str | None) -> Schema:
     return {"properties": {"type": {"const": word}}, "required": ["type"]}
 
 
-def _used(name: str, definitions: dict[str, Schema]) -> set[str]:
+def _list_used(name: str, definitions: dict[str, Schema]) -> set[str]:
     """Return the names of a definition and of those to which it refers, also through others."""
     names: set[str] = set()
     pending = [name]

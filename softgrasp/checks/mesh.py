@@ -6,8 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from softgrasp.checks.bodies import Body, box_corners, inertia_check, placed
-from softgrasp.checks.report import Check, Finding, Inspection, Severity, beyond, counted, finding
+from softgrasp.checks.bodies import Body, arrange, box_corners, inertia_check
+from softgrasp.checks.report import (
+    Check,
+    Finding,
+    Inspection,
+    Severity,
+    beyond,
+    finding,
+    format_count,
+)
 from softgrasp.description.geometry import Mesh, ObjectShape
 from softgrasp.description.object import GraspObject
 from softgrasp.errors import DescriptionError
@@ -65,7 +73,7 @@ def inspect_object(described: GraspObject, *, inertia: Sequence[float] | None = 
     odd = beyond(USUAL_MASS, mass, *words, mass_kg=mass)
     checks = [Check("mass", f"{mass:.4g} kg", odd), _density(described, mass, subject)]
     if inertia is not None:
-        checks.append(inertia_check([_stated(described, subject, inertia)]))
+        checks.append(inertia_check([_state(described, subject, inertia)]))
     if isinstance(shape, Mesh):
         checks += mesh_checks(shape, subject)
     else:
@@ -100,7 +108,7 @@ def _density(described: GraspObject, mass: float, subject: str) -> Check:
     return Check("density", text, beyond(USUAL_DENSITY, density, *words, **numbers))
 
 
-def _stated(described: GraspObject, subject: str, inertia: Sequence[float]) -> Body:
+def _state(described: GraspObject, subject: str, inertia: Sequence[float]) -> Body:
     if len(inertia) not in (3, 6):
         raise DescriptionError(f"inertia: expected 3 or 6 numbers, found {len(inertia)}")
     volume, inertia_per_density = mass_properties(described.shape)
@@ -114,7 +122,7 @@ def _stated(described: GraspObject, subject: str, inertia: Sequence[float]) -> B
         mass=object_mass(described),
         center=np.zeros(3),
         inertia=inertia_tensor(inertia) if len(inertia) == 6 else np.diag(inertia),
-        geometry=placed(volume, inertia_per_density, points, np.eye(4)),
+        geometry=arrange(volume, inertia_per_density, points, np.eye(4)),
     )
 
 
@@ -161,12 +169,14 @@ def _surface(solid: Solid, subject: str) -> Check:
         "hull": "a surface that bounds a volume",
     }
     findings = []
-    for one in solid.repairs:
-        numbers = {name: float(value) for name, value in one.numbers.items()}
-        severity: Severity = "remark" if one.kind == "stray" else "problem"  # it changes nothing
-        findings.append(finding(severity, subject, expected[one.kind], one.note, **numbers))
+    for repair in solid.repairs:
+        numbers = {name: float(value) for name, value in repair.numbers.items()}
+        severity: Severity = "remark" if repair.kind == "stray" else "problem"  # it changes nothing
+        findings.append(finding(severity, subject, expected[repair.kind], repair.note, **numbers))
     state = "closed" if solid.closed else "open, replaced by its hull"
-    mended = f", repaired: {', '.join(one.kind for one in solid.repairs)}" if solid.repairs else ""
+    mended = (
+        f", repaired: {', '.join(repair.kind for repair in solid.repairs)}" if solid.repairs else ""
+    )
     volume = (
         f"{solid.volume * CM3:.4g} cm³, {100 * solid.volume / solid.hull_volume:.3g} % of its hull"
     )
@@ -232,7 +242,9 @@ def _parts(shape: Mesh, solid: Solid, body: MeshBody, subject: str, failure: str
         return Check("parts", "not decomposed into convex parts", (odd,))
     filled = union_volume(body.parts)
     ratio = filled / solid.volume
-    parts = f"{counted(len(body.parts), 'convex part')} fill{'s' if len(body.parts) == 1 else ''}"
+    parts = (
+        f"{format_count(len(body.parts), 'convex part')} fill{'s' if len(body.parts) == 1 else ''}"
+    )
     text = f"{parts} {filled * CM3:.4g} cm³ where the mesh fills {solid.volume * CM3:.4g} cm³"
     numbers = {"parts_m3": filled, "mesh_m3": solid.volume, "ratio": ratio}
     findings: list[Finding] = []

@@ -83,10 +83,10 @@ def repairs(robot: Robot, *, total_mass: float | None = None) -> tuple[Repair, .
     Raises:
         DescriptionError: A mesh cannot be read, or the total mass is not above 0.
     """
-    return _repaired(robot, total_mass)[1]
+    return _repair(robot, total_mass)[1]
 
 
-def repaired(robot: Robot, *, total_mass: float | None = None) -> Robot:
+def repair(robot: Robot, *, total_mass: float | None = None) -> Robot:
     """Apply the ``repairs`` to a robot, and record them in its ``source``.
 
     Args:
@@ -97,14 +97,14 @@ def repaired(robot: Robot, *, total_mass: float | None = None) -> Robot:
     Raises:
         DescriptionError: A mesh cannot be read, or the total mass is not above 0.
     """
-    result, changes = _repaired(robot, total_mass)
+    result, changes = _repair(robot, total_mass)
     if not changes:
         return robot
     remark = f"repaired by softgrasp ({len(changes)} numbers)"
     return result.replace(source=f"{robot.source}; {remark}" if robot.source else remark)
 
 
-def _repaired(robot: Robot, total_mass: float | None) -> tuple[Robot, tuple[Repair, ...]]:
+def _repair(robot: Robot, total_mass: float | None) -> tuple[Robot, tuple[Repair, ...]]:
     """Make the repairs one kind after the other."""
     if total_mass is not None and not (math.isfinite(total_mass) and total_mass > 0.0):
         raise DescriptionError(f"total_mass: expected a number above 0, found {total_mass:g}")
@@ -138,11 +138,11 @@ def _unit_repairs(robot: Robot) -> list[Repair]:
         low, high = joint.lower, joint.upper
         assert low is not None  # of all that odd_limits returns
         assert high is not None
-        after = (_rounded(low / unit.factor), _rounded(high / unit.factor))
+        after = (_round(low / unit.factor), _round(high / unit.factor))
         made.append(Repair(joint.name, "limits", (low, high), after, unit.words))
         mimic = joint.mimic
         if mimic is not None and joint.type == "revolute" and abs(mimic.offset) > math.tau:
-            offset = (_rounded(mimic.offset / unit.factor),)
+            offset = (_round(mimic.offset / unit.factor),)
             made.append(Repair(joint.name, "offset", (mimic.offset,), offset, unit.words))
     return made
 
@@ -180,7 +180,7 @@ def _masses(bodies: Sequence[Body]) -> dict[str, tuple[float, list[str]]]:
             why = f"; {density:.4g} kg/m³ becomes {density / guess.factor:.4g} kg/m³"
         if len(odd) == len(densities) if density is None else not low <= density <= high:
             reason = f"divided by {guess.factor:g} ({guess.words}){why}"
-            masses[body.name] = (_rounded(body.mass / guess.factor), [reason])
+            masses[body.name] = (_round(body.mass / guess.factor), [reason])
     return masses
 
 
@@ -220,7 +220,7 @@ def _link_repairs(
         scaled = factor * unit * body.uniform
         moments = inertia_moments(rotation.T @ scaled @ rotation)
         uniform = tuple(
-            0.0 if abs(one) < NEGLIGIBLE * max(moments) else _rounded(one) for one in moments
+            0.0 if abs(moment) < NEGLIGIBLE * max(moments) else _round(moment) for moment in moments
         )
     after, why = _inertia(body, inertial, unit, factor, uniform)
     if after is not None and not np.array_equal(after, inertial.inertia or ()):
@@ -266,7 +266,7 @@ def _times(numbers: tuple[float, ...], factor: float) -> tuple[float, ...]:
     return numbers if factor == 1.0 else tuple(factor * number for number in numbers)
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     """Drop the noise of binary fractions, which a file would show."""
     return float(f"{value:.12g}")
 
@@ -282,20 +282,22 @@ def _fits(body: Body, ratio: float) -> bool:
 
 def _limit_repairs(robot: Robot) -> list[Repair]:
     repair_list = []
-    for one in couplings(robot):
-        low, high = one.follower.lower, one.follower.upper
-        if one.fraction >= 1.0 - RANGE_TOLERANCE or low is None or high is None:
+    for coupling in couplings(robot):
+        low, high = coupling.follower.lower, coupling.follower.upper
+        if coupling.fraction >= 1.0 - RANGE_TOLERANCE or low is None or high is None:
             continue
         reason = (
-            f"'{one.leader.name}' requires these; only {100 * one.fraction:.3g} % of its range was "
-            "possible"
+            f"'{coupling.leader.name}' requires these; only {100 * coupling.fraction:.3g} % of "
+            "its range was possible"
         )
-        repair_list.append(Repair(one.follower.name, "limits", (low, high), one.requested, reason))
+        repair_list.append(
+            Repair(coupling.follower.name, "limits", (low, high), coupling.requested, reason)
+        )
     return repair_list
 
 
 def _link_with(link: Link, changes: Sequence[Repair]) -> Link:
-    changed = {one.field: one.after for one in changes if one.part == link.name}
+    changed = {change.field: change.after for change in changes if change.part == link.name}
     if link.inertial is None or not {"mass", "inertia"} & set(changed):
         return link
     mass = changed.get("mass", (link.inertial.mass,))[0]
@@ -304,11 +306,11 @@ def _link_with(link: Link, changes: Sequence[Repair]) -> Link:
 
 
 def _joint_with(joint: RigidJoint, changes: Sequence[Repair]) -> RigidJoint:
-    for one in changes:
-        if one.field == "limits" and one.part == joint.name:
-            joint = joint.replace(lower=one.after[0], upper=one.after[1])
-        if one.field == "offset" and one.part == joint.name and joint.mimic is not None:
-            joint = joint.replace(mimic=joint.mimic.replace(offset=one.after[0]))
+    for change in changes:
+        if change.field == "limits" and change.part == joint.name:
+            joint = joint.replace(lower=change.after[0], upper=change.after[1])
+        if change.field == "offset" and change.part == joint.name and joint.mimic is not None:
+            joint = joint.replace(mimic=joint.mimic.replace(offset=change.after[0]))
     return joint
 
 

@@ -45,13 +45,13 @@ class Check:
 
     def __post_init__(self) -> None:
         """Write the name of the check into its findings."""
-        named = tuple(replace(one, check=self.name) for one in self.findings)
+        named = tuple(replace(item, check=self.name) for item in self.findings)
         object.__setattr__(self, "findings", named)
 
     @property
     def verdict(self) -> Literal["ok", "remark", "problem"]:
         """Return the highest severity of the findings of this check."""
-        severities = {one.severity for one in self.findings}
+        severities = {item.severity for item in self.findings}
         if "problem" in severities:
             return "problem"
         return "remark" if severities else "ok"
@@ -68,22 +68,22 @@ class Inspection:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Return problems and remarks in the order of the checks."""
-        return tuple(one for check in self.checks for one in check.findings)
+        return tuple(item for check in self.checks for item in check.findings)
 
     @property
     def problems(self) -> tuple[Finding, ...]:
         """Findings that make results wrong or runs impossible."""
-        return tuple(one for one in self.findings if one.severity == "problem")
+        return tuple(item for item in self.findings if item.severity == "problem")
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
         """Findings that are no problems."""
-        return tuple(one for one in self.findings if one.severity == "remark")
+        return tuple(item for item in self.findings if item.severity == "remark")
 
     @property
     def verdict(self) -> str:
         """Numbers of checks, problems and remarks, in one line."""
-        return f"{counted(len(self.checks), 'check')}: {summary(self.problems, self.remarks)}"
+        return f"{format_count(len(self.checks), 'check')}: {summary(self.problems, self.remarks)}"
 
     def check(self, name: str) -> Check:
         """Return the check of a name.
@@ -104,8 +104,8 @@ class Inspection:
                 for check in self.checks
             ],
             "findings": [
-                {**asdict(one), "numbers": dict(one.numbers), "sentence": one.sentence}
-                for one in self.findings
+                {**asdict(item), "numbers": dict(item.numbers), "sentence": item.sentence}
+                for item in self.findings
             ],
         }
 
@@ -151,7 +151,7 @@ def beyond(
     return (finding("problem", subject, expected, actual, advice, **numbers),)
 
 
-def locked_finding(
+def report_lock(
     subject: str, limits: tuple[float, float], measured: str, advice: str = "it cannot move"
 ) -> Finding:
     """Return the remark that a joint or an actuator has no range."""
@@ -167,17 +167,17 @@ def range_finding(subject: str, low: float, high: float) -> Finding | None:
 
 def as_remarks(check: Check) -> Check:
     """Make all findings of a check remarks."""
-    remarks = (replace(one, severity="remark") for one in check.findings)
+    remarks = (replace(item, severity="remark") for item in check.findings)
     return replace(check, findings=tuple(remarks))
 
 
 def summary(problems: Sequence[object], remarks: Sequence[object] = ()) -> str:
     """Count problems and remarks: ``no problems found, 2 remarks``."""
-    text = f"{counted(len(problems), 'problem') if problems else 'no problems'} found"
-    return f"{text}, {counted(len(remarks), 'remark')}" if remarks else text
+    text = f"{format_count(len(problems), 'problem') if problems else 'no problems'} found"
+    return f"{text}, {format_count(len(remarks), 'remark')}" if remarks else text
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def format_count(number: int, noun: str, plural: str = "") -> str:
     """Write a number with its noun: ``1 check``, ``2 checks``."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 

@@ -25,10 +25,10 @@ from softgrasp.checks.report import (
     Inspection,
     Severity,
     beyond,
-    counted,
     finding,
-    locked_finding,
+    format_count,
     range_finding,
+    report_lock,
 )
 from softgrasp.description.bendable import (
     ANGLE_ROUNDING,
@@ -43,7 +43,7 @@ from softgrasp.extensions import HARDWARE_CHECKS
 from softgrasp.io.hand_sanity import FULL_ROTATION, TWO_ROTATIONS, stroke_doubt
 from softgrasp.io.urdf.length_unit import largest_lengths, unit_doubt
 from softgrasp.io.urdf.links import EMPTY, HULL_DENSITY, parts_of
-from softgrasp.model.shapes import joined_inertia, part_pose
+from softgrasp.model.shapes import join_inertia, part_pose
 
 USUAL_MASS = (1e-3, 1e3)
 """Usual mass of a whole robot [kg]."""
@@ -90,10 +90,12 @@ def inspect_robot_model(model: mujoco.MjModel, name: str) -> Inspection:
     expected, actual = "geoms that can touch", "none with a contype or conaffinity"
     inert = finding("problem", f"robot '{name}'", expected, actual)
     checks = (
-        Check("mass", f"{mass:.6g} kg in {counted(len(bodies), 'part')}"),
+        Check("mass", f"{mass:.6g} kg in {format_count(len(bodies), 'part')}"),
         inertia_check(bodies),
-        Check("contacts", counted(len(geoms), "colliding geom"), () if len(geoms) else (inert,)),
-        Check("actuators", counted(model.nu, "actuator")),
+        Check(
+            "contacts", format_count(len(geoms), "colliding geom"), () if len(geoms) else (inert,)
+        ),
+        Check("actuators", format_count(model.nu, "actuator")),
     )
     return Inspection("robot", name, checks)
 
@@ -120,7 +122,7 @@ def _mass_check(robot: Robot, bodies: list[Body]) -> Check:
         )
     words = (f"robot '{robot.name}'", "{} kg in all", f"{mass:.6g} kg", advice)
     odd = beyond(USUAL_MASS, mass, *words, **numbers) if mass else ()
-    heavy = counted(len(_masses(robot)), "part")
+    heavy = format_count(len(_masses(robot)), "part")
     return Check("mass", f"{mass:.6g} kg in {heavy}", (*_massless(robot), *odd))
 
 
@@ -139,16 +141,16 @@ def _massless(robot: Robot) -> Iterator[Finding]:
         if links is None:
             continue
         shapes = [
-            (one.shape, part_pose(one.shape, one.pose))
+            (item.shape, part_pose(item.shape, item.pose))
             for link in links
-            for one in parts_of(link, np.eye(4))
+            for item in parts_of(link, np.eye(4))
         ]
         subject, expected = f"joint '{joint.name}'", "a mass in what it moves"
         if not shapes:
             advice = f"a simulation uses {1e6 * EMPTY.mass:g} mg"
             yield finding("remark", subject, expected, "none", advice)
             continue
-        mass, *_ = joined_inertia(shapes, mass=None, density=HULL_DENSITY)
+        mass, *_ = join_inertia(shapes, mass=None, density=HULL_DENSITY)
         advice = f"a simulation uses {mass:.3g} kg, that of its shapes at {HULL_DENSITY:g} kg/m³"
         yield finding("remark", subject, expected, "none", advice, mass_kg=mass)
 
@@ -206,8 +208,8 @@ def odd_limits(robot: Robot) -> dict[RigidJoint, Guess]:
 def _limit_check(robot: Robot) -> Check:
     moving = [joint for joint in robot.joints if joint.type != "fixed"]
     odd = {joint: one for joint, one in odd_limits(robot).items() if one is MILLIMETRES}
-    findings = tuple(one for joint in moving for one in _limit_findings(joint, joint in odd))
-    return Check("limits", f"{counted(len(moving), 'moving joint')}", findings)
+    findings = tuple(item for joint in moving for item in _limit_findings(joint, joint in odd))
+    return Check("limits", f"{format_count(len(moving), 'moving joint')}", findings)
 
 
 def _limit_findings(joint: RigidJoint, in_millimetres: bool) -> Iterator[Finding]:
@@ -216,7 +218,7 @@ def _limit_findings(joint: RigidJoint, in_millimetres: bool) -> Iterator[Finding
     if joint.type != "continuous" and low is not None and high is not None:
         limits_text, numbers = f"{low:.4g} … {high:.4g} {unit}", {"lower": low, "upper": high}
         if low == high:
-            yield locked_finding(subject, (low, high), limits_text)
+            yield report_lock(subject, (low, high), limits_text)
         elif joint.type == "revolute" and (odd := range_finding(subject, low, high)):
             yield odd
         elif in_millimetres:
@@ -246,18 +248,18 @@ def bendable_checks(robot: Robot) -> list[Check]:
     controlled = {joint.name: joint for system in robot.control for joint in system.joints}
     parts = robot.bendables
     actuators = sum(len(part.actuation) for part in parts)
-    control = f"{counted(len(controlled), 'joint')} under ros2_control"
+    control = f"{format_count(len(controlled), 'joint')} under ros2_control"
     is_arm = robot.hydraulics is not None  # which has no limits of curvature and no ros2_control
-    segment_findings = [one for part in parts for one in _body_findings(part, is_arm)]
-    actuator_findings = [one for part in parts for one in _actuator_findings(part, is_arm)]
+    segment_findings = [item for part in parts for item in _body_findings(part, is_arm)]
+    actuator_findings = [item for part in parts for item in _actuator_findings(part, is_arm)]
     control_findings = [
-        one for part in parts for one in _control_findings(part, controlled.get(part.name))
+        item for part in parts for item in _control_findings(part, controlled.get(part.name))
     ]
     if is_arm and not controlled:
         control, control_findings = "chambers under hydraulic drives", []
     return [
-        Check("segments", counted(len(parts), "segment"), tuple(segment_findings)),
-        Check("actuators", counted(actuators, "actuator"), tuple(actuator_findings)),
+        Check("segments", format_count(len(parts), "segment"), tuple(segment_findings)),
+        Check("actuators", format_count(actuators, "actuator"), tuple(actuator_findings)),
         Check("control", control, tuple(control_findings)),
     ]
 
@@ -274,7 +276,9 @@ def hardware_check(robot: Robot) -> Check:
         except DescriptionError as error:
             subject, expected = f"control '{system.name}'", "hardware that softgrasp can control"
             findings.append(finding(severity, subject, expected, str(error)))
-    return Check("hardware", counted(len(robot.control), "ros2_control element"), tuple(findings))
+    return Check(
+        "hardware", format_count(len(robot.control), "ros2_control element"), tuple(findings)
+    )
 
 
 def _problem(part: Bendable, expected: str, actual: str, **numbers: float) -> Finding:
@@ -473,11 +477,11 @@ def couplings(robot: Robot) -> list[Coupling]:
 def mimic_check(robot: Robot) -> Check:
     """Check the range of every follower against multiplier · range of its leader + offset."""
     coupled = couplings(robot)
-    odd = tuple(_finding(one) for one in coupled if one.fraction < 1.0 - RANGE_TOLERANCE)
+    odd = tuple(_finding(item) for item in coupled if item.fraction < 1.0 - RANGE_TOLERANCE)
     if not coupled:
         return Check("mimic", "no joint follows another")
-    text = ", ".join(f"{one.follower.name} {100 * one.fraction:.3g} %" for one in coupled)
-    return Check("mimic", f"{counted(len(coupled), 'follower')}; range possible: {text}", odd)
+    text = ", ".join(f"{item.follower.name} {100 * item.fraction:.3g} %" for item in coupled)
+    return Check("mimic", f"{format_count(len(coupled), 'follower')}; range possible: {text}", odd)
 
 
 def _limits(joint: RigidJoint) -> tuple[float, float]:

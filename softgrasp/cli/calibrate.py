@@ -205,7 +205,7 @@ def calibrate(
         changes["zero"] = zero
     with terminal.progress_bar() as update:
         update("reading measurements", None)
-        loaded = _loaded(problem, finger, tables, photo_options, videos, video_options, changes)
+        loaded = _load(problem, finger, tables, photo_options, videos, video_options, changes)
     directory = terminal.output_directory(
         f"calibrate_{_name(loaded.problem)}", out, force=force, resume=resume
     )
@@ -221,7 +221,7 @@ def calibrate(
         with terminal.progress_bar() as update:
             result = run(
                 loaded.problem, method, seed, out=directory,
-                stages=[one.value for one in stage or ()] or None,
+                stages=[item.value for item in stage or ()] or None,
                 swarm=Swarm(particles=particles, iterations=iterations),
                 progress=update,
             )  # fmt: skip
@@ -403,7 +403,7 @@ def _calibrate_camera(
     terminal.put_files([path])
 
 
-def _loaded(
+def _load(
     problem: str | None,
     finger: str | None,
     tables: dict[str, Path | None],
@@ -486,8 +486,8 @@ def _print_advice(result: AnyCalibrationResult) -> None:
         terminal.note("no advice: it needs method map and angles under weights")
         return
     rows = [
-        [one.measurement, one.parameter, f"{100 * one.now:.3g} %", f"{100 * one.then:.3g} %"]
-        for one in result.advice
+        [item.measurement, item.parameter, f"{100 * item.now:.3g} %", f"{100 * item.then:.3g} %"]
+        for item in result.advice
     ]
     terminal.put_table(["next measurement", "parameter", "error now", "then"], rows)
 

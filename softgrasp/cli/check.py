@@ -90,7 +90,7 @@ def check(
         raise DescriptionError("--mass: expected --fix with it, found none")
     if buckling and kind != "robot":
         raise DescriptionError(f"--buckling: expected a robot, found: {kind}")
-    from softgrasp.cli.properties import checked_document
+    from softgrasp.cli.properties import document_checks
     from softgrasp.report.grasp_report import FINGER
 
     if units is not None and fix:
@@ -100,7 +100,7 @@ def check(
         if fix:
             document = fix_robot(kind, what, out, mass)
         else:
-            document = checked_document(
+            document = document_checks(
                 "finger" if finger else kind, what, units, reading=options.finger_mesh,
                 figure=None if out is None else out / FINGER,
             )  # fmt: skip
@@ -163,10 +163,10 @@ def print_document(document: dict[str, Any]) -> None:
         elif value not in ("", []):
             terminal.put(f"{name}: {_text(value)}")
     if checks := document.get("checks"):
-        rows = [[one["name"], one["verdict"], one["measured"]] for one in checks]
+        rows = [[item["name"], item["verdict"], item["measured"]] for item in checks]
         terminal.put_table(["check", "verdict", "measured"], rows)
-    for one in document.get("repairs", []):
-        terminal.put(f"repaired: {one['sentence']}")
+    for item in document.get("repairs", []):
+        terminal.put(f"repaired: {item['sentence']}")
     for change in document.get("changes", []):
         terminal.put(f"  {change}")
     for remark in document["remarks"]:
@@ -194,10 +194,10 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
         DescriptionError: It is no robot, or ``out`` names no file of the right kind.
         ResultError: The file cannot be written.
     """
-    from softgrasp.checks.repair import repaired, repairs
-    from softgrasp.checks.report import counted
+    from softgrasp.checks.repair import repair, repairs
+    from softgrasp.checks.report import format_count
     from softgrasp.checks.robot import total_mass
-    from softgrasp.cli.properties import checked_document
+    from softgrasp.cli.properties import document_checks
     from softgrasp.io.load import load_robot, robot_path
     from softgrasp.io.urdf.text_edits import Edit, write_changed
 
@@ -208,9 +208,9 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
         robot = load_robot(what)
     file = _target(out, bool(robot.bendables), Path(what))
     changes = repairs(robot, total_mass=mass)
-    written = repaired(robot, total_mass=mass)
+    written = repair(robot, total_mass=mass)
     edits: tuple[Edit, ...] = ()
-    before = after = checked_document(kind, what)
+    before = after = document_checks(kind, what)
     verdict = (
         f"{before['verdict']}; nothing that --fix can repair was found ({REPAIRABLE}), and no "
     )
@@ -218,9 +218,9 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
     if changes:
         edits = write_changed(robot_path(what), robot, written, file)
         terminal.note(f"wrote {file}")
-        after = checked_document(kind, str(file))
+        after = document_checks(kind, str(file))
         masses = f"{total_mass(robot):.4g} kg → {total_mass(written):.4g} kg"
-        count = counted(len(changes), "repair")
+        count = format_count(len(changes), "repair")
         verdict = f"before {before['verdict']}; {count}, {masses}; after {after['verdict']}"
     return {
         "kind": kind,
@@ -228,7 +228,7 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
         "file": str(file) if changes else "",
         "mass_kg": total_mass(written),
         "mass_before_kg": total_mass(robot),
-        "repairs": [{**asdict(one), "sentence": one.sentence} for one in changes],
+        "repairs": [{**asdict(change), "sentence": change.sentence} for change in changes],
         "changes": [edit.sentence(Path(what).name) for edit in edits],
         **{name: after[name] for name in ("checks", "findings", "problems", "remarks")},
         "verdict": verdict,

@@ -73,7 +73,7 @@ def doctor(out: Out = None, json: Json = False) -> None:
 
 def _summary(findings: list[Finding]) -> str:
     """Sentence about the optional packages that are missing here and can be installed."""
-    has_ode = any(one.what == "backend ode" and not one.cure for one in findings)
+    has_ode = any(finding.what == "backend ode" and not finding.cure for finding in findings)
     not_needed = {"mujoco-warp"}  # of no use without a GPU, and 400 MB
     not_needed |= {"minari", "rerun-sdk", "usd-core"}  # of no use without the programs they serve
     not_needed |= {"dartpy"} if has_ode else set()

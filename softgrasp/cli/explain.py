@@ -46,19 +46,19 @@ def explain(
     run. Where a grasp has to be found for the object, its trials are simulated once and kept. With
     --out the values are written to resolved.json there.
     """
-    resolved = _resolved(first, second, options)
-    values = [one for one in resolved.values if field is None or field in one.field]
-    entries = [one.model_dump(mode="json", exclude_defaults=True) for one in values]
+    resolved = _resolve(first, second, options)
+    values = [value for value in resolved.values if field is None or field in value.field]
+    entries = [value.model_dump(mode="json", exclude_defaults=True) for value in values]
     document = {"timestep_s": resolved.timestep, "values": entries}
     if out is not None:
         terminal.save_json(document, out / "resolved.json")
     if json:
         terminal.put_json(document)
         return
-    terminal.put_table(HEADS, [one.row for one in values if one.is_set])
+    terminal.put_table(HEADS, [value.row for value in values if value.is_set])
 
 
-def _resolved(first: str, second: str | None, options: SceneOptions) -> ResolvedScene:
+def _resolve(first: str, second: str | None, options: SceneOptions) -> ResolvedScene:
     from softgrasp.errors import DescriptionError
 
     directory = Path(first)

@@ -73,11 +73,11 @@ def list_(
 
 
 def _rows(kind: ListedKind) -> list[Row]:
-    stored = stored_rows(kind) if kind in STORED else None
-    return computed_rows(kind) if stored is None else stored
+    stored = list_stored(kind) if kind in STORED else None
+    return compute_rows(kind) if stored is None else stored
 
 
-def stored_rows(kind: ListedKind) -> list[Row] | None:
+def list_stored(kind: ListedKind) -> list[Row] | None:
     """Return the cached list in ``assets/lists.json``; None where shipped files have changed."""
     try:
         text = (assets.root() / "assets" / LISTS_FILE).read_text(encoding="utf-8")
@@ -97,7 +97,7 @@ def files_digest(kind: ListedKind) -> str:
     return digest.hexdigest()
 
 
-def computed_rows(kind: ListedKind) -> list[Row]:
+def compute_rows(kind: ListedKind) -> list[Row]:
     """Compute the list entries of a kind, of the core or of an extension, from its files."""
     function = LISTS[kind] if kind in LISTS else load(EXTENSION_LISTS[kind])
     rows: list[Row] = function()

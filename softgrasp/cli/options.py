@@ -160,7 +160,7 @@ def pressure_of(text: str | float) -> float:
         BadParameter: It is no number, or has another unit.
     """
     words = str(text).strip().lower()
-    unit = next((one for one in PREFIXES if words.endswith(one)), "")
+    unit = next((prefix for prefix in PREFIXES if words.endswith(prefix)), "")
     try:
         number = float(words.removesuffix(unit))
     except ValueError:
@@ -217,7 +217,7 @@ def base_of(text: str | Triple) -> str | Triple:
 
 def _metres(text: str) -> float:
     """Read a length in metres, or with its unit."""
-    unit = next((one for one in ("mm", "cm", "dm", "in", "m") if text.endswith(one)), "m")
+    unit = next((item for item in ("mm", "cm", "dm", "in", "m") if text.endswith(item)), "m")
     return float(text.removesuffix(unit)) * LENGTH_UNITS[unit]
 
 
@@ -516,14 +516,14 @@ def with_scene_options(*names: str) -> Callable[[Callable[..., None]], Callable[
 
         @functools.wraps(verb)
         def run(**values: Any) -> None:
-            scene = {one.name: values.pop(one.name) for one in selected}
+            scene = {item.name: values.pop(item.name) for item in selected}
             options = {name: _fixed(value) for name, value in scene.items() if value is not None}
             with reading_in(options.get("units")):
                 verb(**values, options=SceneOptions(**options))
 
         run.__annotations__ = {}
         run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+            [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in parameters]
         )
         return run
 
@@ -576,7 +576,7 @@ def with_file_options(verb: Callable[..., None]) -> Callable[..., None]:
         if not (texts or trusted or hand_root):
             verb(**values)
             return
-        from softgrasp.io.hand import selected_hand  # loads numpy
+        from softgrasp.io.hand import select_hand  # loads numpy
         from softgrasp.io.urdf.xacro import xacro_settings
 
         pairs = [text.partition("=") for text in texts]
@@ -584,11 +584,11 @@ def with_file_options(verb: Callable[..., None]) -> Callable[..., None]:
             if not (name and equals):
                 raise DescriptionError(f"--arg: expected NAME=VALUE, found '{text}'")
         arguments = {name: value for name, _, value in pairs}
-        with xacro_settings(arguments, trusted=trusted), selected_hand(hand_root):
+        with xacro_settings(arguments, trusted=trusted), select_hand(hand_root):
             verb(**values)
 
     parameters = inspect.signature(verb, eval_str=True).parameters.values()
-    named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+    named = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
     run.__annotations__ = {}
     run.__signature__ = inspect.Signature([*named, *added])  # type: ignore[attr-defined]
     return run

@@ -165,7 +165,7 @@ def plan(
     require_scene(what, object_name)
     from softgrasp.description.sweep import PERTURBATION, ROBUSTNESS
     from softgrasp.report.planner import FILES
-    from softgrasp.sweeps.planner import GRASPS, PLAN, imported_plan, largest_is_best
+    from softgrasp.sweeps.planner import GRASPS, PLAN, largest_is_best, plan_imported
     from softgrasp.sweeps.table import CSV
 
     if rank_by in (PERTURBATION, ROBUSTNESS) and options.criterion is None:
@@ -183,7 +183,7 @@ def plan(
     )  # fmt: skip
     largest_is_best(grasp_plan)  # before anything is computed
     if import_ is not None:
-        grasp_plan = imported_plan(grasp_plan, import_, import_scale)
+        grasp_plan = plan_imported(grasp_plan, import_, import_scale)
     name = f"plan_{grasp_plan.scene.hand.name}_{grasp_plan.scene.object.name}"
     directory = terminal.output_directory(name, out, force=force, resume=resume)
     refuse_finished_rows(directory, resume, force=force)
@@ -248,7 +248,7 @@ def _write_reports(
                           progress=lambda file, done: update(f"writing {file}", done))  # fmt: skip
         update("writing the report", None)
         report = write_planner_report(planned, directory, best, renderer=renderer)
-    return best, [report, *(one.directory for one in best)]
+    return best, [report, *(candidate.directory for candidate in best)]
 
 
 def _print_summary(
@@ -260,7 +260,7 @@ def _print_summary(
 ) -> None:
     """Print result and files; exit with 5 where no grasp could be ranked."""
     from softgrasp.comparison.dexgraspbench import benchmark_summary
-    from softgrasp.report.planner import plan_rows, ranked_rows, summary
+    from softgrasp.report.planner import plan_rows, rank_rows, summary
 
     if as_json:
         measured = {} if metrics is None else {"dexgraspbench": metrics}
@@ -272,7 +272,7 @@ def _print_summary(
         if metrics is not None:
             terminal.put(f"bench     {benchmark_summary(metrics)}")
         if planned.ranked:
-            terminal.put_table(*ranked_rows(planned, best, SHOWN))
+            terminal.put_table(*rank_rows(planned, best, SHOWN))
         terminal.put_files(files)
     if not planned.ranked:
         terminal.show_message("warning", "no candidate ended with the hand closed on the object")
@@ -281,7 +281,7 @@ def _print_summary(
 
 def _document(planned: PlannedGrasps, best: list[Best], files: list[Path]) -> dict[str, Any]:
     table = planned.table
-    results = {one.row: one.result for one in best}
+    results = {candidate.row: candidate.result for candidate in best}
     top = [
         {
             "rank": rank,

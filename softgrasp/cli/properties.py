@@ -17,7 +17,7 @@ import numpy as np
 from softgrasp import assets
 from softgrasp.checks.finger import chamber_of, inspect_finger, size_of_finger
 from softgrasp.checks.inspect import inspect, with_hand_checks
-from softgrasp.checks.report import Inspection, counted, summary
+from softgrasp.checks.report import Inspection, format_count, summary
 from softgrasp.checks.robot import inspect_robot_model, total_mass
 from softgrasp.cli.names import Kind, OtherKind
 from softgrasp.description.bendable import Bendable
@@ -49,7 +49,7 @@ from softgrasp.pipeline import compile_scene
 from softgrasp.report.finger_figure import draw_finger
 from softgrasp.report.grasp_text import criterion_text, limits_text
 from softgrasp.sim.soft_dynamics import linear_mode
-from softgrasp.sim.soft_statics import damped_finger, equilibrium, loaded_shape
+from softgrasp.sim.soft_statics import damp_finger, equilibrium, solve_loaded_shape
 from softgrasp.units import LengthUnit
 
 Properties = dict[str, Any]
@@ -68,7 +68,7 @@ class Checked(NamedTuple):
     """Warnings that the inspection reports in its own words."""
 
 
-def checked_document(
+def document_checks(
     kind: Kind,
     what: str,
     units: LengthUnit | None = None,
@@ -88,9 +88,9 @@ def checked_document(
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", SoftgraspWarning)
         if kind == "finger":
-            checked = _checked_finger(Path(what), units, reading or {}, figure)
+            checked = _check_finger(Path(what), units, reading or {}, figure)
         else:
-            checked = _checked(kind, what, units or "m")
+            checked = _check(kind, what, units or "m")
     words = [str(w.message) for w in warned if issubclass(w.category, SoftgraspWarning)]
     words = [word for word in words if word not in checked.known_warnings]
     mild = kind in (
@@ -106,24 +106,24 @@ def checked_document(
     if checked.inspection is not None:
         plain = checked.inspection.as_dict()
         document |= {"checks": plain["checks"], "findings": plain["findings"]}
-        problems = [*(one.sentence for one in checked.inspection.problems), *problems]
+        problems = [*(problem.sentence for problem in checked.inspection.problems), *problems]
         # a scene repeats what reading its meshes warns of
-        known = [one for one in checked.inspection.remarks if one.actual not in remarks]
-        remarks = [*(one.sentence for one in known), *remarks]
-        lead = f"{counted(len(checked.inspection.checks), 'check')}: "
+        known = [remark for remark in checked.inspection.remarks if remark.actual not in remarks]
+        remarks = [*(item.sentence for item in known), *remarks]
+        lead = f"{format_count(len(checked.inspection.checks), 'check')}: "
     problems, remarks = list(dict.fromkeys(problems)), list(dict.fromkeys(remarks))
     verdict = f"{lead}{summary(problems, remarks)}"
     return document | {"problems": problems, "remarks": remarks, "verdict": verdict}
 
 
-def _checked(kind: OtherKind, what: str, units: LengthUnit) -> Checked:
+def _check(kind: OtherKind, what: str, units: LengthUnit) -> Checked:
     """Return properties and inspection of a file; warnings are raised as usual."""
     match kind:
         case "hand":
             try:
                 hand = load_hand(what)
             except DescriptionError:
-                if (checked := _exported_robot(what)) is None:
+                if (checked := _describe_exported_robot(what)) is None:
                     raise
                 return checked
             try:
@@ -143,7 +143,7 @@ def _checked(kind: OtherKind, what: str, units: LengthUnit) -> Checked:
             inspection = inspect(robot)
             properties = robot_properties(robot)
             # a wrong unit is the cause of whatever the checks of the hand would report
-            if not {one.check for one in inspection.problems} & {"units", "limits"}:
+            if not {problem.check for problem in inspection.problems} & {"units", "limits"}:
                 shown, inspection = _as_hand(what, robot, inspection)
                 properties |= shown
             return Checked(properties, [], inspection)
@@ -158,13 +158,13 @@ def _checked(kind: OtherKind, what: str, units: LengthUnit) -> Checked:
             scene = load_scene(what)
             properties = scene_properties(scene)
             try:
-                properties |= built_properties(compile_scene(scene))
+                properties |= describe_built(compile_scene(scene))
             except BuildError as error:
                 return Checked(properties, [str(error)])
             return Checked(properties, [])
 
 
-def _checked_finger(
+def _check_finger(
     file: Path, units: LengthUnit | None, reading: Mapping[str, Any], figure: Path | None
 ) -> Checked:
     """Return how the mesh of a soft finger is read, and draw it."""
@@ -195,7 +195,7 @@ def _checked_finger(
     return Checked(properties, [], inspected.inspection)
 
 
-def _exported_robot(what: str) -> Checked | None:
+def _describe_exported_robot(what: str) -> Checked | None:
     """Return the checks of an MJCF file that ``convert`` wrote of a robot; None for others."""
     path = Path(what)
     if path.suffix.lower() not in assets.MODEL_SUFFIXES or not path.is_file():
@@ -219,7 +219,7 @@ def _as_hand(what: str, robot: Robot, inspection: Inspection) -> tuple[Propertie
     One chain or segment alone is rather an arm, of which nothing is added.
     """
     soft = len({part.parent for part in robot.bendables}) == 1 < len(robot.bendables)
-    if not soft and (robot.bendables or all(one.type == "fixed" for one in robot.joints)):
+    if not soft and (robot.bendables or all(joint.type == "fixed" for joint in robot.joints)):
         return {}, inspection
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -247,10 +247,10 @@ def _as_hand(what: str, robot: Robot, inspection: Inspection) -> tuple[Propertie
 def release_problems(release: FingerRelease) -> list[str]:
     """Return problems of weight, sample period and duration that prevent a comparison."""
     try:
-        loaded_shape(release)
+        solve_loaded_shape(release)
     except SoftgraspError as error:
         return [str(error)]
-    mode, problems = linear_mode(damped_finger(release)), []
+    mode, problems = linear_mode(damp_finger(release)), []
     needed = MIN_DECAY_TIMES / mode.decay if mode.decay > 0.0 else math.inf
     if not math.isnan(mode.decay) and release.duration < needed:
         problems.append(
@@ -282,7 +282,9 @@ def hand_properties(hand: Hand) -> Properties:
         "mass_kg": float(model.body_mass.sum())
         if hand.model
         else sum(finger["mass_kg"] for finger in fingers + soft),
-        **({"couplings": [dict(one) for one in hand.couplings]} if hand.couplings else {}),
+        **(
+            {"couplings": [dict(coupling) for coupling in hand.couplings]} if hand.couplings else {}
+        ),
         "palm": hand.palm.kind if hand.model is None else hand.model.palm,
         **({"model": _model_properties(hand.model)} if hand.model else {}),
         "grasps": {name: _grasp_properties(preset) for name, preset in hand.grasps},
@@ -428,7 +430,7 @@ def criterion_properties(criterion: SuccessCriterion) -> Properties:
     }
 
 
-def built_properties(built: CompiledScene) -> Properties:
+def describe_built(built: CompiledScene) -> Properties:
     """Return what building a scene determines: time step, carrier and contact parameters."""
     return {
         "timestep_s": float(built.model.opt.timestep),
@@ -441,7 +443,7 @@ def built_properties(built: CompiledScene) -> Properties:
 
 def release_properties(release: FingerRelease) -> Properties:
     """Return finger, weight, static tip angle and first mode of a finger release."""
-    mode = linear_mode(damped_finger(release))
+    mode = linear_mode(damp_finger(release))
     return {
         "name": release.name,
         "finger": release.finger.name,
@@ -451,7 +453,7 @@ def release_properties(release: FingerRelease) -> Properties:
         "timestep_s": release.timestep,
         "duration_s": release.duration,
         "sample_period_s": release.sample_period,
-        "tip_angle_rad": float(loaded_shape(release).sum()),
+        "tip_angle_rad": float(solve_loaded_shape(release).sum()),
         "first_mode_Hz": mode.frequency,
         "damping_ratio": mode.ratio,
         "source": release.source,
@@ -591,5 +593,5 @@ def _actuators_text(properties: Properties) -> str:
     angles = properties["actuator_angles_rad"]
     if not angles:
         return "no actuators"
-    number = counted(len(angles), properties["actuation"])
+    number = format_count(len(angles), properties["actuation"])
     return f"{number} at {', '.join(f'{math.degrees(angle):.4g}°' for angle in angles)}"

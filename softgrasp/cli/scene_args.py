@@ -41,7 +41,7 @@ from softgrasp.description.task import ClosePhase, LiftPhase, SuccessCriterion
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.io.hand import UNSURE, load_finger
 from softgrasp.io.load import load_hand, load_object
-from softgrasp.io.object import object_file, published_mass
+from softgrasp.io.object import find_published_mass, object_file
 from softgrasp.io.object_parts import object_name as object_name_of
 from softgrasp.io.scene import load_criterion, load_scene
 from softgrasp.mechanics.transforms import quaternion_of, rotation_from_euler
@@ -126,7 +126,7 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
         if options.mass is not None or options.density is not None:
             obj = scene.object.weighing(mass=options.mass, density=options.density)
             scene = scene.replace(object=obj)
-    scene = _changed(_with_closure(scene, options), options)
+    scene = _change(_with_closure(scene, options), options)
     return _with_settings(scene, options.settings)
 
 
@@ -161,7 +161,7 @@ def _check_weight(first: str, object_name: str | None, options: SceneOptions) ->
     is_mesh = file.suffix.lower() in MESH_SUFFIXES
     if is_mesh and not file.exists():
         raise DescriptionError("expected a mesh file, found no such file", file=file.absolute())
-    if is_mesh and not weights and published_mass(object_name_of(file)) is None:
+    if is_mesh and not weights and find_published_mass(object_name_of(file)) is None:
         raise DescriptionError(
             f"{object_name}: a mesh file needs --mass or --density, found neither; for instance "
             "--density 1200 [kg/m³]"
@@ -190,7 +190,7 @@ def _with_finger(hand: Hand, options: SceneOptions) -> Hand:
             SoftgraspWarning,
             stacklevel=2,
         )
-    mounted = tuple(one.replace(finger=finger) for one in hand.soft_fingers)
+    mounted = tuple(item.replace(finger=finger) for item in hand.soft_fingers)
     return hand.replace(soft_fingers=mounted)
 
 
@@ -218,7 +218,7 @@ def _with_closure(scene: GraspScene, options: SceneOptions) -> GraspScene:
         raise DescriptionError(f"--closure {name}: {message}") from None
 
 
-def _changed(scene: GraspScene, options: SceneOptions) -> GraspScene:
+def _change(scene: GraspScene, options: SceneOptions) -> GraspScene:
     """Apply all options except those of hand, object and closure, then ``--set``."""
     values = {field: getattr(options, name) for name, field in SCENE_FIELDS.items()}
     changes: Changes = {field: value for field, value in values.items() if value is not None}
@@ -309,7 +309,7 @@ def _surrounding_changes(
     """
     changes: Changes = {}
     if objects:
-        changes["objects"] = scene.objects + tuple(_placed(text) for text in objects)
+        changes["objects"] = scene.objects + tuple(_arrange(text) for text in objects)
     parts = scene.surroundings
     if table is False:
         parts = tuple(part for part in parts if not isinstance(part, Table))
@@ -319,7 +319,7 @@ def _surrounding_changes(
     return changes if parts == scene.surroundings else changes | {"surroundings": parts}
 
 
-def _placed(text: str) -> PlacedObject:
+def _arrange(text: str) -> PlacedObject:
     name, _, coordinates = text.rpartition("@")
     position = _numbers(coordinates, 3)
     if not name or position is None:

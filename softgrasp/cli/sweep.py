@@ -138,7 +138,7 @@ def sweep(
         elif out is not None and out.resolve() != stored.resolve():
             raise DescriptionError(f"--out: expected {stored}, or none, with {what}, found {out}")
     from softgrasp.description.sweep import PoseNoise
-    from softgrasp.io.input_limits import recorded_inputs
+    from softgrasp.io.input_limits import record_inputs
     from softgrasp.sweeps import run
     from softgrasp.sweeps.storage import plan_in
 
@@ -159,7 +159,7 @@ def sweep(
         raise DescriptionError("expected HAND OBJECT, a SCENE or a PLAN, found nothing")
     part = None if shard is None else run.Shard.parse(shard)
     part_directory = part.directory if part else ""
-    with recorded_inputs() as files:
+    with record_inputs() as files:
         plan = plan_of(
             what, object_name, options, density, vary or [], stored and stored / part_directory,
             method=sample or "grid", samples=samples, repeats=repeats, seed=seed, quality=quality,
@@ -332,7 +332,7 @@ def _print_summary(
     counts = {str(key): int(value) for key, value in table["status"].value_counts().items()}
     outcomes = {str(key): int(value) for key, value in table["outcome"].value_counts().items()}
     held, warnings = table["held"].dropna(), warning_groups(table)
-    erratic = [str(one) for one in erratic_rows(plan, table)]
+    erratic = [str(row) for row in erratic_rows(plan, table)]
     if as_json:
         terminal.put_json({
             "rows": len(table), "status": counts, "outcome": outcomes,

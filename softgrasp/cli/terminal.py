@@ -242,10 +242,10 @@ def output_directory(
     number, directory = 1, first
     while not resume and not _is_free(directory, replace=force or out is not None):
         number += 1
-        directory = _numbered(first, number)
-    while resume and out is None and _has_files(_numbered(first, number + 1)):
+        directory = _number(first, number)
+    while resume and out is None and _has_files(_number(first, number + 1)):
         number += 1
-        directory = _numbered(first, number)
+        directory = _number(first, number)
     if directory != first and not resume:
         others = [path.name for path in other_files(first, OUTPUTS)[:MAX_NAMED]]
         reason = f"files that no run wrote ({', '.join(others)})"
@@ -263,7 +263,7 @@ def _is_free(directory: Path, *, replace: bool) -> bool:
     return replace and not other_files(directory, OUTPUTS)
 
 
-def _numbered(directory: Path, number: int) -> Path:
+def _number(directory: Path, number: int) -> Path:
     """Return a directory's name with a number; inside it where one works in it."""
     if number == 1:
         return directory

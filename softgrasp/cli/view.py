@@ -131,9 +131,9 @@ class _HandShown:
 
     def native(self) -> None:
         from softgrasp.viewer.native import show_hand
-        from softgrasp.viewer.scene_markers import chosen_hand
+        from softgrasp.viewer.scene_markers import choose_hand
 
-        show_hand(*chosen_hand(self._choices, self._make_scene))
+        show_hand(*choose_hand(self._choices, self._make_scene))
 
     def show_on(self, page: Page) -> Workbench:
         from softgrasp.report.grasp_text import summary

@@ -23,7 +23,7 @@ from softgrasp.comparison.criteria import (
     convergence,
     disagreements,
     farthest,
-    measured,
+    measure,
     percents,
 )
 from softgrasp.comparison.runs import (
@@ -180,7 +180,8 @@ def normal_force(runs: GraspRuns, bodies: list[str], percent: float) -> Finding:
         if change > 0.1 * percent:
             notes.append(f"in {name} forces still change by {change:.2g} % in a tenth of a second")
     ambiguities = [
-        one.sentence for one in ambiguous_contacts(next(iter(runs.resting.values())), [body])
+        contact.sentence
+        for contact in ambiguous_contacts(next(iter(runs.resting.values())), [body])
     ]
     return Finding(
         name="normal_force",
@@ -240,7 +241,7 @@ def _stops(runs: GraspRuns, bodies: list[str]) -> list[str]:
             if samples:
                 increase = force_per_sample(runs.resting[first], body)
                 remarks.append(
-                    f"{body} stopped {measured(abs(samples), 'control samples')} "
+                    f"{body} stopped {measure(abs(samples), 'control samples')} "
                     f"{'later' if samples > 0 else 'earlier'} in {name}, and one sample changes "
                     f"its force by up to {increase:.2g} %"
                 )
@@ -277,7 +278,7 @@ def agreement(runs: GraspRuns, percent: float) -> list[Finding]:
             quantity="Held or dropped",
             unit="",
             values={
-                name: ", ".join("held" if one else "dropped" for one in held)
+                name: ", ".join("held" if item else "dropped" for item in held)
                 for name, held in runs.held.items()
             },
             difference=math.nan if lost else float(len(wrong)),
@@ -541,7 +542,7 @@ def _times(
     note: str,
 ) -> Finding:
     (worst, body), largest = farthest(gaps) if gaps else (("", ""), 0.0)
-    notes = [note, *(_alone(times, one) for one in _bodies(times) if _partly(times, one))]
+    notes = [note, *(_alone(times, item) for item in _bodies(times) if _partly(times, item))]
     return Finding(
         name=name,
         quantity=f"{quantity}{f' of {body}' if body else ''}",

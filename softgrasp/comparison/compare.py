@@ -191,7 +191,7 @@ def release_engines(runs: ReleaseRuns) -> dict[str, EngineProperties]:
                 "integrator": engine.integrator,
                 "springs": spring,
                 "dampers": implicit,
-                **_emulated(name),
+                **_emulate(name),
             },
         )
     return engines
@@ -211,8 +211,8 @@ def grasp_engines(runs: GraspRuns) -> dict[str, EngineProperties]:
                 "other steps": _steps(others),
                 "integrator": model.integrator,
                 **_contact(name, model),
-                "force over penetration": _measured(model),
-                **_emulated(name),
+                "force over penetration": _measure(model),
+                **_emulate(name),
                 "wall time of a run": f"{result.wall_time:.2g} s",
             },
         )
@@ -235,7 +235,7 @@ def _contact(name: str, model: ContactModel) -> dict[str, str]:
     return parameters
 
 
-def _measured(model: ContactModel) -> str:
+def _measure(model: ContactModel) -> str:
     values = model.measured_stiffness_N_m.values()
     if not values:
         return "–"
@@ -243,7 +243,7 @@ def _measured(model: ContactModel) -> str:
     return f"{low:.4g} N/m" if high - low < 1e-3 * high else f"{low:.4g} … {high:.4g} N/m"
 
 
-def _emulated(name: str) -> dict[str, str]:
+def _emulate(name: str) -> dict[str, str]:
     return {"runs": EMULATES[name]} if name in EMULATES else {}
 
 

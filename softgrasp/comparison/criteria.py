@@ -87,10 +87,10 @@ class Finding:
         return f"{text}; {self.note}" if self.note else text
 
     def _in_words(self, value: float) -> str:
-        return measured(value, self.difference_unit)
+        return measure(value, self.difference_unit)
 
 
-def measured(value: float, unit: str) -> str:
+def measure(value: float, unit: str) -> str:
     """Write a number with its unit, in singular or plural: 1 sample, 2 samples."""
     number = f"{value:.3g}"
     return f"{number} {SINGULAR.get(unit, unit) if number == '1' else unit}".rstrip()
@@ -276,7 +276,7 @@ def convergence(timesteps: ArrayLike, values: ArrayLike) -> Convergence:
     return Convergence(steps, deviation, order)
 
 
-def halved(timestep: float, times: int, shortest: float = 0.0) -> list[float]:
+def halve(timestep: float, times: int, shortest: float = 0.0) -> list[float]:
     """Return a time step and its halves, not below the shortest of an engine [s]."""
     steps = [timestep / 2**part for part in range(times + 1)]
     return [step for step in steps if step >= shortest * (1.0 - 1e-9)]

@@ -137,7 +137,7 @@ def _result_from(data: dict[str, Any], runs: GraspRuns | ReleaseRuns) -> Crossch
         backends=tuple(data["backends"]),
         engines=engines,
         tolerances=Tolerances(**data["tolerances"]),
-        findings=tuple(_finding_from(one) for one in data["findings"]),
+        findings=tuple(_finding_from(datum) for datum in data["findings"]),
         runs=runs,
         warnings=tuple(data["warnings"]),
         quick=data["quick"],
@@ -254,7 +254,7 @@ def _release_runs(
         moving={name: {step: motions[f"{name}.{step!r}"] for step in by_name}
                 for name, by_name in steps.items()},
         without_hk=motions.get(PLAIN),
-        linear={one["timestep_s"]: LinearMode(one["frequency"], one["ratio"])
-                for one in data["linear_modes"]},
+        linear={datum["timestep_s"]: LinearMode(datum["frequency"], datum["ratio"])
+                for datum in data["linear_modes"]},
         notes=tuple(data["notes"]),
     )  # fmt: skip

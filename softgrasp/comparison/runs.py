@@ -21,7 +21,7 @@ from softgrasp.comparison.criteria import (
     Vibration,
     convergence,
     find_threshold,
-    halved,
+    halve,
     vibration,
 )
 from softgrasp.continuum.settling import Settling, settling
@@ -45,7 +45,7 @@ from softgrasp.sim.soft_dynamics import (
     rest_shape,
     small_motion,
 )
-from softgrasp.sim.soft_statics import damped_finger, loaded_finger, loaded_shape
+from softgrasp.sim.soft_statics import damp_finger, loaded_finger, solve_loaded_shape
 
 RELEASE_HALVINGS = 3
 """Number of halvings of the time step of a release."""
@@ -107,7 +107,9 @@ class ReleaseRuns:
     def convergence(self, backend: str) -> Convergence:
         """Convergence of joint angles after the release [deg]."""
         motions = self.moving[backend]
-        return convergence(list(motions), [np.degrees(one.angles) for one in motions.values()])
+        return convergence(
+            list(motions), [np.degrees(motion.angles) for motion in motions.values()]
+        )
 
 
 def run_releases(
@@ -120,7 +122,7 @@ def run_releases(
         BuildError: An engine lacks a feature of the finger.
         SimulationError: A motion diverges.
     """
-    finger = damped_finger(release)
+    finger = damp_finger(release)
     loaded = loaded_finger(release.finger, release.tip_mass)
     rate = small_motion(loaded).rate
     steps = {name: _steps(release, name, quick) for name in backends}
@@ -138,7 +140,7 @@ def run_releases(
     every = {0.0} | {step for each in steps.values() for step in each}
     return ReleaseRuns(
         release=release,
-        rest=loaded_shape(release),
+        rest=solve_loaded_shape(release),
         resting=resting,
         moving=moving,
         without_hk=_without_hk(release),
@@ -148,7 +150,7 @@ def run_releases(
 
 
 def _steps(release: FingerRelease, backend: str, quick: bool) -> list[float]:
-    steps = halved(release.timestep, 0 if quick else RELEASE_HALVINGS, shortest_step(backend))
+    steps = halve(release.timestep, 0 if quick else RELEASE_HALVINGS, shortest_step(backend))
     return steps or [release.timestep]  # the engine reports that it is too short
 
 
@@ -287,7 +289,7 @@ def _finer(
     for name, run in resting.items():
         first_step = step_of(run)
         runs[name] = {first_step: run}
-        for step in halved(first_step, HALVINGS, shortest_step(name))[1:]:
+        for step in halve(first_step, HALVINGS, shortest_step(name))[1:]:
             update(f"{name}: steps of {1e3 * step:g} ms", None)
             runs[name][step] = simulated(run.scene.replace(timestep=step), name)
     return runs
@@ -334,7 +336,7 @@ def _holds(
 
     def holds(load: float) -> bool:
         update(f"{backend}: holding {load:.3g} times the object", None)
-        result = simulated(loaded(scene, load), backend)
+        result = simulated(read_run(scene, load), backend)
         if result.status is GraspStatus.DIVERGED:
             lost.setdefault(backend, []).append(load)
             return False
@@ -351,7 +353,7 @@ def at_rest(scene: GraspScene, closed: GraspResult) -> GraspScene:
     return scene.replace(success=None, lift=None, duration=duration)
 
 
-def loaded(scene: GraspScene, factor: float) -> GraspScene:
+def read_run(scene: GraspScene, factor: float) -> GraspScene:
     """Return the scene with the mass of the object times a factor, and a hold test."""
     obj = scene.object.weighing(mass=factor * object_mass(scene.object))
     success = scene.success or SuccessCriterion()

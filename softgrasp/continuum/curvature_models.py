@@ -129,7 +129,7 @@ def bend_frames(
     stations = _finite("at", at)
     if not 0.0 < length < np.inf:
         raise DescriptionError(f"expected a number above 0, found {length}", field="length")
-    count = steps or _needed_steps(u, v, length)
+    count = steps or _count_steps(u, v, length)
     quadrature_points = stations[:, None, None] * (np.arange(count)[:, None] + NODES) / count
     twists = np.zeros((*quadrature_points.shape, 6))
     twists[..., 0], twists[..., 1], twists[..., 5] = (
@@ -149,7 +149,7 @@ def _finite(field: str, values: ArrayLike) -> Array:
     return array
 
 
-def _needed_steps(u: Array, v: Array, length: float) -> int:
+def _count_steps(u: Array, v: Array, length: float) -> int:
     degree = max(len(np.trim_zeros(part, "b")) for part in (u, v)) - 1
     if degree < 1:
         return 1

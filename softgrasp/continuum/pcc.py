@@ -77,7 +77,7 @@ def segment_transform(
     Raises:
         DescriptionError: A length is not positive, a number is not finite, or no such frame.
     """
-    kappa, phi, length = _checked(kappa, phi, length, frame)
+    kappa, phi, length = _check(kappa, phi, length, frame)
     theta = kappa * length
     end = bend_transform(theta * np.cos(phi), theta * np.sin(phi), length)
     return end if frame == "bishop" else end @ rotate_about("z", phi)
@@ -133,7 +133,7 @@ def jacobian(kappa: ArrayLike, phi: ArrayLike, length: ArrayLike, frame: Frame =
     Raises:
         DescriptionError: As ``segment_transform``.
     """
-    kappa, phi, length = _checked(kappa, phi, length, frame)
+    kappa, phi, length = _check(kappa, phi, length, frame)
     theta, cosine, sine = kappa * length, np.cos(phi), np.sin(phi)
     inner = np.zeros((*theta.shape, 3, 3))  # d(u, v, ℓ) / d(κ, φ, ℓ)
     inner[..., 0, :] = np.stack([length * cosine, -theta * sine, kappa * cosine], axis=-1)
@@ -193,7 +193,7 @@ def segment_inverse(position: ArrayLike) -> tuple[float, float, float]:
     return 2.0 * half / length, float(np.arctan2(y, x)), length
 
 
-def _checked(
+def _check(
     kappa: ArrayLike, phi: ArrayLike, length: ArrayLike, frame: str
 ) -> tuple[Array, Array, Array]:
     if frame not in get_args(Frame):

@@ -29,7 +29,7 @@ from softgrasp.description.soft_finger import SoftFinger, SoftJoint, SoftLink
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.mechanics.transforms import Array
 
-__all__ = ["discretise", "finger_from_bendable", "joint_compliances", "refined"]
+__all__ = ["discretise", "finger_from_bendable", "joint_compliances", "refine"]
 
 Layout = Literal["midpoint", "interfaces", "interfaces_corrected"]
 """Positions of joints; see ``discretise``."""
@@ -336,7 +336,7 @@ def joint_compliances(
 # Refinement.
 
 
-def refined(finger: SoftFinger) -> SoftFinger:
+def refine(finger: SoftFinger) -> SoftFinger:
     """Return the finger with each joint replaced by two.
 
     The compliance of a joint belongs to its cell, which reaches half way to its neighbours and to
@@ -352,14 +352,14 @@ def refined(finger: SoftFinger) -> SoftFinger:
     joints = tuple(
         finger.joints[half // 2].replace(
             position=(x, *(float(np.interp(x, along, positions[:, axis])) for axis in (1, 2))),
-            **_halved(finger.joints[half // 2]),
+            **_halve(finger.joints[half // 2]),
         )
         for half, x in enumerate(quarters.tolist())
     )
     return finger.replace(joints=joints, links=_cut(finger.links, quarters))
 
 
-def _halved(joint: SoftJoint) -> dict[str, float]:
+def _halve(joint: SoftJoint) -> dict[str, float]:
     """Double the stiffness in all directions."""
     names = ("stiffness", "damping", "torsion_stiffness", "axial_stiffness")
     values = {name: getattr(joint, name) for name in names}
@@ -371,10 +371,10 @@ def _cut(links: tuple[SoftLink, ...], at: Array) -> tuple[SoftLink, ...]:
     begins = np.array([link.center[0] - 0.5 * link.size[0] for link in links])
     ends = np.array([link.center[0] + 0.5 * link.size[0] for link in links])
     bounds = [min(begins.min(), at[0]), *at.tolist(), max(ends.max(), at[-1])]
-    return tuple(_joined(links, begins, ends, low, high) for low, high in pairwise(bounds))
+    return tuple(_join(links, begins, ends, low, high) for low, high in pairwise(bounds))
 
 
-def _joined(
+def _join(
     links: tuple[SoftLink, ...], begins: Array, ends: Array, low: float, high: float
 ) -> SoftLink:
     """Join the parts between two positions of links that are uniform along x."""

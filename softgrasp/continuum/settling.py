@@ -91,7 +91,7 @@ def settling(
         DescriptionError: No such rule, times that do not ascend, other shapes, fewer than three
             samples or a smoothing below 0.
     """
-    times, heights = _checked(time, height)
+    times, heights = _check(time, height)
     by_extrema = rule in ("paper000", "extrema-1mm")
     if rule not in RULES:
         raise DescriptionError(f"no rule '{rule}'; {did_you_mean(rule, RULES)}", field="rule")
@@ -102,11 +102,11 @@ def settling(
     if not np.isfinite(heights).all():
         return Settling(0, np.nan, times[:0], heights[:0])
     if by_extrema or smoothing > 0.0:
-        times, heights = _smoothed(times, heights, smoothing)
+        times, heights = _smooth(times, heights, smoothing)
     return (_by_extrema if by_extrema else _by_band)(times, heights, rule)
 
 
-def _checked(time: ArrayLike, height: ArrayLike) -> tuple[Array, Array]:
+def _check(time: ArrayLike, height: ArrayLike) -> tuple[Array, Array]:
     times, heights = np.asarray(time, dtype=float), np.asarray(height, dtype=float)
     if times.ndim != 1 or times.shape != heights.shape or len(times) < 3:
         raise DescriptionError(
@@ -119,7 +119,7 @@ def _checked(time: ArrayLike, height: ArrayLike) -> tuple[Array, Array]:
     return times, heights
 
 
-def _smoothed(times: Array, heights: Array, smoothing: float) -> tuple[Array, Array]:
+def _smooth(times: Array, heights: Array, smoothing: float) -> tuple[Array, Array]:
     """Resample to 960 samples per second, the rate of the settling rule, and smooth."""
     count = max(int((times[-1] - times[0]) * RATE + 1e-6) + 1, 3)
     even = times[0] + np.arange(count) / RATE

@@ -229,7 +229,7 @@ def hung_slopes(
         return angles[:-1] - angles[-1:], slopes[:-1] - slopes[-1:]
     state = rest(stiffness[None, None], rig.loads(chain), np.zeros(1))
     angles, slopes = state.angles[0], state.slopes[0]
-    pushes = [_gradient(angles, Loads(one.cosine[0], one.sine[0])) for one in changes]
+    pushes = [_gradient(angles, Loads(change.cosine[0], change.sine[0])) for change in changes]
     by_stiffness = angles[:, :, None] * np.eye(len(stiffness))
     sides = np.concatenate([by_stiffness, *(push[:, :, None] for push in pushes)], axis=2)
     return angles, -np.linalg.solve(slopes, sides)
@@ -352,7 +352,7 @@ def _on_plate(
         system[:, :count, :count] = _slopes(angles, k, whole)
         system[:, :count, count] = -slope
         system[:, count, :count] = slope
-        step = _solved(system, -np.concatenate([left, gap[:, None]], axis=1))
+        step = _solve(system, -np.concatenate([left, gap[:, None]], axis=1))
         size = np.abs(step[:, :count]).max(axis=1)
         step *= np.minimum(1.0, LONGEST_STEP / np.maximum(size, 1e-300))[:, None]
         # converged rows do not change, so that no row depends on the others
@@ -377,7 +377,7 @@ def _newton(angles: Array, k: Array, loads: Loads, joint_moments: Array) -> Arra
             return joint_angles
         live, left = live[going], left[going]
         part = Loads(loads.cosine[live], loads.sine[live])
-        step = _solved(_slopes(joint_angles[live], k[live], part), -left)
+        step = _solve(_slopes(joint_angles[live], k[live], part), -left)
         size = np.abs(step).max(axis=1)
         joint_angles[live] += (
             step * np.minimum(1.0, LONGEST_STEP / np.maximum(size, 1e-300))[:, None]
@@ -386,7 +386,7 @@ def _newton(angles: Array, k: Array, loads: Loads, joint_moments: Array) -> Arra
     return joint_angles
 
 
-def _solved(systems: Array, sides: Array) -> Array:
+def _solve(systems: Array, sides: Array) -> Array:
     """Solve small linear systems; NaN where one is singular."""
     try:
         return np.asarray(np.linalg.solve(systems, sides[..., None])[..., 0])
@@ -447,14 +447,14 @@ def joint_positions(finger: SoftFinger, angles: ArrayLike) -> Array:
     points = np.array([joint.position for joint in finger.joints] + [finger.tip])
     steps = np.diff(points, axis=0)
     if expected_count > len(finger.joints):
-        flat = _followed(finger, points[0], steps, angles.reshape(-1, expected_count))
+        flat = _follow(finger, points[0], steps, angles.reshape(-1, expected_count))
         return flat.reshape(*angles.shape[:-1], *points.shape)
-    link_vectors = _rotated_in_plane(steps, np.cumsum(angles, axis=-1))
+    link_vectors = _rotate_in_plane(steps, np.cumsum(angles, axis=-1))
     begin = np.broadcast_to(points[0], (*angles.shape[:-1], 1, 3))
     return np.cumsum(np.concatenate([begin, link_vectors], axis=-2), axis=-2)
 
 
-def _rotated_in_plane(steps: Array, absolute_angles: Array) -> Array:
+def _rotate_in_plane(steps: Array, absolute_angles: Array) -> Array:
     """Rotate steps (n, 3) about y by angles (..., n)."""
     x, y, z = steps.T
     cosine, sine = np.cos(absolute_angles), np.sin(absolute_angles)
@@ -463,7 +463,7 @@ def _rotated_in_plane(steps: Array, absolute_angles: Array) -> Array:
     )
 
 
-def _followed(finger: SoftFinger, start: Array, steps: Array, rows: Array) -> Array:
+def _follow(finger: SoftFinger, start: Array, steps: Array, rows: Array) -> Array:
     """Compute joints and tip for rows of joint coordinates (r, c), (r, n + 1, 3)."""
     rotation, at = Rotation.identity(len(rows)), np.tile(start, (len(rows), 1))
     points = np.empty((len(rows), len(steps) + 1, 3))

@@ -262,7 +262,9 @@ class JointTrajectoryController:
             raise DescriptionError(
                 f"expected controller '{self.name}' to be started, found it inactive"
             )
-        return next((one for one in reversed(self._pieces) if one[0] <= time), self._pieces[0])
+        return next(
+            (piece for piece in reversed(self._pieces) if piece[0] <= time), self._pieces[0]
+        )
 
     def _piece(
         self,

@@ -71,7 +71,7 @@ class Correction:
         self._sum[angles], self._slope[angles] = 0.0, 0.0
 
 
-def tuned(
+def tune(
     model: mujoco.MjModel,
     start: Array,
     measured: Array,
@@ -89,7 +89,7 @@ def tuned(
         period: Between two corrections [s].
         rates: Of the integrals [1/s], (n,); NaN where they are to be chosen.
     """
-    step, inputs = linearised(model, start)
+    step, inputs = linearize(model, start)
     if np.abs(np.linalg.eigvals(step)).max() > 1.0 + GROWTH:
         warnings.warn(
             "the robot cannot stand by itself in its start pose: its weight outdoes the stiffness "
@@ -100,7 +100,7 @@ def tuned(
         # take the springs alone
         gravity = model.opt.gravity.copy()
         model.opt.gravity[:] = 0.0
-        step, inputs = linearised(model, start)
+        step, inputs = linearize(model, start)
         model.opt.gravity[:] = gravity
     pushes = inputs @ unit_controls
     angles = np.hstack([measured, np.zeros_like(measured)])
@@ -128,7 +128,7 @@ def tuned(
     return correction
 
 
-def linearised(model: mujoco.MjModel, pose: Array) -> tuple[Array, Array]:
+def linearize(model: mujoco.MjModel, pose: Array) -> tuple[Array, Array]:
     """Linearise one time step at rest, (2 nv, 2 nv) and (2 nv, nu)."""
     data = mujoco.MjData(model)
     data.qpos[:] = pose

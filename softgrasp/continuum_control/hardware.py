@@ -17,7 +17,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.continuum_control.feedback import Correction, linearised, over_a_period, tuned
+from softgrasp.continuum_control.feedback import Correction, linearize, over_a_period, tune
 from softgrasp.continuum_control.interfaces import MOMENTS, ResourceManager, curvature_of, vector_of
 from softgrasp.description import Bendable, Chamber, ControlledJoint, ControlSystem, RigidJoint
 from softgrasp.errors import DescriptionError, SimulationError, did_you_mean
@@ -58,7 +58,7 @@ class JointHardware:
                 f"expected a joint that moves by itself, found it {mobility}",
                 field=f"joint '{name}'",
             )
-        others = [one.name for one in controlled.commands if one.name != "position"]
+        others = [command.name for command in controlled.commands if command.name != "position"]
         if others:
             raise DescriptionError(
                 f"expected position as the command interface of a rigid joint, found '{others[0]}'",
@@ -196,7 +196,7 @@ def correction_of(
     """
     unit_controls, measured = _unit_moments(segments, model)
     rates = [segment.integral_gain for segment in segments for _ in segment.axes]
-    return tuned(model, pose, measured, unit_controls, period, np.array(rates))
+    return tune(model, pose, measured, unit_controls, period, np.array(rates))
 
 
 def linear_period(
@@ -208,7 +208,7 @@ def linear_period(
         Φ (n, n), Γ (n, k) for moments on the bending angles, and C (k, n) for the angles.
     """
     unit_controls, measured = _unit_moments(segments, model)
-    step, inputs = linearised(model, pose)
+    step, inputs = linearize(model, pose)
     robot, pushes = over_a_period(step, inputs @ unit_controls, round(period / model.opt.timestep))
     return robot, pushes, np.hstack([measured, np.zeros_like(measured)])
 
@@ -255,7 +255,7 @@ class SegmentHardware:
         self._allocation = _allocation_of(part, kind, options, stretches)
         joints = bend_joints(part)
         self._qpos, self._ctrl = data.qpos, data.ctrl  # views, as making them takes a microsecond
-        self._bends = _sliced([int(model.joint(name).qposadr[0]) for name, _ in joints])
+        self._bends = _slice([int(model.joint(name).qposadr[0]) for name, _ in joints])
         self._towards = np.array([direction for _, direction in joints])
         self._slides = [int(model.joint(name).qposadr[0]) for name in slide_joints(part)]
         self.actuators = np.array(
@@ -591,7 +591,7 @@ class ActuatorAllocation:
         )
 
 
-def _sliced(indices: list[int]) -> slice | list[int]:
+def _slice(indices: list[int]) -> slice | list[int]:
     """Return evenly spaced indices as a slice, which takes a view instead of a copy."""
     step = indices[1] - indices[0] if len(indices) > 1 else 1
     even = slice(indices[0], indices[-1] + 1, step)

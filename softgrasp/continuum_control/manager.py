@@ -84,7 +84,7 @@ class ControlledRobot:
         self._ideal, self._active_damping = _is_ideal(robot), active_damping
         self.resources = ResourceManager(robot)
         self.manager = ControllerManager(self.resources)
-        self.model = _model_with_stops(_stiffened(robot) if self._ideal else robot)
+        self.model = _model_with_stops(_stiffen(robot) if self._ideal else robot)
         self.model.opt.gravity[:] = _gravity(gravity)
         self._substeps = self._chosen_substeps(timestep)
         self.model.opt.timestep = period / self._substeps
@@ -361,7 +361,7 @@ def _gravity(gravity: Sequence[float] | bool) -> Array:
     return gravity_vector
 
 
-def _stiffened(robot: Robot) -> Robot:
+def _stiffen(robot: Robot) -> Robot:
     """Give segments without stiffness an arbitrary one: exact followers of commands need none."""
     parts = tuple(
         part.replace(backbone=part.backbone.replace(

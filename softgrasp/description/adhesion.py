@@ -74,9 +74,11 @@ class SuctionCup(Description):
         """Balls of the lip in the frame of the phalanx; they touch the plane of the lip."""
         ball, (x, y, z) = Sphere(radius=self.thickness), self.position
         angles = (math.tau * index / LIP_POINTS for index in range(LIP_POINTS))
-        around = ((self.radius * math.cos(one), self.radius * math.sin(one)) for one in angles)
+        around = (
+            (self.radius * math.cos(angle), self.radius * math.sin(angle)) for angle in angles
+        )
         centres = ((x + along, y + across, z - self.thickness) for along, across in around)
-        return tuple(Part(shape=ball, pose=Pose(position=one)) for one in centres)
+        return tuple(Part(shape=ball, pose=Pose(position=centre)) for centre in centres)
 
 
 class AdhesionPad(Description):

@@ -300,10 +300,10 @@ def unit_quaternion(value: Vec4) -> Vec4:
             "expected a quaternion (w, x, y, z) of norm 1 within "
             f"{QUATERNION_TOLERANCE:g}, found {value} of norm {norm:.6g}"
         )
-    return divided_by_norm(value, norm)
+    return divide_by_norm(value, norm)
 
 
-def divided_by_norm(value: Vec4, norm: float) -> Vec4:
+def divide_by_norm(value: Vec4, norm: float) -> Vec4:
     """Divide a quaternion by its norm; one of norm 1 within 1e-14 stays unchanged."""
     if abs(norm - 1.0) < 1e-14:
         return value
@@ -378,7 +378,7 @@ def description_error(error: ValidationError, model: Any) -> DescriptionError:
         message = f"expected more values, found only {path[-1]}"
         path = path[:-1]
     elif problem["type"] == "missing":
-        message = "this field is missing" + _expected(owner, str(path[-1]))
+        message = "this field is missing" + _expect(owner, str(path[-1]))
     elif problem["type"] == "model_type":
         kind = problem["ctx"]["class_name"]
         made = f", such as softgrasp.{LOADERS[kind]}(…) makes" if kind in LOADERS else ""
@@ -446,7 +446,7 @@ def _tag_of(model: type[BaseModel]) -> str | None:
     return None if field is None else str(field.default)
 
 
-def _expected(owner: type[BaseModel] | None, name: str) -> str:
+def _expect(owner: type[BaseModel] | None, name: str) -> str:
     """Describe what a missing field should contain."""
     field = None if owner is None else owner.model_fields.get(name)
     if owner is None or field is None:
@@ -526,11 +526,11 @@ def field_docs(model: type) -> dict[str, str]:
     """
     docs: dict[str, str] = {}
     for part in reversed(model.__mro__):
-        docs |= dict(_documented(part))
+        docs |= dict(_document(part))
     return docs
 
 
-def _documented(part: type) -> Iterator[tuple[str, str]]:
+def _document(part: type) -> Iterator[tuple[str, str]]:
     if part.__module__ in ("builtins", "pydantic.main"):
         return
     try:

@@ -217,7 +217,7 @@ class CalibrationProblem(Description):
         if self.zero == "unloaded" and self.static_objective == "heights":
             raise FieldError("expected static_objective: angles for zero: unloaded, found heights",
                              "static_objective")  # fmt: skip
-        if self.zero == "unloaded" and any(one.mass == 0.0 for one in self.hung):
+        if self.zero == "unloaded" and any(reading.mass == 0.0 for reading in self.hung):
             raise FieldError("expected weights above 0 for zero: unloaded, found 0 g", "hung")
         if self.stiffness_pressure and not (self.bends or self.forces):
             raise FieldError("expected bends or forces to estimate it from, found none",

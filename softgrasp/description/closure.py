@@ -360,7 +360,7 @@ class UnderactuatedClosure(Closure):
         """
         tendons = hand.tendons or self._made(hand, preset)
         if self.differential and len(tendons) > 1:
-            tendons = (_joined(tendons),)
+            tendons = (_join(tendons),)
         if self.tension is None:
             return tendons
         return tuple(tendon.replace(tension_limit=self.tension) for tendon in tendons)
@@ -459,17 +459,17 @@ class UnderactuatedClosure(Closure):
         if self.control_mode == "tension":
             actuator = Actuator(name, f"tension of '{tendon.name}'", "N", limits, 0.0)
             return ClosureActuator(actuator, rate or max_tension / time, arms, limits)
-        pulled_length = sum(abs(one.radius) * one.max_travel for one in joints.values())
-        free = sum(abs(one.radius) * one.travel for one in joints.values())
+        pulled_length = sum(abs(joint.radius) * joint.max_travel for joint in joints.values())
+        free = sum(abs(joint.radius) * joint.travel for joint in joints.values())
         longest = tendon.excursion or pulled_length + max_tension / tendon.stiffness
         actuator = Actuator(name, f"excursion of '{tendon.name}'", "m", (0.0, longest), 0.0)
-        zero = sum(one.radius * one.start for one in joints.values())
+        zero = sum(joint.radius * joint.start for joint in joints.values())
         return ClosureActuator(
             actuator, rate or free / time, arms, limits, tendon.stiffness, zero=zero
         )
 
 
-def _joined(tendons: tuple[Tendon, ...]) -> Tendon:
+def _join(tendons: tuple[Tendon, ...]) -> Tendon:
     """Combine several tendons to one over all of their pulleys, limited by the weakest."""
     return Tendon(
         name="differential",

@@ -195,7 +195,7 @@ class ResolvedField(NamedTuple):
     rank: int
 
 
-def resolved_fields(sources: Sequence[SourceValues]) -> dict[str, ResolvedField]:
+def resolve_fields(sources: Sequence[SourceValues]) -> dict[str, ResolvedField]:
     """Return every field of a contact from the first source that states it.
 
     µs and µd belong together: where a source states µs, µd is not taken from one below it.
@@ -224,4 +224,4 @@ def resolve_contact(sources: Sequence[SourceValues]) -> Contact:
     Raises:
         DescriptionError: µd is above µs.
     """
-    return Contact(**{name: one.value for name, one in resolved_fields(sources).items()})
+    return Contact(**{name: one.value for name, one in resolve_fields(sources).items()})

@@ -8,7 +8,7 @@ The finger's ``convention`` determines the transform of a row. The joint variabl
   (Siciliano et al. 2009).
 - ``modified``: Rx(alpha)·Tx(a)·Rz(theta)·Tz(d); the joint axis is z of the row's frame (Craig
   2005).
-- ``placed``: origin·Rz(q) or origin·Tz(q), as in URDF, but the joint axis is always z.
+- ``arrange``: origin·Rz(q) or origin·Tz(q), as in URDF, but the joint axis is always z.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from softgrasp.description.geometry import Part, Pose, Shape
 ZERO_LENGTH = 1e-9
 """Links shorter than this [m] have no body: their two joints are at one position."""
 Convention = Literal["standard", "modified", "placed"]
-"""Denavit–Hartenberg convention of the rows of a finger, or ``placed``; see the module."""
+"""Denavit–Hartenberg convention of the rows of a finger, or ``arrange``; see the module."""
 
 
 class Phalanx(Description):
@@ -56,7 +56,7 @@ class Phalanx(Description):
     """Denavit–Hartenberg joint angle; offset of the variable of a revolute joint [rad]."""
     origin: Pose = Pose()
     """Frame of the joint in the previous link's frame, with the joint axis as z; only for
-    ``placed`` rows."""
+    ``arrange`` rows."""
     joint: Literal["revolute", "prismatic"] = "revolute"
     """Type of the joint."""
     joint_name: str = ""
@@ -142,11 +142,11 @@ class Finger(Description):
     on: str = ""
     """Name of the body of an earlier finger to which the base is fixed; the palm by default."""
     convention: Convention
-    """Denavit–Hartenberg convention of the rows, or ``placed``; there is no default."""
+    """Denavit–Hartenberg convention of the rows, or ``arrange``; there is no default."""
     phalanges: tuple[Phalanx, ...]
     """Joints and links from the palm outwards."""
     tip: Vec3 = (0.0, 0.0, 0.0)
-    """End of the last link in the last frame [m]; required for ``modified`` and ``placed`` rows,
+    """End of the last link in the last frame [m]; required for ``modified`` and ``arrange`` rows,
     which do not define the length of the last link."""
     verbatim_names: bool = False
     """Whether the names of bodies and joints omit the name of the finger as prefix."""
@@ -158,7 +158,7 @@ class Finger(Description):
             raise ValueError(f"expected a list of phalanges, found {short(value)}")
         if not value:
             raise ValueError("expected at least one phalanx, found none")
-        return [_named(row, index) for index, row in enumerate(value, start=1)]
+        return [_name(row, index) for index, row in enumerate(value, start=1)]
 
     @model_validator(mode="after")
     def _unique_names(self) -> Self:
@@ -256,7 +256,7 @@ class Finger(Description):
         )
 
 
-def _named(row: Any, index: int) -> Any:
+def _name(row: Any, index: int) -> Any:
     """Fill in default names of body and joint of a phalanx."""
     names = {"name": f"P{index}", "joint_name": f"J{index}"}
     if isinstance(row, Phalanx):

@@ -14,7 +14,7 @@ from softgrasp.description.base import (
     Positive,
     Vec3,
     Vec4,
-    divided_by_norm,
+    divide_by_norm,
 )
 from softgrasp.errors import DescriptionError
 from softgrasp.units import LengthUnit
@@ -36,7 +36,7 @@ class Pose(Description):
         norm = math.sqrt(sum(part * part for part in value))
         if norm < 1e-9:
             raise ValueError(f"expected a quaternion that is not zero, found {value}")
-        return divided_by_norm(value, norm)
+        return divide_by_norm(value, norm)
 
     @classmethod
     def from_matrix(cls, matrix: Iterable[Iterable[float]]) -> Self:
@@ -111,7 +111,7 @@ def _quaternion(rows: list[list[float]]) -> Vec4:
         (by_z, xz + zx, zy + yz, 1 - xx - yy + zz),
     )
     row = products[max(range(4), key=lambda i: products[i][i])]
-    return divided_by_norm(row, math.hypot(*row))
+    return divide_by_norm(row, math.hypot(*row))
 
 
 class Sphere(Description):
@@ -250,15 +250,15 @@ class Compound(Description):
             return self
         center, inertia = self.center_of_mass, self.inertia_per_mass
         return self.replace(
-            parts=tuple(_scaled_part(part, factor) for part in self.parts),
-            visuals=tuple(_scaled_part(part, factor) for part in self.visuals),
+            parts=tuple(_scale_part(part, factor) for part in self.parts),
+            visuals=tuple(_scale_part(part, factor) for part in self.visuals),
             center_of_mass=None if center is None else _times(center, factor),
             inertia_per_mass=None if inertia is None else _times(inertia, factor**2),
             scale=1.0,
         )
 
 
-def _scaled_part(part: Part, factor: float) -> Part:
+def _scale_part(part: Part, factor: float) -> Part:
     """Multiply all lengths of a part by a factor."""
     if isinstance(part.shape, Mesh):
         lengths = {"scale": _times(part.shape.scale, factor)}
@@ -272,7 +272,7 @@ def _scaled_part(part: Part, factor: float) -> Part:
 def _times(value: Any, factor: float) -> Any:
     """Multiply a number or a tuple of numbers by a factor."""
     if isinstance(value, tuple):
-        return tuple(one * factor for one in value)
+        return tuple(item * factor for item in value)
     return value * factor
 
 

@@ -4,7 +4,7 @@ A ``Hand`` has a frame at its palm, fingers, two named grasps (``power`` and ``p
 optional preshapes, couplings, tendons and synergies. A hand may instead attach its own MJCF model
 (``HandModel``); its ``fingers`` then describe what moves in that model. Fingers form trees: each
 one stands on the palm or on a body of an earlier finger. A joint without an actuator follows
-another joint or is passive; ``moved_bodies`` and ``posture_of`` follow these relations.
+another joint or is passive; ``find_moved_bodies`` and ``posture_of`` follow these relations.
 """
 
 from __future__ import annotations
@@ -489,7 +489,7 @@ class Hand(Description):
     @cached_property
     def adhesions(self) -> tuple[tuple[str, SuctionCup | AdhesionPad], ...]:
         """Suction cups and adhesive pads of all fingers, with the bodies that carry them."""
-        return tuple(one for finger in self.fingers for one in finger.adhesions)
+        return tuple(adhesion for finger in self.fingers for adhesion in finger.adhesions)
 
     @cached_property
     def joints(self) -> tuple[Phalanx, ...]:
@@ -516,7 +516,7 @@ class Hand(Description):
         """Actuators of the hand: joint servos, adhesions, pressures; or those of a model."""
         if self.model is not None:
             return tuple(part.as_actuator for part in self.model.actuators)
-        stops = moved_bodies(self.fingers, self.couplings)
+        stops = find_moved_bodies(self.fingers, self.couplings)
         rigid = (
             Actuator(
                 name=finger.joint_of(row),
@@ -531,7 +531,7 @@ class Hand(Description):
             for row in finger.phalanges
             if row.driven
         )
-        sticking = (adhesion_actuator(*one) for one in self.adhesions)
+        sticking = (adhesion_actuator(*adhesion) for adhesion in self.adhesions)
         return (*rigid, *sticking, *(digit.as_actuator for digit in self.soft_fingers))
 
     def posture(self, targets: Sequence[float]) -> dict[str, float]:
@@ -544,7 +544,7 @@ class Hand(Description):
         pairs = zip(self.actuators, targets, strict=True)
         led = {actuator.joint: target for actuator, target in pairs if actuator.joint is not None}
         if self.model is not None:
-            led = led_joints(self.model, self.fingers, targets)
+            led = list_led_joints(self.model, self.fingers, targets)
         return posture_of(self.fingers, self.couplings, led)
 
     @property
@@ -668,7 +668,7 @@ def _leaders(name: str, leader_of: dict[str, str]) -> Iterator[str]:
         yield name
 
 
-def moved_bodies(
+def find_moved_bodies(
     fingers: Sequence[Finger], couplings: Sequence[Coupling]
 ) -> dict[str, tuple[str, ...]]:
     """Return the bodies that can touch and that each joint moves, by joint name.
@@ -700,7 +700,7 @@ def _behind(fingers: Sequence[Finger], finger: Finger, index: int) -> list[str]:
     return bodies
 
 
-def led_joints(
+def list_led_joints(
     model: HandModel, fingers: Sequence[Finger], targets: Sequence[float]
 ) -> dict[str, float]:
     """Compute the joint variables of an MJCF hand at actuator targets, within limits [rad or m].

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from softgrasp.description.base import Description
-from softgrasp.description.contact import Contact, Source, resolved_fields
+from softgrasp.description.contact import Contact, Source, resolve_fields
 from softgrasp.description.object import Surrounding
 from softgrasp.description.scene import GraspScene
 
@@ -102,7 +102,7 @@ class ResolvedScene:
         Raises:
             KeyError: There is no such field.
         """
-        return {one.field: one for one in self.values}[name]
+        return {value.field: value for value in self.values}[name]
 
     def _values(self) -> Iterator[ResolvedValue]:
         scene, described = self.scene, self.described
@@ -146,9 +146,9 @@ class ResolvedScene:
     def _preset(self) -> Iterator[ResolvedValue]:
         prefix, preset = f"hand.grasps.{self.scene.grasp}", self.scene.preset
         computed = self.origins.get(prefix)
-        for one in self._filed(preset, f"{prefix}.", PRESET_FIELDS, "hand file"):
-            changed = computed is not None and one.source == "hand file"
-            yield one.choose(**computed._asdict()) if computed and changed else one
+        for item in self._filed(preset, f"{prefix}.", PRESET_FIELDS, "hand file"):
+            changed = computed is not None and item.source == "hand file"
+            yield item.choose(**computed._asdict()) if computed and changed else item
         rates = Origin("said") if self.described.closure.rates is not None else computed
         yield self._entry("rates", self.scene.rates, rates or Origin("hand file"))
 
@@ -167,7 +167,7 @@ class ResolvedScene:
                     yield from self._contact(index, f"contact of {name} and {other}", part)
 
     def _contact(self, index: int, label: str, part: Surrounding | None) -> Iterator[ResolvedValue]:
-        merged = resolved_fields(self.scene.contact_sources(index, part))
+        merged = resolve_fields(self.scene.contact_sources(index, part))
         contact = Contact(**{name: one.value for name, one in merged.items()})
         for name in _acting(contact):
             value, origin = getattr(contact, name), Origin(merged[name].source)
@@ -186,20 +186,20 @@ class ResolvedScene:
         stated = self.described.specifies_closure
         yield self._entry("closure.type", closure.name, Origin("said" if stated else "default"))
         names = tuple(name for name in type(closure).model_fields if name not in ("type", "rates"))
-        for one in self._fields(closure, described, "closure.", names):
-            if one.value == "hand":  # the grip force of the hand
-                yield self._entry(one.field, self.scene.hand.grip_force, Origin("hand file"))
+        for item in self._fields(closure, described, "closure.", names):
+            if item.value == "hand":  # the grip force of the hand
+                yield self._entry(item.field, self.scene.hand.grip_force, Origin("hand file"))
             else:
-                yield one
+                yield item
 
     def _solver(self) -> Iterator[ResolvedValue]:
         scene, described = self.scene, self.described.solver
-        for one in self._fields(scene.solver, described, "solver."):
-            name = one.field.removeprefix("solver.")
-            if one.value is None and name in ("integrator", "impedance"):
-                yield self._entry(one.field, getattr(scene, name), Origin("default"))
+        for item in self._fields(scene.solver, described, "solver."):
+            name = item.field.removeprefix("solver.")
+            if item.value is None and name in ("integrator", "impedance"):
+                yield self._entry(item.field, getattr(scene, name), Origin("default"))
             else:
-                yield one
+                yield item
 
     def _tests(self) -> Iterator[ResolvedValue]:
         for name in ("success", "lift"):
@@ -238,5 +238,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Description):
         return value.model_dump(mode="json")
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return value

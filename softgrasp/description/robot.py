@@ -263,7 +263,7 @@ class Robot(Description):
         Raises:
             DescriptionError: There is none.
         """
-        return _named("link", name, {link.name: link for link in self.links})
+        return _name("link", name, {link.name: link for link in self.links})
 
     def bendable(self, name: str) -> Bendable:
         """Return the bendable of a name.
@@ -271,13 +271,13 @@ class Robot(Description):
         Raises:
             DescriptionError: There is none.
         """
-        return _named("bendable", name, {part.name: part for part in self.bendables})
+        return _name("bendable", name, {part.name: part for part in self.bendables})
 
 
 T = TypeVar("T")
 
 
-def _named(kind: str, name: str, known: dict[str, T]) -> T:
+def _name(kind: str, name: str, known: dict[str, T]) -> T:
     """Return the item of a name."""
     if name not in known:
         raise DescriptionError(f"no {kind} '{name}'; {did_you_mean(name, known)}")

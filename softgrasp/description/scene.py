@@ -296,7 +296,9 @@ class GraspScene(Description):
     @property
     def guarded_moves(self) -> int:
         """Number of moves that stop at a force."""
-        return sum(isinstance(one, MovePhase) and one.max_force is not None for one in self.phases)
+        return sum(
+            isinstance(phase, MovePhase) and phase.max_force is not None for phase in self.phases
+        )
 
     @property
     def is_plain(self) -> bool:
@@ -336,12 +338,12 @@ class GraspScene(Description):
     def object_names(self) -> tuple[str, ...]:
         """Names of all objects, that of the object to be grasped first."""
         names = [(placed.name, placed.object.name) for placed in self.objects]
-        return tuple(numbered([(self.object.name, ""), *names]))
+        return tuple(number([(self.object.name, ""), *names]))
 
     @cached_property
     def surrounding_names(self) -> tuple[str, ...]:
         """Names of the surroundings."""
-        return tuple(numbered([(part.name, part.type) for part in self.surroundings]))
+        return tuple(number([(part.name, part.type) for part in self.surroundings]))
 
     @property
     def requested_contact(self) -> Contact:
@@ -391,9 +393,13 @@ class GraspScene(Description):
             around: The contact with this surrounding body instead.
         """
         above = ("pair", "said", "hand file")
-        sources = [one for one in self.contact_sources(index, around) if one.source in above]
+        sources = [
+            source for source in self.contact_sources(index, around) if source.source in above
+        ]
         model, contact = self.hand.model, self.contact_of(index, around)
-        if model is None or any(one.values.get("static_friction") is not None for one in sources):
+        if model is None or any(
+            source.values.get("static_friction") is not None for source in sources
+        ):
             return {}
         contacts: dict[str, Contact] = {}
         for stated in model.frictions:
@@ -409,7 +415,7 @@ class GraspScene(Description):
         """Largest static friction of the object with geoms of the hand [–]."""
         contacts, usual = self.geom_contacts(0), self.requested_contact.static_friction
         model = self.hand.model
-        geoms = [] if model is None else [g for one in model.frictions for g in one.geoms]
+        geoms = [] if model is None else [g for friction in model.frictions for g in friction.geoms]
         stated = [contacts[geom].static_friction for geom in geoms if geom in contacts]
         return max(stated if stated and len(stated) == len(geoms) else [*stated, usual])
 
@@ -435,7 +441,7 @@ class GraspScene(Description):
         return tuple(dict.fromkeys(self._contacts.values()))
 
 
-def numbered(named: list[tuple[str, str]]) -> list[str]:
+def number(named: list[tuple[str, str]]) -> list[str]:
     """Fill in missing names, numbered where a name is used already.
 
     Args:
@@ -479,14 +485,14 @@ def with_field(scene: GraspScene, path: str, value: Any) -> GraspScene:
     ]
     tree = scene.model_dump()
     criterion = SuccessCriterion().model_dump()
-    nested = _nested_fields(tree | {"success": criterion}, str(parts[0]))
+    nested = _list_nested_fields(tree | {"success": criterion}, str(parts[0]))
     if parts[0] not in tree and nested:
         raise DescriptionError(f"no such field; did you mean '{nested[0]}'?", field=path)
     if len(parts) > 1 and parts[0] == "success" and tree["success"] is None:
         tree["success"] = criterion
     if len(parts) > 2 and parts[0] == "contact" and tree["contact"].get(str(parts[1]), "") is None:
         tree["contact"][parts[1]] = scene.requested_contact.model_dump()[str(parts[1])]
-    changed = GraspScene(**_replaced(tree, parts, value, ""))
+    changed = GraspScene(**_replace(tree, parts, value, ""))
     _keep_stated(changed, scene, parts)
     return changed
 
@@ -510,7 +516,7 @@ def _keep_stated(changed: Any, before: Any, parts: list[FieldPart]) -> None:
             _keep_stated(one, other, parts[1:] if parts[:1] == [key] else [])
 
 
-def _replaced(node: Any, parts: list[FieldPart], value: Any, done: str) -> Any:
+def _replace(node: Any, parts: list[FieldPart], value: Any, done: str) -> Any:
     """Return a copy of a nested value with the value at a path replaced."""
     if not parts:
         return value
@@ -526,10 +532,10 @@ def _replaced(node: Any, parts: list[FieldPart], value: Any, done: str) -> Any:
         raise DescriptionError(f"it has no field '{head}'", field=done)
     if head not in node:
         raise DescriptionError(f"no such field; {did_you_mean(head, node)}", field=here)
-    return node | {head: _replaced(node[head], rest, value, here)}
+    return node | {head: _replace(node[head], rest, value, here)}
 
 
-def _nested_fields(node: Mapping[str, Any], word: str, done: str = "") -> list[str]:
+def _list_nested_fields(node: Mapping[str, Any], word: str, done: str = "") -> list[str]:
     """Return the paths of the fields in a nested mapping whose names contain a word.
 
     Those of that name come first, then those least deep, then those of the object.
@@ -539,7 +545,7 @@ def _nested_fields(node: Mapping[str, Any], word: str, done: str = "") -> list[s
         if word in (name, *name.split("_")):
             paths.append(done + name)
         if isinstance(value, Mapping):
-            paths += _nested_fields(value, word, f"{done}{name}.")
+            paths += _list_nested_fields(value, word, f"{done}{name}.")
 
     def rank(path: str) -> tuple[bool, int, bool]:
         return path.split(".")[-1] != word, path.count("."), not path.startswith("object.")
@@ -555,5 +561,5 @@ def _with_item(node: Any, index: int, rest: list[FieldPart], value: Any, done: s
             f"expected an item from [0] to [{len(node) - 1}], found [{index}]", field=done
         )
     items = list(node)
-    items[index] = _replaced(items[index], rest, value, f"{done}[{index}]")
+    items[index] = _replace(items[index], rest, value, f"{done}[{index}]")
     return items

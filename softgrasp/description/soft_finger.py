@@ -193,7 +193,7 @@ class SoftFinger(Description):
         if not self.stiffness_pressure:
             return self
         factor = 1.0 + self.stiffness_pressure * pressure
-        joints = tuple(one.replace(stiffness=factor * one.stiffness) for one in self.joints)
+        joints = tuple(joint.replace(stiffness=factor * joint.stiffness) for joint in self.joints)
         return self.replace(joints=joints, stiffness_pressure=0.0)
 
     @property

@@ -42,9 +42,9 @@ def make_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:
         BuildError: The scene makes no model that can be simulated.
     """
     _require("gymnasium", "gym")
-    from softgrasp.envs.gym_env import registered_env
+    from softgrasp.envs.gym_env import register_env
 
-    return registered_env(scene, **options)
+    return register_env(scene, **options)
 
 
 def make_task_env(

@@ -102,7 +102,7 @@ class Episodes(Protocol):
         """Return what an image of an episode shows."""
 
 
-def checked_numbers(action: ArrayLike, shape: tuple[int, ...], each: str) -> Array:
+def check_numbers(action: ArrayLike, shape: tuple[int, ...], each: str) -> Array:
     """Return actions as floats.
 
     Args:
@@ -235,7 +235,7 @@ def clear_offset(
     )
 
 
-def moved_pose(position: Array, quaternion: Array, offset: Offset) -> tuple[Array, Array]:
+def move_pose(position: Array, quaternion: Array, offset: Offset) -> tuple[Array, Array]:
     """Apply an offset to a pose in the world."""
     rotation, rotated = np.zeros(4), np.zeros(4)
     angle = float(np.linalg.norm(offset.rotation))

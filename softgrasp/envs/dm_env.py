@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from softgrasp.description.geometry import Pose
 from softgrasp.description.scene import GraspScene
-from softgrasp.envs.core import Observation, checked_numbers
+from softgrasp.envs.core import Observation, check_numbers
 from softgrasp.envs.episode import EnvSettings, Episode, GraspTask, with_goal
 from softgrasp.envs.simulation import PARTS, SceneSimulation
 from softgrasp.errors import BuildError, SoftgraspWarning, missing_library
@@ -82,7 +82,7 @@ def _refuse_what_is_left_out(built: CompiledScene) -> None:
         "object_mount": (scene.object_mount == "planar", "'free'", "'planar'"),
     }
     for field in ("pressure_lag", "stiffness_pressure"):
-        has_any = any(getattr(one.finger, field) for one in scene.hand.soft_fingers)
+        has_any = any(getattr(finger.finger, field) for finger in scene.hand.soft_fingers)
         unsupported[field] = has_any, "none", "one"
     for field in ("objects", "surroundings", "arm", "lift", "sequence"):
         unsupported[field] = bool(getattr(scene, field)), "none", "one"
@@ -111,7 +111,7 @@ class SpecEntity(composer.Entity):  # type: ignore[misc]
         return self._model
 
 
-def composed_scene(built: CompiledScene) -> composer.Arena:
+def compose_scene(built: CompiledScene) -> composer.Arena:
     """Make an arena with the entities ``hand`` and ``object`` of a scene with a free object.
 
     Args:
@@ -164,7 +164,7 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
             settings: Actions, times and reward.
         """
         self.grasp, self._built = GraspTask(built, settings), built
-        self._arena = composed_scene(built)
+        self._arena = compose_scene(built)
         self._substeps = round(built.scene.control_period / built.model.opt.timestep)
         self._observation: Observation = {}
         # without this they would be read at every physics step
@@ -211,7 +211,7 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
 
     def before_step(self, physics: Any, action: Any, random_state: Any) -> None:
         """Plan an action."""
-        values = checked_numbers(action, (len(self.grasp.active),), "actuator")
+        values = check_numbers(action, (len(self.grasp.active),), "actuator")
         self._count, self._step = self._simulation.plan(values), 0
 
     def before_substep(self, physics: Any, action: Any, random_state: Any) -> None:

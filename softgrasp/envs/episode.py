@@ -29,7 +29,7 @@ from softgrasp.sim.hold_test import gravity_steps
 from softgrasp.sim.laws import DebouncedFlags, debounce
 from softgrasp.sim.load_balance import EARTH, NO_LOAD
 from softgrasp.sim.motion_plan import lift_path
-from softgrasp.sim.stepper import planned_targets
+from softgrasp.sim.stepper import plan_targets
 
 WHOLE = 1e-6
 """Tolerance for a decision period to be a multiple of the control period [–]."""
@@ -284,7 +284,7 @@ class Episode:
             targets = task.lower + 0.5 * (whole + 1.0) * (task.upper - task.lower)
             steps = np.copysign(task.increments, targets - now)
             low, high = np.minimum(targets, now), np.maximum(targets, now)
-        return planned_targets(now, steps, [True] * len(now), (low, high), count)[1:]
+        return plan_targets(now, steps, [True] * len(now), (low, high), count)[1:]
 
     def update(self, plan: Plan, forces: Array, pose: ObjectPose, support: float = 0.0) -> None:
         """Update state and outcome by the simulated samples of a plan.

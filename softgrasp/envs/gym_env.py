@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from softgrasp._gymnasium import SCENE_ENV
 from softgrasp.description.scene import GraspScene
-from softgrasp.envs.core import Episodes, checked_numbers
+from softgrasp.envs.core import Episodes, check_numbers
 from softgrasp.envs.episode import EnvSettings, GraspTask, with_goal
 from softgrasp.envs.simulation import SteppedScene
 from softgrasp.envs.views import Views, pose, row_of
@@ -105,7 +105,7 @@ class EpisodeEnv(gymnasium.Env[Any, Action]):
             raise SimulationError(
                 f"expected an episode to go on, found {self._state}: call reset()"
             )
-        values = checked_numbers(action, (self.simulation.channels,), self.channel)
+        values = check_numbers(action, (self.simulation.channels,), self.channel)
         decision = self.simulation.step(values[None])
         terminated, truncated = bool(decision.terminated[0]), bool(decision.truncated[0])
         self._state = "one that has ended" if terminated or truncated else ""
@@ -202,7 +202,7 @@ def _camera(task: GraspTask, model: mujoco.MjModel, aspect: float) -> Camera:
     return best_camera(model, [data], cloud, hand, [model.body(names.OBJECT).id], aspect)
 
 
-def registered_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:
+def register_env(scene: GraspScene | str | Path, **options: Any) -> GraspEnv:
     """Make an environment with the ``spec`` that ``gymnasium.make`` would set."""
     env = GraspEnv(scene, **options)
     spec = deepcopy(gymnasium.spec(SCENE_ENV))

@@ -50,7 +50,7 @@ class TaskVecEnv(VecEnv):
     def step_wait(self) -> Any:
         """Simulate a decision; return observations, rewards, ends and information."""
         observed, rewards, terminated, truncated, info = self.env.step(self._actions)
-        infos: list[dict[str, Any]] = [{"is_success": bool(one)} for one in info["is_success"]]
+        infos: list[dict[str, Any]] = [{"is_success": bool(item)} for item in info["is_success"]]
         over = terminated | truncated
         for row in np.flatnonzero(over).tolist():
             infos[row]["terminal_observation"] = row_of(info["final_obs"], row)

@@ -23,7 +23,7 @@ from softgrasp.envs.core import (
     Offset,
     clear_offset,
     in_palm_frame,
-    moved_pose,
+    move_pose,
     too_fast,
     touches_nothing,
 )
@@ -237,7 +237,7 @@ class SceneSimulation:
                 qpos[joint(name).qposadr[0]] += move
             return
         first = joint(names.OBJECT).qposadr[0]
-        pose = moved_pose(qpos[first : first + 3], qpos[first + 3 : first + 7], offset)
+        pose = move_pose(qpos[first : first + 3], qpos[first + 3 : first + 7], offset)
         qpos[first : first + 7] = np.concatenate(pose)
 
 

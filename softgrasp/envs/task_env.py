@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from softgrasp.envs.core import checked_numbers
+from softgrasp.envs.core import check_numbers
 from softgrasp.envs.gym_env import EpisodeEnv
 from softgrasp.envs.task_simulation import GOAL_PARTS, TaskSimulation
 from softgrasp.envs.tasks import TASKS, variant
@@ -159,7 +159,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any], EzPickle):
     def _seeds(self, seed: Any) -> list[int | None]:
         """Return the seed of each episode."""
         several, count = isinstance(seed, list | tuple | np.ndarray), self.num_envs
-        known = [None if one is None else _seed(one) for one in (seed if several else [seed])]
+        known = [None if item is None else _seed(item) for item in (seed if several else [seed])]
         if -1 in known or (several and len(known) != count):
             message = (
                 f"expected a whole number of at least 0, or {count} of them, found {seed!r:.60}"
@@ -188,7 +188,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any], EzPickle):
         if not self._running:
             raise SimulationError("expected episodes to go on, found none: call reset()")
         shape = (self.num_envs, self.simulation.channels)
-        decision = self.simulation.step(checked_numbers(actions, shape, "episode and channel"))
+        decision = self.simulation.step(check_numbers(actions, shape, "episode and channel"))
         observed = self.views.read(self._rows)
         info: dict[str, Any] = {"is_success": decision.success.copy()}
         ended = decision.terminated | decision.truncated

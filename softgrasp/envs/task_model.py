@@ -233,7 +233,9 @@ def task_model(
 def _limits(model: mujoco.MjModel, source: Source) -> Array:
     """Return the limits of the targets of all actuators, (nu, 2)."""
     actuators = [model.actuator(index) for index in range(model.nu)]
-    of_model = [one.ctrlrange if one.ctrllimited[0] else WRIST_LIMITS for one in actuators]
+    of_model = [
+        actuator.ctrlrange if actuator.ctrllimited[0] else WRIST_LIMITS for actuator in actuators
+    ]
     pairs = zip(actuators, of_model, strict=True)
     return np.array([source.limits.get(one.name, limits) for one, limits in pairs])
 

@@ -23,7 +23,7 @@ from softgrasp.io.load import load_hand, load_robot
 from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import triple
 from softgrasp.model import names
-from softgrasp.model.arm import carried_hand, wrist_center
+from softgrasp.model.arm import carry_hand, wrist_center
 from softgrasp.model.placement import object_pose
 from softgrasp.model.robot import robot_spec
 from softgrasp.pipeline import compile_scene
@@ -161,7 +161,7 @@ def two_hands() -> Source:
     source = scene_source(scene)
     other = Pose(position=(reach, 0.0, 0.0), quaternion=sideways)
     arguments = (scene.mechanism, other, scene.actuation, None, None, wrist_center(scene))
-    child = carried_hand(*arguments)[0].copy()
+    child = carry_hand(*arguments)[0].copy()
     spec = source.spec
     geoms = {geom.name for geom in child.geoms}
     pairs = list(spec.pairs)

@@ -160,7 +160,7 @@ class TaskSimulation:
             DescriptionError: An option does not exist or does not fit.
         """
         self.generators[row] = generator or self.generators[row]
-        chosen = _checked_options(self.task, options or {})
+        chosen = _check_options(self.task, options or {})
         task, built, draw = self.task, self.built, self.generators[row]
         model, base, data = self.physics.model(row), built.model, self._data
         qpos = built.qpos.copy()
@@ -192,7 +192,7 @@ class TaskSimulation:
         data.act[:], data.ctrl[:], data.qacc_warmstart[:] = 0.0, self.targets[row], 0.0
         mujoco.mj_forward(model, data)
         if self._draws_visuals:
-            self._visuals[row] = _drawn_visuals(draw, model, base)
+            self._visuals[row] = _draw_visuals(draw, model, base)
         self.physics.begin(row, model, data)
         for _ in range(count):
             before = self.targets[row].copy()
@@ -418,7 +418,7 @@ def _labels(model: mujoco.MjModel, source: Source) -> tuple[NDArray[np.int64], i
     return np.array(labels), palm
 
 
-def _drawn_visuals(
+def _draw_visuals(
     draw: np.random.Generator, model: mujoco.MjModel, base: mujoco.MjModel
 ) -> tuple[dict[int, Any], tuple[float, float, float]]:
     """Draw colours of geoms and the change of the camera; write the direction of the light."""
@@ -428,7 +428,7 @@ def _drawn_visuals(
     return colors, (20.0 * azimuth, 10.0 * elevation, 1.0 + 0.15 * distance)
 
 
-def _checked_options(task: Task, options: Any) -> dict[str, Any]:
+def _check_options(task: Task, options: Any) -> dict[str, Any]:
     if not isinstance(options, Mapping):
         raise DescriptionError(
             f"expected options by name ({', '.join(OPTIONS)}), found {options!r:.60}",
@@ -457,5 +457,5 @@ def _check_goal(task: Task, goal: Any) -> None:
         raise DescriptionError(
             f"expected {len(task.goal)} numbers, found shape {np.shape(goal)}", field="goal"
         )
-    if not all(isinstance(one, Real) and np.isfinite(float(one)) for one in goal):
+    if not all(isinstance(item, Real) and np.isfinite(float(item)) for item in goal):
         raise DescriptionError(f"expected finite numbers, found {goal}", field="goal")

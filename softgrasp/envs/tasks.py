@@ -164,21 +164,21 @@ def _lifted(f: Features) -> Array:
     return _fraction(f.height, f.goal[:, 0])
 
 
-def _held_gently(f: Features) -> Array:
+def _hold_gently(f: Features) -> Array:
     """Return closeness to the force of the goal [N], under all of gravity and with two fingers."""
     error = np.abs(f.force.sum(axis=1) / f.goal[:, 0] - 1.0)
     loaded = (f.decision >= HOLD_FROM + 10) * (f.fingers.sum(axis=1) >= 2.0)
     return np.asarray(loaded * _closeness(error, FORCE_TOLERANCE, 0.5))
 
 
-def _stopped_at(value: Array, goal: Array) -> Array:
+def _stop_at(value: Array, goal: Array) -> Array:
     """Return the fraction of a signed goal that is reached; less where it is exceeded."""
     error = np.abs(value / goal - 1.0)
     return np.where(error < ANGLE_TOLERANCE, 1.0, np.maximum(1.0 - error, 0.0))
 
 
 def _rotated(f: Features) -> Array:
-    return _stopped_at(f.angle, f.goal[:, 0])
+    return _stop_at(f.angle, f.goal[:, 0])
 
 
 def _regrasped(f: Features) -> Array:
@@ -203,7 +203,7 @@ def _inserted(f: Features) -> Array:
 
 
 def _valve_rotated(f: Features) -> Array:
-    return _stopped_at(f.extra[:, 0], f.goal[:, 0])
+    return _stop_at(f.extra[:, 0], f.goal[:, 0])
 
 
 def _height(f: Features) -> Array:
@@ -245,7 +245,7 @@ TASKS = {
     for task in (
         Task(
             "CloseAndHold", "Hold a free object against gravity with a given force.",
-            scenes.held, ("F1_J?", "F2_J?", "F3_J?", "F4_J?"), _held_gently, goal=((4.0, 16.0),),
+            scenes.held, ("F1_J?", "F2_J?", "F3_J?", "F4_J?"), _hold_gently, goal=((4.0, 16.0),),
             goal_scale=0.1, window=15,
             shapes=("cube", "ball", "can"), position=0.004, gravity_from=HOLD_FROM, lowest=-0.05,
             center=(0.0, 0.0, -0.105),
@@ -358,7 +358,7 @@ def _with_objects(task: Task, objects: str | Path | Sequence[str]) -> Task:
                 raise DescriptionError(f"expected a shape, found {name!r}; {hint}", field="objects")
         return replace(task, shapes=tuple(objects))
     entries = Path(objects).glob("*")
-    files = sorted(one for one in entries if one.is_dir() or one.suffix.lower() in MESHES)
+    files = sorted(entry for entry in entries if entry.is_dir() or entry.suffix.lower() in MESHES)
     if not files:
         expected = f"a folder of objects ({', '.join(MESHES)})"
         raise DescriptionError(f"expected {expected}, found '{objects}'", field="objects")

@@ -83,7 +83,9 @@ class Views:
             observed["rgb"] = np.stack(images)
         if {"depth", "segmentation", "points"} & {*self._parts}:
             surfaces = [self._surfaces(row) for row in rows]
-            observed |= {name: np.stack([one[name] for one in surfaces]) for name in surfaces[0]}
+            observed |= {
+                name: np.stack([surface[name] for surface in surfaces]) for name in surfaces[0]
+            }
         return {name: observed[name] for name in self._parts}
 
     def image(self, row: int, size: tuple[int, int], renderer: str = "") -> NDArray[np.uint8]:
@@ -134,7 +136,7 @@ class Views:
         return {
             "depth": depth.reshape(HEIGHT, WIDTH).astype(np.float32),
             "segmentation": labels.reshape(HEIGHT, WIDTH).astype(np.uint8),
-            "points": _sampled(points).astype(np.float32),
+            "points": _sample(points).astype(np.float32),
         }
 
     def close(self) -> None:
@@ -144,7 +146,7 @@ class Views:
         self._drawers.clear()
 
 
-def _sampled(points: Array) -> Array:
+def _sample(points: Array) -> Array:
     """Return ``POINTS`` of the points at equal steps; fewer are repeated, none are zeros."""
     if not len(points):
         return np.zeros((POINTS, 3))

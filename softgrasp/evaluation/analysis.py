@@ -27,7 +27,7 @@ from softgrasp.model import names
 from softgrasp.model.arm import arm_base, home_pose
 from softgrasp.model.deformable import node_columns, node_positions
 from softgrasp.model.effective_mass import actuator_moments, tendon_moments
-from softgrasp.model.placement import REMOVED, PlacedItem, placed_items, removed_bodies
+from softgrasp.model.placement import REMOVED, PlacedItem, arrange_items, find_removed_bodies
 from softgrasp.model.scene import build
 from softgrasp.model.timestep import as_resolved
 from softgrasp.quality import Graspability
@@ -156,7 +156,7 @@ def analysis_of(
     if result.object_nodes is not None:
         raise ResultError("expected a rigid object to analyse its grasp, found a deformable one")
     replay = ReplayedResult(result)
-    row = replay.row(_checked(result, time))[0]
+    row = replay.row(_check(result, time))[0]
     when = float(result.time[row])
     model, data = replay.model, replay.pose(when)
     mujoco.mj_forward(model, data)  # moments of servos and tendons
@@ -208,7 +208,7 @@ def _point_jacobians(
     return jacobians
 
 
-def _checked(result: GraspResult, time: float | None) -> float:
+def _check(result: GraspResult, time: float | None) -> float:
     first, last = (float(end) for end in result.time[[0, -1]])
     if time is None:
         return last
@@ -311,8 +311,8 @@ class ReplayedResult:
         self.data = mujoco.MjData(self.model)
         mujoco.mj_resetDataKeyframe(self.model, self.data, 0)
         self._joints = [self.model.joint(name).qposadr[0] for name in result.joint_names.tolist()]
-        self._placed_objects = placed_items(result.scene)
-        self._removed = removed_bodies(self.model, result.scene)
+        self._placed_objects = arrange_items(result.scene)
+        self._removed = find_removed_bodies(self.model, result.scene)
         self._heights = self.model.body_pos[self._removed, 2]
 
     def pose(self, time: float) -> mujoco.MjData:

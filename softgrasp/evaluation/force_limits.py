@@ -33,7 +33,7 @@ class ReachedForce(Description):
         return self.force_N > (1.0 + TOLERANCE) * self.limit_N
 
 
-def reached_forces(run: FinishedRun, forces: Array) -> tuple[ReachedForce, ...]:
+def find_reached_forces(run: FinishedRun, forces: Array) -> tuple[ReachedForce, ...]:
     """Return the forces of the fingers in contact; none where the closure has no force limit.
 
     Args:
@@ -111,9 +111,9 @@ def _at_joint_limits(run: FinishedRun, body: int) -> bool:
 def force_warnings(reached: tuple[ReachedForce, ...]) -> tuple[str, ...]:
     """Warn of fingers above their limits."""
     return tuple(
-        f"{one.body} presses with {one.force_N:.3g} N at the end of the closure, more than the "
-        f"limit of {one.limit_N:g} N: {one.reason}; a lower closure.force, another position of the "
-        "object or the other grasp may avoid it"
-        for one in reached
-        if one.exceeds
+        f"{item.body} presses with {item.force_N:.3g} N at the end of the closure, more than the "
+        f"limit of {item.limit_N:g} N: {item.reason}; a lower closure.force, another position of "
+        "the object or the other grasp may avoid it"
+        for item in reached
+        if item.exceeds
     )

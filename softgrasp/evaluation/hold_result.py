@@ -50,7 +50,7 @@ from softgrasp.mechanics.transforms import (
 )
 from softgrasp.model import names
 from softgrasp.model.deformable import node_track, rigid_track
-from softgrasp.model.placement import PlacedItem, placed_items
+from softgrasp.model.placement import PlacedItem, arrange_items
 from softgrasp.sim.hold_test import direction_label, palm_body
 from softgrasp.sim.load_balance import NO_LOAD, load_balance, object_mass
 from softgrasp.sim.motion_plan import PhaseRows, put_down_row
@@ -80,9 +80,9 @@ def hold_test(run: FinishedRun, tracks: list[Track], pressed: Array) -> HoldTest
     if criterion is None or begin is None or not run.finished:
         return None
     position = tracks[0].position
-    in_hand, orientations = seen_from_palm(run, *tracks[0])
+    in_hand, orientations = view_from_palm(run, *tracks[0])
     end = end_of_hold(run) - begin
-    gone = _displaced(in_hand[: end + 1], orientations[: end + 1])
+    gone = _displace(in_hand[: end + 1], orientations[: end + 1])
     late = min(max(round(_creep_time(run, criterion) / scene.control_period), 1), end) or 1
     # without anything before pushes and pulls there is no time under load
     crept = float(np.linalg.norm(in_hand[end] - in_hand[end - late])) if end else 0.0
@@ -211,10 +211,10 @@ def _others(run: FinishedRun, tracks: list[Track]) -> tuple[OtherHeld, ...]:
     """Return the motion of further objects in the hand."""
     held_objects = []
     for name, track in zip(run.scene.object_names[1:], tracks, strict=True):
-        positions, orientations = seen_from_palm(run, *track)
+        positions, orientations = view_from_palm(run, *track)
         last = end_of_hold(run) - (run.hold_from or 0)
         rows = slice(0, last + 1)  # pushes and pulls act on the first object only
-        drop, rotation = (float(v.max()) for v in _displaced(positions[rows], orientations[rows]))
+        drop, rotation = (float(v.max()) for v in _displace(positions[rows], orientations[rows]))
         held_objects.append(OtherHeld(name=name, drop_m=drop, rotation_rad=rotation))
     return tuple(held_objects)
 
@@ -275,7 +275,7 @@ def bodies_on_object(run: FinishedRun, pressed: Array) -> int:
     return int((established & (pressed[row] > 0.0) if run.scene.objects else established).sum())
 
 
-def seen_from_palm(run: FinishedRun, position: Array, quaternion: Array) -> tuple[Array, Array]:
+def view_from_palm(run: FinishedRun, position: Array, quaternion: Array) -> tuple[Array, Array]:
     """Compute object poses in the palm frame since the test began, (n, 3) and (n, 4)."""
     begin = run.hold_from or 0
     palm_positions, palm_quaternions = _palm_track(run, range(begin, len(position)))
@@ -394,7 +394,7 @@ def _position_of(
     return np.asarray(data.xpos[body] + data.xmat[body].reshape(3, 3) @ point)
 
 
-def _displaced(positions: Array, rotations: Array) -> tuple[Array, Array]:
+def _displace(positions: Array, rotations: Array) -> tuple[Array, Array]:
     """Compute displacement [m] and rotation [rad] since the first row, (n,) each."""
     return np.linalg.norm(positions - positions[0], axis=1), rotation_angles(
         rotations, rotations[0]
@@ -412,9 +412,7 @@ def _direction(
 ) -> DirectionTest:
     criterion, rows = run.scene.success, _trial_rows(run, trial)
     assert criterion is not None  # only one has directions
-    drop, rotation = (
-        float(values.max()) for values in _displaced(positions[rows], rotations[rows])
-    )
+    drop, rotation = (float(values.max()) for values in _displace(positions[rows], rotations[rows]))
     within = drop <= criterion.max_drop and rotation <= criterion.max_rotation
     record = next((record for record in run.loads if record.row == trial.end), None)
     return DirectionTest(
@@ -574,7 +572,7 @@ class Track(NamedTuple):
 
 def object_tracks(run: FinishedRun, qpos: Array) -> list[Track]:
     """Compute the poses of all objects over time, the one to be grasped first."""
-    return [_track(run.model, placed, qpos) for placed in placed_items(run.scene)]
+    return [_track(run.model, placed, qpos) for placed in arrange_items(run.scene)]
 
 
 def _track(model: mujoco.MjModel, placed: PlacedItem, qpos: Array) -> Track:

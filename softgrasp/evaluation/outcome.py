@@ -171,7 +171,7 @@ def _after_closing(result: GraspResult) -> OutcomeReason:
         return _plain(Outcome.TIMED_OUT)
     if result.hold is None and not result.scene.sequence:
         return _closed(result, row)
-    return _carried(result, row)
+    return _carry(result, row)
 
 
 def _let_go(put_down: PutDown) -> OutcomeReason:
@@ -333,7 +333,7 @@ def _closed(result: GraspResult, row: int) -> OutcomeReason:
     )
 
 
-def _carried(result: GraspResult, row: int) -> OutcomeReason:
+def _carry(result: GraspResult, row: int) -> OutcomeReason:
     """Decide the outcome of a hold test, or of a sequence without one, that did not end as held."""
     gripped = _is_gripped(result, row)
     if _is_lost(result):

@@ -105,7 +105,7 @@ def put_down(
     last = part.begin + (int(touched[-1]) if touched.size else 0)
     released = last < len(position) - 1
     fallen = position[-1] - position[part.begin]
-    record = next((one for one in reversed(run.loads) if one.row == len(position) - 1), None)
+    record = next((load for load in reversed(run.loads) if load.row == len(position) - 1), None)
     late = min(REST_SAMPLES, len(position) - 1 - part.begin)
     return PutDown(
         start_s=float(times[start]),

@@ -125,7 +125,7 @@ class QualityLog:
         contacts = self.contacts(sample)
         if len(contacts["points"]) < 2:
             return 0.0
-        few = thinned(contacts)
+        few = thin(contacts)
         value = quality.epsilon(**few, edges=EDGES)
         if value > 0.0 or len(few["points"]) == len(contacts["points"]):
             return value
@@ -136,7 +136,7 @@ class QualityLog:
         return all(np.array_equal(one[name], other[name]) for name in one)
 
 
-def thinned(contacts: dict[str, Any]) -> dict[str, Any]:
+def thin(contacts: dict[str, Any]) -> dict[str, Any]:
     """Reduce contacts to so few that a wrench space takes less than seconds to compute."""
     from softgrasp.quality.grasp_wrench_space import few_contacts
 
@@ -163,7 +163,7 @@ def measures_of(contacts: dict[str, Any]) -> dict[str, Any]:
     }
     if not len(contacts["points"]):
         return measures | {"epsilon": 0.0, "reason": "nothing touches"}
-    few = thinned(contacts)
+    few = thin(contacts)
     space = quality.wrench_space(**few, edges=EDGES)
     if len(few["points"]) < len(contacts["points"]):
         bounds = quality.pyramid_bounds(**contacts, edges=EDGES)

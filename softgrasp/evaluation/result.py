@@ -390,7 +390,7 @@ class SoftFingerEnd(Description):
     without contact; see ``Equilibrium.discretisation_error``."""
 
 
-def _logged(name: str, doc: str) -> property:
+def _log(name: str, doc: str) -> property:
     """Make a property that returns an array of the quality log; None in a result without one."""
 
     def read(result: GraspResult) -> NDArray[Any] | None:
@@ -592,17 +592,17 @@ class GraspResult:
         closed = {} if len(log.time) < 2 else {"force_closure_s": log.closed_at}
         return log.at(-1) | closed
 
-    quality_time = _logged("time", "Times of the contact samples, (Q,) [s].")
-    quality_epsilon = _logged("epsilon", "ε at these samples, (Q,) [–]; see ``quality.epsilon``.")
-    quality_margin = _logged("margin", "Friction margin of the body nearest to slipping, (Q,) [–].")
-    quality_center = _logged("center", "Centre of mass of the object, (Q, 3) [m].")
-    quality_first = _logged("first", "Index of the first contact of each sample, (Q + 1,).")
-    quality_points = _logged("points", "Contacts of all samples in the world, (N, 3) [m].")
-    quality_normals = _logged("normals", "Their unit normals into the object, (N, 3).")
-    quality_friction = _logged("friction", "Their µ, (N,) [–].")
-    quality_torsion = _logged("torsion", "Their largest spin over normal force, (N,) [m].")
-    quality_body = _logged("body", "Columns of their bodies in ``contact_bodies``, (N,).")
-    quality_torque_scale = _logged("torque_scale", "Length by which moments are divided, () [m].")
+    quality_time = _log("time", "Times of the contact samples, (Q,) [s].")
+    quality_epsilon = _log("epsilon", "ε at these samples, (Q,) [–]; see ``quality.epsilon``.")
+    quality_margin = _log("margin", "Friction margin of the body nearest to slipping, (Q,) [–].")
+    quality_center = _log("center", "Centre of mass of the object, (Q, 3) [m].")
+    quality_first = _log("first", "Index of the first contact of each sample, (Q + 1,).")
+    quality_points = _log("points", "Contacts of all samples in the world, (N, 3) [m].")
+    quality_normals = _log("normals", "Their unit normals into the object, (N, 3).")
+    quality_friction = _log("friction", "Their µ, (N,) [–].")
+    quality_torsion = _log("torsion", "Their largest spin over normal force, (N,) [m].")
+    quality_body = _log("body", "Columns of their bodies in ``contact_bodies``, (N,).")
+    quality_torque_scale = _log("torque_scale", "Length by which moments are divided, () [m].")
 
     @property
     def tracks(self) -> list[tuple[Array, Array]]:

@@ -21,7 +21,7 @@ import numpy as np
 from softgrasp.description.soft_finger import MountedSoftFinger, SoftFinger
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.evaluation.diagnostics import closing_warnings, miss_warnings
-from softgrasp.evaluation.force_limits import force_warnings, reached_forces
+from softgrasp.evaluation.force_limits import find_reached_forces, force_warnings
 from softgrasp.evaluation.hold_result import (
     Track,
     creep_warnings,
@@ -52,11 +52,11 @@ from softgrasp.model.contact_sensors import MAX_SLOTS
 from softgrasp.model.deformable import full_size, node_track
 from softgrasp.model.scene import build
 from softgrasp.model.timestep import RESOLVED, as_resolved
-from softgrasp.sim.contacts import ContactPoint, OtherPoint, merged, on_hardest
+from softgrasp.sim.contacts import ContactPoint, OtherPoint, merge, on_hardest
 from softgrasp.sim.control_state import Peaks
 from softgrasp.sim.engine import sentences
 from softgrasp.sim.run_record import FinishedRun, still_closing
-from softgrasp.sim.sensors import sensed
+from softgrasp.sim.sensors import sense
 from softgrasp.sim.soft_statics import equilibrium
 from softgrasp.sim.step_refinement import lagging_as_described
 from softgrasp.sim.stepper import FULL_TORQUE
@@ -107,7 +107,7 @@ def result_of(
     tracks = object_tracks(run, recording.qpos[rows])
     position, quaternion = tracks[0]
     points = [] if run.diverged else run.contact_points()
-    measured = measured_stiffness(points)
+    measured = measure_stiffness(points)
     set_values = _set_stiffness(run, measured)
     pairs = pair_contacts(run)
     if run.finished:
@@ -123,7 +123,7 @@ def result_of(
     held = is_held(run, hold)
     messages += creep_warnings(scene, hold, held) + hold_warnings(scene, hold, held)
     closed = run.recording.rows if run.hold_from is None else run.hold_from + 1
-    reached = reached_forces(run, force[:closed, ..., 0].sum(-1))
+    reached = find_reached_forces(run, force[:closed, ..., 0].sum(-1))
     messages += force_warnings(reached) if run.finished else ()
     peaks = peak_forces(run, force)
     messages += _peak_warnings(peaks) if run.finished else ()
@@ -155,7 +155,7 @@ def result_of(
             timestep_s=run.engine.timestep,
             fine_timesteps_s=_fine_timesteps(run),
             pairs=pairs,
-            saturated=saturated_actuators(run),
+            saturated=find_saturated_actuators(run),
         ),
         hold=hold,
         put_down=lowered,
@@ -183,7 +183,7 @@ def result_of(
         vacuum=None if run.suction is None else run.suction.recorded(recording.rows),
         object_nodes=node_track(model, recording.qpos[rows]) if model.nflex else None,
         **several,
-        **sensed(run),
+        **sense(run),
     )
 
 
@@ -318,7 +318,7 @@ def _fine_timesteps(run: FinishedRun) -> tuple[float, ...]:
     return () if run.peaks is None else tuple(fine.timestep for fine in run.built.fine)
 
 
-def saturated_actuators(run: FinishedRun) -> tuple[SaturatedActuator, ...]:
+def find_saturated_actuators(run: FinishedRun) -> tuple[SaturatedActuator, ...]:
     """Return the actuators that are at their force limits at the end; none for other engines."""
     if run.stiffness is None or run.diverged:
         return ()
@@ -558,7 +558,7 @@ def body_contacts(run: FinishedRun, points: list[ContactPoint]) -> tuple[BodyCon
     for body in run.built.bodies:
         touching = times_of[body, "touching"]
         body_points = on_hardest([point for point in points if point.body == body])
-        state = merged(body_points)
+        state = merge(body_points)
         finger, phalanx = parts.get(body, ("", ""))
         contacts.append(
             BodyContact(
@@ -672,7 +672,7 @@ def slot_warnings(run: FinishedRun, force: Array) -> tuple[str, ...]:
     )
 
 
-def measured_stiffness(points: list[ContactPoint]) -> dict[str, float]:
+def measure_stiffness(points: list[ContactPoint]) -> dict[str, float]:
     """Compute normal force over penetration of each pair [N/m], contacts weighted by force."""
     stiffness = {}
     for pair in sorted({point.pair for point in points}):

@@ -33,7 +33,7 @@ from softgrasp.evaluation.result import (
 )
 from softgrasp.io.files import RESULT_FILE
 from softgrasp.io.input_limits import result_loader
-from softgrasp.io.load import changed_input, current_hashes, described_files, input_hashes
+from softgrasp.io.load import change_input, current_hashes, input_hashes, list_described_files
 from softgrasp.io.result import read_document, read_result, write_result
 from softgrasp.sim.run_record import ContactEvent
 from softgrasp.sim.suction import SuctionEvent
@@ -53,7 +53,7 @@ def save_result(result: GraspResult, directory: str | Path) -> list[Path]:
     """
     log = {} if result.quality_log is None else result.quality_log.arrays()
     content = document(result)
-    if inputs := input_hashes(described_files(result.scene)):
+    if inputs := input_hashes(list_described_files(result.scene)):
         content["inputs"] = inputs
     return write_result(Path(directory), content, result.trajectory() | log)
 
@@ -67,7 +67,7 @@ def require_scene_files(directory: Path) -> None:
     """
     before = read_document(directory / RESULT_FILE).get("inputs", {})
     now = current_hashes(before)
-    if (name := changed_input(before, now)) is not None:
+    if (name := change_input(before, now)) is not None:
         raise DescriptionError(
             f"expected the file with SHA-256 {before[name]}, found {now[name] or 'none'}: it has "
             "changed",
@@ -126,7 +126,7 @@ def document(result: GraspResult) -> dict[str, Any]:
         "softgrasp_version": __version__,
         "backend": result.backend,
         "scene": result.scene,
-        "resolved": None if result.resolved is None else _resolved(result.resolved),
+        "resolved": None if result.resolved is None else _resolve(result.resolved),
         "status": result.status.name,
         "outcome": result.outcome.name,
         "message": result.message,
@@ -158,8 +158,8 @@ def document(result: GraspResult) -> dict[str, Any]:
     return {k: _plain(v) for k, v in values.items() if v is not None or k in always}
 
 
-def _resolved(resolved: ResolvedScene) -> dict[str, Any]:
-    values = [one.model_dump(mode="json", exclude_defaults=True) for one in resolved.values]
+def _resolve(resolved: ResolvedScene) -> dict[str, Any]:
+    values = [value.model_dump(mode="json", exclude_defaults=True) for value in resolved.values]
     return {"timestep_s": resolved.timestep, "values": values}
 
 
@@ -182,35 +182,35 @@ def _plain(value: Any) -> Any:
 
 def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> GraspResult:
     status = _status(document_data["status"])
-    scene = _made(GraspScene, document_data["scene"])
+    scene = _make(GraspScene, document_data["scene"])
     return GraspResult(
         scene=scene,
-        resolved=_resolved_of(scene, document_data.get("resolved")),
+        resolved=_resolve_of(scene, document_data.get("resolved")),
         backend=document_data["backend"],
         status=status,
         held=document_data["held"],
         simulated_time=document_data["simulated_time_s"],
         wall_time=document_data["wall_time_s"],
-        contacts=tuple(_made(BodyContact, part) for part in document_data["contacts"]),
+        contacts=tuple(_make(BodyContact, part) for part in document_data["contacts"]),
         other_contacts=_contacts(document_data, "other_contacts"),
         closing_contacts=_contacts(document_data, "closing_contacts"),
         hand_contacts=_contacts(document_data, "hand_contacts"),
-        events=tuple(_made(ContactEvent, part) for part in document_data["events"]),
-        objects=tuple(_made(ObjectMotion, part) for part in document_data["objects"]),
-        contact_model=_made(ContactModel, document_data["contact_model"]),
-        hold=_made(HoldTest, document_data["hold"]) if "hold" in document_data else None,
-        put_down=_made(PutDown, document_data["put_down"]) if "put_down" in document_data else None,
+        events=tuple(_make(ContactEvent, part) for part in document_data["events"]),
+        objects=tuple(_make(ObjectMotion, part) for part in document_data["objects"]),
+        contact_model=_make(ContactModel, document_data["contact_model"]),
+        hold=_make(HoldTest, document_data["hold"]) if "hold" in document_data else None,
+        put_down=_make(PutDown, document_data["put_down"]) if "put_down" in document_data else None,
         reached_forces=tuple(
-            _made(ReachedForce, part) for part in document_data.get("reached_forces", ())
+            _make(ReachedForce, part) for part in document_data.get("reached_forces", ())
         ),
         peaks=tuple(_peak_of(part) for part in document_data.get("peak_forces", ())),
         soft_fingers=tuple(
-            _made(SoftFingerEnd, part) for part in document_data.get("soft_fingers", ())
+            _make(SoftFingerEnd, part) for part in document_data.get("soft_fingers", ())
         ),
         suction_events=tuple(
-            _made(SuctionEvent, part) for part in document_data.get("suction_events", ())
+            _make(SuctionEvent, part) for part in document_data.get("suction_events", ())
         ),
-        phases=tuple(_made(PhaseSpan, part) for part in document_data.get("phases", ())),
+        phases=tuple(_make(PhaseSpan, part) for part in document_data.get("phases", ())),
         quality_log=QualityLog.of_arrays(arrays),
         warnings=tuple(document_data["warnings"]),
         advice=_advice(document_data["message"], status),
@@ -219,19 +219,19 @@ def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> Gra
     )
 
 
-def _resolved_of(scene: GraspScene, saved: Any) -> ResolvedScene | None:
+def _resolve_of(scene: GraspScene, saved: Any) -> ResolvedScene | None:
     if saved is None:
         return None
-    values = tuple(_made(ResolvedValue, one) for one in saved["values"])
+    values = tuple(_make(ResolvedValue, item) for item in saved["values"])
     return ResolvedScene(scene, scene, float(saved["timestep_s"]), saved=values)
 
 
 def _peak_of(value: dict[str, Any]) -> PeakForce:
-    return _made(PeakForce, {key: part for key, part in value.items() if key != "resolved"})
+    return _make(PeakForce, {key: part for key, part in value.items() if key != "resolved"})
 
 
 def _contacts(document_data: dict[str, Any], name: str) -> tuple[OtherContact, ...]:
-    return tuple(_made(OtherContact, part) for part in document_data.get(name, ()))
+    return tuple(_make(OtherContact, part) for part in document_data.get(name, ()))
 
 
 def _advice(message: str, status: GraspStatus) -> str:
@@ -247,7 +247,7 @@ def _status(name: Any) -> GraspStatus:
     return GraspStatus[name]
 
 
-def _made(model: type[T], value: Any) -> T:
+def _make(model: type[T], value: Any) -> T:
     if not isinstance(value, dict):
         raise DescriptionError(f"expected the fields of a {model.__name__}, found {value!r}")
     return model(**value)

@@ -73,8 +73,8 @@ def table_of(arrays: Arrays, soft_fingers: list[str]) -> pd.DataFrame:
     except ModuleNotFoundError as error:
         raise missing_library(error) from None
     parts = {
-        one.name: pd.DataFrame(one.values, columns=one.labels)
-        for one in _series(arrays, soft_fingers)
+        single.name: pd.DataFrame(single.values, columns=single.labels)
+        for single in _series(arrays, soft_fingers)
     }
     table = pd.concat(parts, axis=1)
     table.index = pd.Index(arrays["time"], name="time")
@@ -104,9 +104,9 @@ def dataset_of(
         raise missing_library(error) from None
     parts = list(_series(arrays, soft_fingers))
     variables = {
-        one.name: (("time", one.dimension), one.values, {"units": one.unit}) for one in parts
+        part.name: (("time", part.dimension), part.values, {"units": part.unit}) for part in parts
     }
-    coordinates = {one.dimension: one.labels for one in parts}
+    coordinates = {part.dimension: part.labels for part in parts}
     return xarray.Dataset(
         variables,
         coords={"time": ("time", arrays["time"], {"units": "s"}), **coordinates},

@@ -72,7 +72,7 @@ def episode_of(
     if image_size is not None:
         times = sample_times(result.time, fps).tolist()
         frames = np.array(render_key_frames(result, times, size=image_size))
-    return sampled(result.trajectory(), fps, task_of(result.scene), result.held, frames)
+    return sample(result.trajectory(), fps, task_of(result.scene), result.held, frames)
 
 
 def task_of(scene: GraspScene) -> str:
@@ -80,7 +80,7 @@ def task_of(scene: GraspScene) -> str:
     return f"Grasp {scene.object.name} with {scene.hand.name}"
 
 
-def sampled(
+def sample(
     arrays: Mapping[str, NDArray[Any]],
     fps: int,
     task: str,
@@ -139,7 +139,7 @@ def sample_times(time: Array, fps: int) -> Array:
 
 
 def _linear(times: Array, time: Array, values: NDArray[Any]) -> Array:
-    columns = [np.interp(times, time, one) for one in np.asarray(values, dtype=float).T]
+    columns = [np.interp(times, time, item) for item in np.asarray(values, dtype=float).T]
     return np.stack(columns, axis=1) if columns else np.zeros((len(times), 0))
 
 

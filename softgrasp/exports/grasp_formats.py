@@ -46,14 +46,14 @@ def _foreign(grasp: Grasp) -> ForeignGrasp:
     return ForeignGrasp(
         np.array([transform(row.pose.position, row.pose.quaternion) for row in rows]),
         np.array([[row.joints[name] for name in joints] for row in rows]),
-        None if joints == _numbered(len(joints)) else joints,
+        None if joints == _number(len(joints)) else joints,
         np.eye(4),
         grasp.object.scale,
         grasp.object.mesh or "",
     )
 
 
-def _numbered(count: int) -> tuple[str, ...]:
+def _number(count: int) -> tuple[str, ...]:
     """Return the names of joints that a file does not name."""
     return tuple(f"joint_{number}" for number in range(count))
 
@@ -68,7 +68,7 @@ def from_foreign(read: ForeignGrasps) -> GraspSet:
 
 
 def _of_foreign(name: str, one: ForeignGrasp) -> Grasp:
-    joints = one.joint_names or _numbered(one.joints.shape[1])
+    joints = one.joint_names or _number(one.joints.shape[1])
     to_object = np.linalg.inv(one.object_pose)
     before, closed, pressed = (
         HandPosture(
@@ -94,7 +94,7 @@ def _fields_at(*location: int | str) -> Iterator[None]:
         raise error_at(f"expected the fields of a grasp, found: {error}", *location) from None
 
 
-def _scored(score: float | None) -> dict[str, Any]:
+def _score(score: float | None) -> dict[str, Any]:
     """Return quality and success of a grasp with a confidence; 0 is a failed grasp."""
     failed = {"success": False} if score == 0.0 else {}
     return {"quality": {} if score is None else {"confidence": float(score)}, **failed}
@@ -111,7 +111,7 @@ def to_isaac(grasps: GraspSet) -> dict[str, Any]:
     """
     objects = {grasp.object for grasp in grasps.grasps}
     if len(objects) != 1:
-        listed = ", ".join(sorted(f"{one.name} × {one.scale:g}" for one in objects)) or "none"
+        listed = ", ".join(sorted(f"{item.name} × {item.scale:g}" for item in objects)) or "none"
         raise DescriptionError(f"{ISAAC}: expected grasps at one object, found {listed}")
     (grasped,) = objects
     return {
@@ -174,7 +174,7 @@ def _of_isaac(name: str, fields: Mapping[str, Any], grasped: GraspedObject) -> G
             object=grasped,
             grasp=HandPosture(pose=pose, joints=closed or opened or {}),
             pregrasp=HandPosture(pose=pose, joints=opened or closed or {}),
-            **_scored(fields.get("confidence")),
+            **_score(fields.get("confidence")),
         )
 
 
@@ -252,9 +252,9 @@ def _of_message(index: int, message: Mapping[str, Any]) -> Grasp:
         before, closed = (
             HandPosture(
                 pose=pose,
-                joints=dict(zip(one["joint_names"], one["points"][-1]["positions"], strict=True)),
+                joints=dict(zip(item["joint_names"], item["points"][-1]["positions"], strict=True)),
             )
-            for one in (message["pre_grasp_posture"], message["grasp_posture"])
+            for item in (message["pre_grasp_posture"], message["grasp_posture"])
         )
         vector = approach["direction"]["vector"]
         return Grasp(
@@ -266,5 +266,5 @@ def _of_message(index: int, message: Mapping[str, Any]) -> Grasp:
                 direction=tuple(vector[axis] for axis in "xyz"),
                 distance_m=approach["desired_distance"],
             ),
-            **_scored(message["grasp_quality"]),
+            **_score(message["grasp_quality"]),
         )

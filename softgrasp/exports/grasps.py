@@ -68,7 +68,7 @@ def _grasp(name: str, result: GraspResult) -> Grasp:
     scene, closed = result.scene, closure_end(result)
     offset = transform(center_in_file(scene.object.shape))
     postures = [_posture(result, row, offset) for row in (0, closed)]
-    targets = [column(result.actuator_names, one.name) for one in scene.hand.actuators]
+    targets = [column(result.actuator_names, actuator.name) for actuator in scene.hand.actuators]
     pressed = scene.hand.posture(result.joint_target[closed, targets].tolist())
     squeeze = _joints(scene.hand, _variables(result, closed) | pressed)
     quality = result.quality or {}
@@ -83,8 +83,8 @@ def _grasp(name: str, result: GraspResult) -> Grasp:
         success=result.held,
         outcome=result.outcome.name,
         contacts=tuple(
-            one.replace(point_m=triple(offset[:3, 3] + one.point_m))
-            for one in contacts_in_object(result)
+            item.replace(point_m=triple(offset[:3, 3] + item.point_m))
+            for item in contacts_in_object(result)
         ),
     )
 
@@ -263,7 +263,7 @@ def save_grasps(
     return [write_text(path, text)]
 
 
-def merged_grasps(parts: Iterable[GraspSet], order: Callable[[Grasp], float]) -> list[GraspSet]:
+def merge_grasps(parts: Iterable[GraspSet], order: Callable[[Grasp], float]) -> list[GraspSet]:
     """Join sets of grasps to one of each hand; of grasps of one name the last counts.
 
     Args:

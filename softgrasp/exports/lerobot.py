@@ -60,8 +60,8 @@ def write_lerobot(
         raise missing_library(error) from None
     episodes, directory = list(episodes), Path(directory)
     first = require_alike(episodes)
-    features = _features(first, tested=all(one.success is not None for one in episodes))
-    tasks = list(dict.fromkeys(one.task for one in episodes))
+    features = _features(first, tested=all(item.success is not None for item in episodes))
+    tasks = list(dict.fromkeys(item.task for item in episodes))
     rows, columns, begin = [], [], 0
     for index, episode in enumerate(episodes):
         columns.append(_columns(episode, features, index, begin, tasks.index(episode.task)))
@@ -70,18 +70,18 @@ def write_lerobot(
     schema = _schema(pa, features)
     path = directory / DATA.format(**FIRST)
     with atomic_path(path) as file, pq.ParquetWriter(file, schema, compression="snappy") as writer:
-        for one in columns:  # a row group per episode, as LeRobot writes them
-            writer.write_table(_table(pa, one, schema))
+        for column in columns:  # a row group per episode, as LeRobot writes them
+            writer.write_table(_table(pa, column, schema))
     with atomic_path(directory / f"meta/episodes/{FILE}.parquet".format(**FIRST)) as file:
         pq.write_table(pa.Table.from_pylist(rows), file)
     with atomic_path(directory / "meta/tasks.parquet") as file:
         named = pd.Index(tasks, name="task")
         pd.DataFrame({"task_index": range(len(tasks))}, index=named).to_parquet(file)
-    whole = {key: np.concatenate([one[key] for one in columns]) for key in columns[0]}
-    stats = _stats(whole, [one.frames for one in episodes if one.frames is not None])
+    whole = {key: np.concatenate([column[key] for column in columns]) for key in columns[0]}
+    stats = _stats(whole, [item.frames for item in episodes if item.frames is not None])
     write_text(directory / "meta/stats.json", json_text(stats))
     if first.frames is not None:
-        images = (image for one in episodes if one.frames is not None for image in one.frames)
+        images = (image for item in episodes if item.frames is not None for image in item.frames)
         write_frames(directory / VIDEO.format(video_key=CAMERA, **FIRST), images, first.fps)
     info = _info(episodes, features, robot_type, len(tasks))
     write_text(directory / "meta/info.json", json_text(info))
@@ -227,8 +227,8 @@ def _stats(columns: Mapping[str, NDArray[Any]], images: Sequence[NDArray[np.uint
     """
     stats = {name: _stats_of(values.reshape(len(values), -1)) for name, values in columns.items()}
     if images:
-        chosen = [one[:: -(-len(one) // MAX_IMAGES)] for one in images]
-        pixels = np.concatenate([one.reshape(-1, 3) for one in chosen]) / 255.0
+        chosen = [image[:: -(-len(image) // MAX_IMAGES)] for image in images]
+        pixels = np.concatenate([item.reshape(-1, 3) for item in chosen]) / 255.0
         by_channel = _stats_of(pixels)
         stats[CAMERA] = {
             key: values if key == "count" else values.reshape(3, 1, 1)

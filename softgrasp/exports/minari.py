@@ -67,7 +67,7 @@ def write_minari(
         {
             "dataset_id": name,
             "minari_version": minari_version,
-            "description": "; ".join(sorted({one.task for one in episodes})),
+            "description": "; ".join(sorted({episode.task for episode in episodes})),
             "algorithm_name": f"softgrasp {__version__}",
         }
     )

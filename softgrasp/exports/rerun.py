@@ -14,7 +14,7 @@ from softgrasp.evaluation.result import GraspResult
 from softgrasp.exports.episodes import FPS, sample_times
 from softgrasp.io.files import note_written
 from softgrasp.io.mjcf.model import triangles_of
-from softgrasp.rendering.camera import covered_geoms, geom_colors
+from softgrasp.rendering.camera import find_covered_geoms, geom_colors
 from softgrasp.sim.contacts import GraspContactReader
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _log_shapes(stream: rr.RecordingStream, model: mujoco.MjModel) -> None:
     import rerun as rr
 
     colors = geom_colors(model)
-    for geom in covered_geoms(model).tolist():
+    for geom in find_covered_geoms(model).tolist():
         vertices, faces = triangles_of(model, geom)
         entity = f"{_body(model, int(model.geom_bodyid[geom]))}/geom{geom}"
         position, quaternion = model.geom_pos[geom], np.roll(model.geom_quat[geom], -1)
@@ -111,7 +111,7 @@ def _log_motion(stream: rr.RecordingStream, replay: ReplayedResult, times: Any) 
         for flex in range(model.nflex):
             stream.log(f"world/flex{flex}", _surface(rr, model, data, flex))
     index = rr.TimeColumn(TIMELINE, duration=times)
-    for body in np.unique(model.geom_bodyid[covered_geoms(model)]).tolist():
+    for body in np.unique(model.geom_bodyid[find_covered_geoms(model)]).tolist():
         columns = rr.Transform3D.columns(
             translation=np.array(positions)[:, body], quaternion=np.array(quaternions)[:, body]
         )

@@ -30,7 +30,7 @@ from softgrasp.mechanics.transforms import (
     transform,
 )
 from softgrasp.pipeline import compile_model
-from softgrasp.rendering.camera import SHOWN_GROUPS, covered_geoms, geom_colors
+from softgrasp.rendering.camera import SHOWN_GROUPS, find_covered_geoms, geom_colors
 
 if TYPE_CHECKING:
     from pxr import Usd
@@ -95,7 +95,7 @@ class _Writer:
         UsdGeom.SetStageMetersPerUnit(self.stage, 1.0)
         UsdPhysics.SetStageKilogramsPerUnit(self.stage, 1.0)
         self.stage.SetDefaultPrim(UsdGeom.Xform.Define(self.stage, "/World").GetPrim())
-        self._colors, self._shown = geom_colors(model), set(covered_geoms(model).tolist())
+        self._colors, self._shown = geom_colors(model), set(find_covered_geoms(model).tolist())
         clean: Callable[[str], str] = Tf.MakeValidIdentifier
         names = [clean(model.body(body).name or f"body{body}") for body in range(model.nbody)]
         trees = [f"/World/{names[root]}_tree" for root in model.body_rootid]

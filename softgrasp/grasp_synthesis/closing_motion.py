@@ -200,7 +200,7 @@ def _start(hand: ClosingHand, rest: Array, end: Array, closing: Sequence[int]) -
     for multiple in range(1, 5):
         wider = rest.copy()
         for actuator in closing:
-            wider[actuator] = _opened(hand, actuator, end[actuator], multiple * MAX_OPENING)
+            wider[actuator] = _open(hand, actuator, end[actuator], multiple * MAX_OPENING)
         tips = tips_of(hand, hand.frames(wider[None]))[:, 0]
         widest = float(np.linalg.norm(tips[:, None] - tips, axis=2).max(initial=0.0))
         if multiple > 1 and widest < WIDENING * opening:
@@ -212,7 +212,7 @@ def _start(hand: ClosingHand, rest: Array, end: Array, closing: Sequence[int]) -
     return start
 
 
-def _opened(hand: ClosingHand, actuator: int, closed: float, limit: float) -> float:
+def _open(hand: ClosingHand, actuator: int, closed: float, limit: float) -> float:
     """Return the open end of a range, for a hinge at most an angle beyond its rest [rad]."""
     low, high = _range(hand, actuator)
     opened, rest = high if closed == low else low, hand.rest[actuator]

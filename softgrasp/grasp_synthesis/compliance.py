@@ -53,7 +53,7 @@ class Hinges:
             up: Unit vector against gravity, (3,).
         """
         arms = points - self.positions[:, step]
-        each = _crossed(self.axes[:, step], arms) * self.carries[:, link, None]
+        each = _cross(self.axes[:, step], arms) * self.carries[:, link, None]
         levers = np.einsum("dj,jmi->dmi", self.of_actuator, each)
         deflections = levers / self.stiffness[:, None, None]
         compliance = np.einsum("dmi,dmj->mij", levers, deflections) + CONTACT * np.eye(3)
@@ -78,12 +78,12 @@ def hinges_of(digit: Digit, frames: Mapping[str, Array], moving: list[str]) -> H
     for index, joint in reversed(list(enumerate(hinges))):
         stiffness[numbers[joint.actuator]] = joint.stiffness
         for body, mass, center in digit.weights:
-            if _carried(digit, joint.body, body):
+            if _carry(digit, joint.body, body):
                 arm = (frames[body] @ [*center, 1.0])[:, :3] - origins[index]
                 # a·(r × (−m·g·u)) = −m·g·(a × r)·u
-                moment = -mass * GRAVITY * _crossed(axes[index], arm)
+                moment = -mass * GRAVITY * _cross(axes[index], arm)
                 torques[numbers[joint.actuator]] += moment
-    carries = [[_carried(digit, joint.body, body) for body in moving] for joint in hinges]
+    carries = [[_carry(digit, joint.body, body) for body in moving] for joint in hinges]
     return Hinges(
         axes=axes,
         positions=origins,
@@ -123,13 +123,13 @@ def sink_distances(
     return np.asarray(np.linalg.norm(np.linalg.solve(whole, force[..., None])[..., 0], axis=1))
 
 
-def _carried(digit: Digit, by: str, body: str) -> bool:
+def _carry(digit: Digit, by: str, body: str) -> bool:
     """Return whether a joint (named by the link it moves) moves a link."""
     order = {name: index for index, name in enumerate(digit.bodies)}
     return order.get(by, -1) <= order.get(body, len(order))
 
 
-def _crossed(one: Array, other: Array) -> Array:
+def _cross(one: Array, other: Array) -> Array:
     """Compute cross products, (..., 3), faster than ``numpy.cross`` on small arrays."""
     (a, b, c), (x, y, z) = np.moveaxis(one, -1, 0), np.moveaxis(other, -1, 0)
     return np.stack([b * z - c * y, c * x - a * z, a * y - b * x], axis=-1)

@@ -202,7 +202,7 @@ class GraspEnergy:
         root = np.sqrt(1.0 + np.square(scaled))
         active = self.weights.distance * candidates.contacts
         change = active * scaled / root / LENGTH
-        self._add(gradient, near, change[..., None] * _taken(slope, near))
+        self._add(gradient, near, change[..., None] * _take(slope, near))
         return np.asarray((active * (root - 1.0)).sum(axis=1))
 
     @staticmethod
@@ -226,13 +226,13 @@ class GraspEnergy:
         Returns:
             Energies (s,), forces (s, k, 7) and norms of the unbalanced wrenches (s,).
         """
-        at = _taken(points, near)
+        at = _take(points, near)
         outward, bend = self.surface.normals(at)
         arms = (at - self.surface.center_of_mass) / self.surface.radius
         edges = cone_edges(outward, self.friction)
         wrenches = np.concatenate([edges, np.cross(arms[..., None, :], edges)], axis=-1)
         cost = REGULARIZATION * (1.0 + np.square(distances / LENGTH))
-        forces = balanced_forces(wrenches, cost, candidates.contacts, candidates.forces, steps)
+        forces = balance_forces(wrenches, cost, candidates.contacts, candidates.forces, steps)
         residual = np.einsum("ske,skei->si", forces, wrenches)
         total = forces.sum(axis=2)
         weight = self.weights.equilibrium
@@ -246,7 +246,7 @@ class GraspEnergy:
         on_normal = _force_slope(outward, total, sideways, self.friction, on_force)
         on_point = on_point + np.einsum("skij,ski->skj", bend, on_normal)
         farther = REGULARIZATION * np.square(forces).sum(axis=2) * distances / LENGTH**2
-        on_point += farther[..., None] * _taken(slope, near)
+        on_point += farther[..., None] * _take(slope, near)
         self._add(gradient, near, weight * on_point)
         return weight * energy, forces, np.linalg.norm(residual, axis=1)
 
@@ -284,7 +284,7 @@ def _to_object(candidates: Candidates, local: Array) -> Array:
     return np.asarray(rotated + candidates.position[:, None])
 
 
-def _taken(values: Array, near: Indices) -> Array:
+def _take(values: Array, near: Indices) -> Array:
     """Select values (s, p, 3) at points (s, k), (s, k, 3)."""
     return np.take_along_axis(values, near[..., None], axis=1)
 
@@ -328,7 +328,7 @@ def _force_slope(
     return np.asarray(-total[..., None] * on_force + friction * slope)
 
 
-def balanced_forces(
+def balance_forces(
     wrenches: Array, cost: Array, contacts: NDArray[np.bool_], start: Array, steps: int
 ) -> Array:
     """Find contact forces of sum 1 with the smallest unbalanced wrench.

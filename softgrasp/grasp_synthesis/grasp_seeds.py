@@ -138,7 +138,7 @@ def _palm_poses(
     # in front of everything that is before the palm
     back = _height(points, target, approach)
     palm = target - np.maximum(stand_off, back + GAP)[:, None] * approach
-    rotation = _oriented(hand, approach, across)
+    rotation = _orient(hand, approach, across)
     return rotation, palm + hand.palm_distance * approach
 
 
@@ -166,10 +166,10 @@ def _antipodal_poses(
     back = _height(points, middle, approach)
     away = np.maximum(hand.palm_distance * random.uniform(0.5, 1.1, size=count), back + GAP)
     palm = middle - away[:, None] * approach
-    return _oriented(hand, approach, across), palm + hand.palm_distance * approach
+    return _orient(hand, approach, across), palm + hand.palm_distance * approach
 
 
-def _oriented(hand: GraspingHand, approach: Array, across: Array) -> Array:
+def _orient(hand: GraspingHand, approach: Array, across: Array) -> Array:
     """Return rotations that map approach and opposition of the hand to directions (s, 3)."""
     across = across - (across * approach).sum(axis=1)[:, None] * approach
     length = np.linalg.norm(across, axis=1)[:, None]

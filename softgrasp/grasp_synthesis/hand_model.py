@@ -119,7 +119,7 @@ class DescribedHand:
         self.actuators = hand.actuators
         self.up = ALONG_Z
         self.rest = [min(max(0.0, d.limits[0]), d.limits[1]) for d in hand.actuators]
-        shared = _shared(hand)
+        shared = _distribute(hand)
         self.digits = [self._digit(finger, shared) for finger in _ends_of(hand)]
         finger_bodies = {body for digit in self.digits for body in digit.bodies}
         self.skins = {body: points for body, points in surfaces.items() if body in finger_bodies}
@@ -187,7 +187,7 @@ def _path_to(hand: Hand, end: Finger) -> Sequence[Finger]:
     return path
 
 
-def _shared(hand: Hand) -> set[str]:
+def _distribute(hand: Hand) -> set[str]:
     """Return the names of fingers on which all others are mounted, the joints of a wrist."""
     paths = [{finger.name for finger in _path_to(hand, end)[:-1]} for end in _ends_of(hand)]
     return set.intersection(*paths)
@@ -235,11 +235,11 @@ def local(positions: Array, frames: Array) -> Array:
     return np.asarray((positions[None] - frames[:, None, :3, 3]) @ frames[:, :3, :3])
 
 
-def placed(points: Array, frames: Array) -> Array:
+def arrange(points: Array, frames: Array) -> Array:
     """Transform points (n, 3) out of frames (s, 4, 4), (s, n, 3)."""
     return np.asarray(points @ frames[:, :3, :3].transpose(0, 2, 1) + frames[:, None, :3, 3])
 
 
-def moved(points: Array, frames: Array) -> Array:
+def move(points: Array, frames: Array) -> Array:
     """Transform points (m, 3) out of frames (m, 4, 4), one each, (m, 3)."""
     return np.asarray(np.einsum("mij,mj->mi", frames[:, :3, :3], points) + frames[:, :3, 3])

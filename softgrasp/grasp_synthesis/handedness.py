@@ -14,7 +14,7 @@ import numpy as np
 
 from softgrasp.description.actuation import Actuator
 from softgrasp.grasp_synthesis.closing_motion import closing_of, tips_of
-from softgrasp.grasp_synthesis.hand_model import ClosingHand, Digit, Indices, placed
+from softgrasp.grasp_synthesis.hand_model import ClosingHand, Digit, Indices, arrange
 from softgrasp.grasp_synthesis.object_field import ObjectField
 from softgrasp.grasp_synthesis.orientation import hinge_axes
 from softgrasp.mechanics.transforms import Array
@@ -90,7 +90,7 @@ class RightHand:
             for body, points in hand.skins.items()
         }
         digits = [self._reflected(digit) for digit in hand.digits]
-        tips = [placed(d.tip[None], begin[d.tip_body])[0, 0] for d in digits]
+        tips = [arrange(d.tip[None], begin[d.tip_body])[0, 0] for d in digits]
         self.digits = [digits[index] for index in _order(np.array(tips).reshape(-1, 3))]
 
     def frames(self, targets: Array) -> dict[str, Array]:
@@ -108,7 +108,7 @@ class RightHand:
 
     @staticmethod
     def _sorted(points: Array, frame: Array) -> Array:
-        return np.asarray(points[_order(placed(points, frame)[0])])
+        return np.asarray(points[_order(arrange(points, frame)[0])])
 
     def _reflected(self, digit: Digit) -> Digit:
         """Reflect joints, tip and centres of mass of a finger."""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.grasp_synthesis.closing_motion import closing_of, weights_of
-from softgrasp.grasp_synthesis.hand_model import ClosingHand, Indices, placed, spread
+from softgrasp.grasp_synthesis.hand_model import ClosingHand, Indices, arrange, spread
 from softgrasp.grasp_synthesis.handedness import MirroredField, right_handed
 from softgrasp.grasp_synthesis.object_field import ObjectField, cube_rotations, distinct
 from softgrasp.grasp_synthesis.orientation import object_axis_of
@@ -171,7 +171,7 @@ class ObjectSearch:
         self._digits = [self._moving(digit.bodies) for digit in hand.digits]
         self._wrapped: dict[tuple[int, int, str], dict[str, Array]] = {}
         still = [
-            placed(points, self._frames[body][:1])[0]
+            arrange(points, self._frames[body][:1])[0]
             for body, points in self._points.items()
             if not any(body in bodies for bodies in self._digits)
         ]
@@ -266,7 +266,7 @@ class ObjectSearch:
         for bodies in self._digits:
             for body in bodies:
                 left = np.flatnonzero(clear)
-                points = placed(self._points[body], self._frames[body][:1])[0]
+                points = arrange(self._points[body], self._frames[body][:1])[0]
                 clear[left] &= self._gaps(points, positions[left], rotation) >= CLEARANCE
         return gap, clear
 
@@ -308,8 +308,8 @@ class ObjectSearch:
             for link, body in enumerate(bodies):
                 points = self._points[body]
                 middle, reach = _ball_around(points)
-                moved = placed(points, frames[link]) @ rotation
-                centers = placed(middle[None], frames[link])[:, 0] @ rotation
+                moved = arrange(points, frames[link]) @ rotation
+                centers = arrange(middle[None], frames[link])[:, 0] @ rotation
                 bound = self.field.distances(centers[:, None] - origin[None]) <= reach + 5e-3
                 at, row = np.nonzero(bound)
                 for first in range(0, len(at), 500):
@@ -389,7 +389,7 @@ class ObjectSearch:
                 stages = self._further(poses.of(rows), rows, rotations, number, at, first)
             for chosen, frames in stages:
                 for index, body in enumerate(bodies):
-                    cloud = placed(self._points[body], frames[body][None])[0]
+                    cloud = arrange(self._points[body], frames[body][None])[0]
                     seen, where = self._nearest(cloud, poses.of(chosen), rotations)
                     near = seen <= TOUCHING
                     touched[chosen, index] = near | (index == first)

@@ -100,7 +100,7 @@ class ObjectSurface:
 
     def sample(self, random: np.random.Generator, count: int) -> SurfaceSamples:
         """Draw points uniformly on the surface; those inside another part are left out."""
-        points, normals, _ = sampled(self.parts, random, 2 * count)
+        points, normals, _ = sample(self.parts, random, 2 * count)
         outside = np.ones(len(points), dtype=bool)
         if len(self.parts) > 1:
             outside = depth_in(self.parts, points) < 1e-6
@@ -183,7 +183,7 @@ def _slopes(weights: Array) -> Array:
 # Signed distance
 
 
-def filled(surface: ObjectSurface) -> ObjectSurface:
+def fill(surface: ObjectSurface) -> ObjectSurface:
     """Return the convex hull of a hollow object, and any other object unchanged.
 
     Points on the surface of a link do not detect a wall that is thinner than the link; the hull
@@ -224,7 +224,7 @@ def signed_distance(parts: Sequence[ConvexPart], points: Array, exact: float) ->
             that to the nearest of ``DENSE`` surface points [m].
     """
     random = np.random.default_rng(0)
-    samples, _, triangle = sampled(parts, random, DENSE)
+    samples, _, triangle = sample(parts, random, DENSE)
     corners = np.concatenate([part.vertices[part.faces] for part in parts])
     samples = np.concatenate([samples, corners.reshape(-1, 3)])
     triangle = np.concatenate([triangle, np.repeat(np.arange(len(corners)), 3)])
@@ -259,7 +259,7 @@ def depth_in(parts: Sequence[ConvexPart], points: Array) -> Array:
     return depth
 
 
-def sampled(
+def sample(
     parts: Sequence[ConvexPart], random: np.random.Generator, count: int
 ) -> tuple[Array, Array, NDArray[np.int64]]:
     """Draw points uniformly on the faces of all parts.

@@ -92,7 +92,7 @@ def up_directions(hand: ClosingHand, closing: Closing) -> list[Array]:
     inwards = (after - before)[bends].sum(axis=0)
     inwards -= axis * (inwards @ axis)
     if np.linalg.norm(inwards) > 0.0:
-        candidates.append(_snapped(-np.array(_unit(inwards))))
+        candidates.append(_snap(-np.array(_unit(inwards))))
     return candidates
 
 
@@ -112,7 +112,7 @@ def _along_jaws(out: Array, line: Array, jaw: Array) -> Array:
     return best if best @ across > ALIGNED * np.linalg.norm(across) else across
 
 
-def _snapped(direction: Array) -> Array:
+def _snap(direction: Array) -> Array:
     """Return the axis of the hand frame within 20° of a unit vector, or the vector itself."""
     nearest = int(np.argmax(np.abs(direction)))
     if abs(direction[nearest]) < ALIGNED:

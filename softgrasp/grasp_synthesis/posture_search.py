@@ -21,7 +21,7 @@ from softgrasp.grasp_synthesis.grasp_energy import (
     Candidates,
     EnergyWeights,
     GraspEnergy,
-    balanced_forces,
+    balance_forces,
     cone_edges,
     equal_forces,
     support,
@@ -171,8 +171,8 @@ class PostureSearch:
         for batch in batches:
             descended = self.descend(self.coarse, batch, STEPS)
             descended_batches.append(self.descend(last, descended, LAST_STEPS, first=0.3))
-        fitted = [self.fit(*one) for batch in descended_batches for one in _poses(batch)]
-        postures = self._graded([one for one in fitted if len(one.points) > 1])
+        fitted = [self.fit(*pose) for batch in descended_batches for pose in _poses(batch)]
+        postures = self._graded([item for item in fitted if len(item.points) > 1])
         return sorted(postures, key=lambda one: -one.score)
 
     def descend(
@@ -196,7 +196,7 @@ class PostureSearch:
         for step in range(1, steps + 1):
             at = energy.evaluate(candidates)
             candidates = replace(candidates, forces=at.forces)
-            best, lowest = _kept(best, lowest, candidates, at.energy)
+            best, lowest = _keep(best, lowest, candidates, at.energy)
             slope = scale * np.concatenate(
                 [at.rotation_gradient, at.position_gradient, at.target_gradient], axis=1
             )
@@ -213,7 +213,7 @@ class PostureSearch:
                 targets=np.clip(candidates.targets + moved[:, 6:], low, high),
             )
         at = energy.evaluate(candidates)
-        return _kept(best, lowest, replace(candidates, forces=at.forces), at.energy)[0]
+        return _keep(best, lowest, replace(candidates, forces=at.forces), at.energy)[0]
 
     def _usable_seeds(
         self, candidates: Candidates, random: np.random.Generator, tips_only: float
@@ -229,7 +229,7 @@ class PostureSearch:
                 self.hand, self.coarse.surface, random, 4 * len(outside), tips_only
             )
             usable = np.flatnonzero(self._usable(fresh))[: len(outside)]
-            candidates = _exchanged(candidates, outside[: len(usable)], fresh.of(usable))
+            candidates = _exchange(candidates, outside[: len(usable)], fresh.of(usable))
         usable = np.flatnonzero(self._usable(candidates))
         return candidates.of(usable) if len(usable) else candidates
 
@@ -246,12 +246,12 @@ class PostureSearch:
 
     def _graded(self, exact: Sequence[ExactPosture]) -> list[SynthesizedPosture]:
         """Rate postures by their contacts, without those that penetrate too deep or hit a table."""
-        usable = [one for one in exact if one.penetration <= MAX_PENETRATION]
-        usable = [one for one in usable if one.self_penetration <= MAX_SELF_PENETRATION]
+        usable = [item for item in exact if item.penetration <= MAX_PENETRATION]
+        usable = [item for item in usable if item.self_penetration <= MAX_SELF_PENETRATION]
         if not usable:
             return []
         candidates = _hands(usable, len(self.energy.links))
-        along = np.array([self._along_normals(one) for one in usable])
+        along = np.array([self._along_normals(item) for item in usable])
         start, rates, free = self._opened(candidates, along)
         blocked = self._blocked(candidates, start)
         clear = self._clear_of_table(candidates, start)
@@ -291,7 +291,7 @@ class PostureSearch:
         wrenches = np.concatenate([edges, np.cross(arms[..., None, :], edges)], axis=-1)
         everyone = np.ones((1, len(exact.points)), dtype=bool)
         start, cost = equal_forces(everyone), np.full((1, len(exact.points)), REGULARIZATION)
-        forces = balanced_forces(wrenches, cost, everyone, start, RESIDUAL_STEPS)
+        forces = balance_forces(wrenches, cost, everyone, start, RESIDUAL_STEPS)
         residual = np.linalg.norm(np.einsum("ske,skei->si", forces, wrenches))
         applied = np.einsum("ske,skei->ki", forces, edges)
         return float(support(wrenches, everyone, DIRECTIONS)[0]), float(residual), applied
@@ -420,17 +420,15 @@ DIRECTIONS = _directions()
 """Wrenches whose support is computed, (d, 6)."""
 
 
-def _kept(
+def _keep(
     best: Candidates, lowest: Array, candidates: Candidates, energy: Array
 ) -> tuple[Candidates, Array]:
     """Return the candidates with the lowest energies so far, and these energies."""
     lower = np.flatnonzero(energy < lowest)
-    return _exchanged(best, lower, candidates.of(lower)), np.fmin(energy, lowest)
+    return _exchange(best, lower, candidates.of(lower)), np.fmin(energy, lowest)
 
 
-def _exchanged(
-    candidates: Candidates, indices: NDArray[np.int64], others: Candidates
-) -> Candidates:
+def _exchange(candidates: Candidates, indices: NDArray[np.int64], others: Candidates) -> Candidates:
     """Return candidates with some of them replaced."""
     fields = {}
     for name in ("rotation", "position", "targets", "contacts", "forces"):
@@ -452,9 +450,9 @@ def _poses(candidates: Candidates) -> Iterator[tuple[Array, Array]]:
 
 def _hands(exact: Sequence[ExactPosture], links: int) -> Candidates:
     """Return postures as candidates without contacts."""
-    hands = np.linalg.inv(np.array([one.pose for one in exact]))
+    hands = np.linalg.inv(np.array([item.pose for item in exact]))
     none = np.zeros((len(exact), links), dtype=bool)
-    targets = np.array([one.targets for one in exact])
+    targets = np.array([item.targets for item in exact])
     return Candidates(hands[:, :3, :3], hands[:, :3, 3], targets, none, equal_forces(none))
 
 

@@ -39,7 +39,7 @@ from softgrasp.grasp_synthesis.sweep import (
     SweepCache,
     arrivals_of,
 )
-from softgrasp.grasp_synthesis.symmetry import Symmetry, symmetrized, symmetry_of
+from softgrasp.grasp_synthesis.symmetry import Symmetry, symmetrize, symmetry_of
 from softgrasp.mechanics.transforms import Array, triple
 
 MAX_SINK, SINK_RATIO = 1e-4, 0.7
@@ -164,7 +164,7 @@ def _grasp(
     symmetric = best.symmetry
     together = contacts
     if contacts is not None and symmetric is not None:
-        together = symmetrized(contacts, symmetric)
+        together = symmetrize(contacts, symmetric)
     arrivals = arrivals_of(best.sweep, together, len(closing.groups))
     rates = rates_of(hand, closing, weights, arrivals, fastest)
     fraction = float(arrivals.mean()) if len(arrivals) else 0.0
@@ -293,7 +293,7 @@ class Search:
             # position
             starts = [start] if near is start else [start, near]
             candidate = reduce(
-                _better, [self._refined(replace(one, sweep=sweep), STEPS) for one in starts]
+                _better, [self._refined(replace(item, sweep=sweep), STEPS) for item in starts]
             )
             candidate = self._symmetric(candidate)
             if _touched_at_start(candidate):  # it fits between no open fingers: try a smaller one
@@ -316,12 +316,12 @@ class Search:
         if self._all_postures:
             posture_scores = [self._first(choice, cache, radius) for choice in self._postures]
             by_score = sorted(posture_scores, key=lambda one: -one.score)
-            evaluated = {id(one) for one in by_score[:MAX_EVALUATED]}
+            evaluated = {id(item) for item in by_score[:MAX_EVALUATED]}
             candidates = [
-                self._evaluated(one, radius) for one in posture_scores if id(one) in evaluated
+                self._evaluated(score, radius) for score in posture_scores if id(score) in evaluated
             ]
             best_first = sorted(candidates, key=lambda one: -one.score)
-            refined = {id(one) for one in best_first[:MAX_REFINED]}
+            refined = {id(item) for item in best_first[:MAX_REFINED]}
             # in the order of the postures, as those nearer to the rest are preferred
             near = [(self._refined(p, STEPS[:2]), p) for p in candidates if id(p) in refined]
             return reduce(lambda a, b: b if b[0].score > a[0].score + POSTURE_BONUS else a, near)
@@ -338,7 +338,7 @@ class Search:
     @cached_property
     def _all_postures(self) -> bool:
         """Return whether the postures are few enough to score all of them."""
-        return int(np.prod([len(one.positions) for one in self.closing.free])) <= MAX_POSTURES
+        return int(np.prod([len(joint.positions) for joint in self.closing.free])) <= MAX_POSTURES
 
     @cached_property
     def _postures(self) -> list[Closing]:
@@ -349,13 +349,13 @@ class Search:
         """Yield all combinations of actuator positions, or single changes if too many."""
         free, start = self.closing.free, self.closing.start
         if self._all_postures:
-            for positions in product(*(one.positions for one in free)):
+            for positions in product(*(joint.positions for joint in free)):
                 yield self.closing.with_positions(tuple(zip(free, positions, strict=True)), start)
             return
         yield self.closing.with_positions((), start)
-        for one in free:
-            for position in one.positions:
-                yield self.closing.with_positions(((one, position),), start)
+        for joint in free:
+            for position in joint.positions:
+                yield self.closing.with_positions(((joint, position),), start)
 
     def _first(self, choice: Closing, cache: ProximityCache, radius: float) -> PostureScore:
         """Score the grid positions in one posture with one sphere and keep the best ones."""

@@ -22,11 +22,11 @@ from softgrasp.grasp_synthesis.hand_model import (
     ClosingHand,
     Digit,
     Indices,
+    arrange,
     length,
     local,
-    moved,
+    move,
     nearest,
-    placed,
 )
 from softgrasp.mechanics.transforms import Array
 
@@ -121,14 +121,14 @@ class FingerPath:
         """Surface points of the open, half closed and closed finger, (n, 3) [m]."""
         steps = [0, len(self.tips) // 2, -1]
         return np.concatenate([
-            placed(cloud, frames[steps]).reshape(-1, 3)
+            arrange(cloud, frames[steps]).reshape(-1, 3)
             for cloud, frames in zip(self.clouds, self.frames, strict=True)
         ])  # fmt: skip
 
     def surface(self, step: int) -> Array:
         """Compute the surface points of all moving links at a step, (n, 3) [m]."""
         pairs = zip(self.clouds, self.frames[:, [step]], strict=True)
-        return np.concatenate([placed(cloud, frames)[0] for cloud, frames in pairs])
+        return np.concatenate([arrange(cloud, frames)[0] for cloud, frames in pairs])
 
     @cached_property
     def spacing(self) -> float:
@@ -165,7 +165,7 @@ class FingerPath:
         for number, cloud in enumerate(self.clouds):
             of_link = link == number
             frames = self.frames[number, at[of_link]]
-            points[of_link] = moved(cloud[point[of_link]], frames)
+            points[of_link] = move(cloud[point[of_link]], frames)
         return points
 
     def weighed(self, positions: Array, at: Indices, link: Indices, point: Indices) -> Array:
@@ -188,7 +188,7 @@ class FingerPath:
             smallest = np.take_along_axis(apart, point[of_link][:, None], axis=1)
             weights = np.exp((smallest - apart) / SMOOTHING)
             middle = weights @ cloud / weights.sum(axis=1)[:, None]
-            points[of_link] = moved(middle, frames)
+            points[of_link] = move(middle, frames)
         return points
 
 
@@ -218,7 +218,7 @@ class Sweep:
             far: Distance beyond which fingers are ignored [m].
             precise: Average surface points to contact points; slow for many positions.
         """
-        return joined(
+        return join(
             positions, [path.proximity(positions, far) for path in self.paths], precise=precise
         )
 
@@ -296,7 +296,7 @@ class Sweep:
         ]
 
 
-def joined(
+def join(
     positions: Array, proximities: Sequence[tuple[Array, Indices, Indices]], *, precise: bool
 ) -> Proximity:
     """Stack the distances of single fingers to all positions into one ``Proximity``."""
@@ -419,7 +419,7 @@ class ProximityCache:
             if id(path) not in self._near:
                 self._kept.append(path)  # so that its id is not reused
                 self._near[id(path)] = path.proximity(self.positions, self.far)
-        return joined(self.positions, [self._near[id(path)] for path in sweep.paths], precise=False)
+        return join(self.positions, [self._near[id(path)] for path in sweep.paths], precise=False)
 
     def away(self, sweep: Sweep, chosen: Indices) -> tuple[Array, Array]:
         """Compute ``Sweep.away`` for some of the positions."""

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.grasp_synthesis.hand_model import nearest, placed
+from softgrasp.grasp_synthesis.hand_model import arrange, nearest
 from softgrasp.grasp_synthesis.scoring import DIRECTIONS
 from softgrasp.grasp_synthesis.sweep import BallContacts, FingerPath, Sweep
 from softgrasp.mechanics.transforms import Array
@@ -105,7 +105,7 @@ def symmetry_of(sweep: Sweep) -> Symmetry:
     return Symmetry(motions, images, middle, _axes(paths, middle))
 
 
-def symmetrized(contacts: BallContacts, symmetry: Symmetry) -> BallContacts:
+def symmetrize(contacts: BallContacts, symmetry: Symmetry) -> BallContacts:
     """Average the contact times of fingers that are images of each other.
 
     Args:
@@ -180,12 +180,12 @@ def _same(paths: Sequence[FingerPath], order: Order, motion: Array) -> bool:
     motions = motion[None]
     for path, image in zip(paths, order, strict=True):
         other = paths[image]
-        missed = placed(path.tips, motions)[0] - other.tips
+        missed = arrange(path.tips, motions)[0] - other.tips
         if np.linalg.norm(missed, axis=1).max() > TOLERANCE:
             return False
         for step in (0, -1):
             here, there = path.surface(step), other.surface(step)
-            missed, _ = nearest(placed(here, motions)[0], there)
+            missed, _ = nearest(arrange(here, motions)[0], there)
             if missed.max() > SPARSE * other.spacing:
                 return False
     return True

@@ -24,8 +24,8 @@ from scipy.linalg import eigh
 from softgrasp.description import DEFAULT_LINKS, TipLoad
 from softgrasp.errors import DescriptionError, DivergedError, SoftgraspWarning, did_you_mean
 from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
-from softgrasp.hydraulics.drive import checked_pressures, drive_model, pressure_of_torque
-from softgrasp.hydraulics.hand_carrier import balanced
+from softgrasp.hydraulics.drive import check_pressures, drive_model, pressure_of_torque
+from softgrasp.hydraulics.hand_carrier import balance
 from softgrasp.hydraulics.integrators import (
     SAMPLE,
     CoupledStepper,
@@ -160,7 +160,7 @@ class _Coupling:
         pressures, falls = drives.press(torques)
         at_rest = pressure_of_torque(arm.drive, torques)
         if ((at_rest < self._low) | (at_rest > self._high)).any():
-            checked_pressures(arm, at_rest)
+            check_pressures(arm, at_rest)
         self._controls = np.clip(pressures, self._low, self._high)
         bias = self._chain.model.actuator_biasprm
         bias[:, FORCE] = self._areas * (pressures - self._controls)
@@ -309,7 +309,7 @@ class ArmChain:
         Warns:
             SoftgraspWarning: A section folds into itself.
         """
-        pressure_array = checked_pressures(self.arm, pressures)
+        pressure_array = check_pressures(self.arm, pressures)
         self.reset()
         gravity = self.model.opt.gravity.copy()
 
@@ -318,7 +318,7 @@ class ArmChain:
             return self._off(joints, load_factor * pressure_array, load_factor)
 
         try:
-            point = balanced(off, self.model.jnt_stiffness, self.arm.name)
+            point = balance(off, self.model.jnt_stiffness, self.arm.name)
         finally:
             self.model.opt.gravity[:] = gravity
         self._off(point.positions, pressure_array, 1.0)
@@ -425,10 +425,10 @@ class ArmChain:
         mujoco.mj_kinematics(self.model, self.data)  # bodies of a step stand where it began
 
     def _checked(self, pressures: ArrayLike) -> Array:
-        """Validate pressures; ``checked_pressures`` is called only for its message."""
+        """Validate pressures; ``check_pressures`` is called only for its message."""
         values, (low, high) = np.asarray(pressures, dtype=float), self.pressure_limits
         fits = values.shape == low.shape and ((low <= values) & (values <= high)).all()
-        return values if fits else checked_pressures(self.arm, values)
+        return values if fits else check_pressures(self.arm, values)
 
     def _step(self, pressures: Array) -> None:
         mujoco.mj_step1(self.model, self.data)

@@ -27,7 +27,7 @@ from softgrasp.calibration import (
     Search,
     Stage,
     Swarm,
-    assessed,
+    assess,
     optimum_of,
     remarks_on_fit,
 )
@@ -91,7 +91,7 @@ def calibrate_arm(
     whole = f"{problem.model_dump_json()} {method} {seed} {swarm}"
     search = Search(stage, Journal(out, whole), progress)
     position = optimum_of(search, method, swarm, seed)
-    stage_result = assessed(search, position, arm_stage(problem, test_rig, held_out=True))
+    stage_result = assess(search, position, arm_stage(problem, test_rig, held_out=True))
     if progress is not None:
         progress("assessing the fit", 1.0)
     credibility = assess_arm(problem, stage, position)
@@ -124,7 +124,7 @@ def arm_problem_from(data: dict[str, Tree], directory: Path) -> ArmCalibrationPr
         raise DescriptionError(f"expected an arm's name or file, found {name!r}", field="arm")
     arm = load_hydraulic_arm(beside(name, directory))
     entries = tree.pop("motions", None)
-    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise DescriptionError(
             f"expected a list of motions, each with its table, found {entries!r}", field="motions"
         )
@@ -324,7 +324,7 @@ class ArmCalibrationProblem(ExtensionProblem):
         chambers, sections = len(self.arm.chambers), len(self.arm.sections)
         if len(set(self.find)) != len(self.find):
             raise FieldError(f"expected each once, found {', '.join(self.find)}", "find")
-        if all(one.held_out for one in self.motions):
+        if all(motion.held_out for motion in self.motions):
             raise FieldError("expected one that is not held out, found none", "motions")
         for index, one in enumerate(self.motions):
             if bool(one.ends) != bool(self.motions[0].ends):
@@ -371,7 +371,7 @@ class ArmTestRig:
         values = parameters.reshape(len(problem.find), -1)
         shared = np.broadcast_to(values, (len(problem.find), len(problem.arm.sections)))
         sections = [
-            _changed(section, dict(zip(problem.find, section_values.tolist(), strict=True)))
+            _change(section, dict(zip(problem.find, section_values.tolist(), strict=True)))
             for section, section_values in zip(problem.arm.sections, shared.T, strict=True)
         ]
         return problem.arm.replace(sections=tuple(sections))
@@ -382,7 +382,7 @@ class ArmTestRig:
 
     def _one(self, arm: HydraulicArm, motions: Sequence[ArmMotion]) -> Array:
         chain = ArmChain(arm, self._problem.links)
-        return np.concatenate([self._motion(chain, one) for one in motions])
+        return np.concatenate([self._motion(chain, motion) for motion in motions])
 
     def _motion(self, chain: ArmChain, motion: ArmMotion) -> Array:
         shape = (len(motion.times), len(motion.rows[0]))
@@ -422,7 +422,7 @@ class ArmTestRig:
         return min(SAFE_FRACTION * spring_limit(arm_model(arm, problem.links)), LONGEST_STEP)
 
 
-def _changed(section: ArmSection, values: dict[ArmParameter, float]) -> ArmSection:
+def _change(section: ArmSection, values: dict[ArmParameter, float]) -> ArmSection:
     damping = section.damping
     return section.replace(
         bending_stiffness=values.get("EI", section.bending_stiffness),
@@ -472,7 +472,7 @@ def arm_stage(
     if not selected:
         return None
     motions = [one for _, one in selected]
-    measured = np.concatenate([np.array(one.rows).ravel() for one in motions])
+    measured = np.concatenate([np.array(motion.rows).ravel() for motion in motions])
     labels = [
         f"{label} {column} at {time:g} s"
         for label, one in selected

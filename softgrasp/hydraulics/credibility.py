@@ -52,7 +52,9 @@ def assess_arm(problem: ArmCalibrationProblem, stage: Stage, position: Array) ->
         stage: Its stage.
         position: Fitted parameters, (p,).
     """
-    fit = ArmFit(problem, stage, position, [one for one in problem.motions if not one.held_out])
+    fit = ArmFit(
+        problem, stage, position, [motion for motion in problem.motions if not motion.held_out]
+    )
     test = fit.misfit_test()
     done = fit.assess() if test.rejected else Assessment(test, [], [], fit)
     quantities = tuple(_quantities(problem))
@@ -73,8 +75,8 @@ class ArmFit(StageFit):
         error = ASSUMED[stage.unit] if declared is None else declared
         # relative to the motion, as most of a coordinate may be the length of the arm
         spans = np.concatenate([
-            np.broadcast_to(np.ptp(np.array(one.rows), axis=0), np.shape(one.rows)).ravel()
-            for one in self.motions
+            np.broadcast_to(np.ptp(np.array(motion.rows), axis=0), np.shape(motion.rows)).ravel()
+            for motion in self.motions
         ])  # fmt: skip
         source = "assumed" if declared is None else "declared"
         by_model = self.problem.model_error * spans
@@ -84,8 +86,8 @@ class ArmFit(StageFit):
         """Yield an offset of each recorded column, a delay of each motion, and other axes."""
         simulated = self.stage.simulate(self.position[None])[0]
         unit, material = ("mm", 5e-3) if self.stage.unit == "m" else ("°", 0.02)
-        ends = np.cumsum([np.size(one.rows) for one in self.motions])
-        columns = [one.columns for one in self.motions]
+        ends = np.cumsum([np.size(motion.rows) for motion in self.motions])
+        columns = [motion.columns for motion in self.motions]
         number = np.concatenate([
             np.tile(np.arange(len(names)), len(one.rows))
             for one, names in zip(self.motions, columns, strict=True)
@@ -126,19 +128,19 @@ def _quantities(problem: ArmCalibrationProblem) -> Iterator[PlausibleQuantity]:
     motions = problem.motions
     length = sum(section.length for section in problem.arm.sections)
     if motions[0].ends:
-        points = np.concatenate([np.array(one.ends).reshape(-1, 3) for one in motions])
+        points = np.concatenate([np.array(motion.ends).reshape(-1, 3) for motion in motions])
         reach = float(np.linalg.norm(points, axis=1).max()) / length
         yield PlausibleQuantity("distance of the recorded ends from the base over the arm's length",
                                 reach, 0.1, 1.5, "", "compare mm and m")  # fmt: skip
     else:
-        bend = max(abs(x) for one in motions for row in one.bends for x in row)
+        bend = max(abs(x) for motion in motions for row in motion.bends for x in row)
         yield PlausibleQuantity("largest recorded bend", math.degrees(bend), 0.1, 400.0, "°",
                                 "compare degrees and radians")  # fmt: skip
-    pressures = [p for one in motions for p in (*one.pressures, *(one.start or ()))]
+    pressures = [p for motion in motions for p in (*motion.pressures, *(motion.start or ()))]
     highest = max(map(abs, pressures), default=0.0)
     if highest > 0.0:
         yield PlausibleQuantity("highest pressure", highest / 1e3, 1.0, 5000.0, "kPa",
                                 "pressures are in Pa")  # fmt: skip
-    longest = max(one.times[-1] for one in motions)
+    longest = max(motion.times[-1] for motion in motions)
     yield PlausibleQuantity("longest recording", longest, 0.02, 600.0, "s",
                             "compare s and ms")  # fmt: skip

@@ -110,7 +110,7 @@ class DriveModel:
         Raises:
             DescriptionError: A torque is more than the motor has, or not one a channel.
         """
-        values = checked_torques(self.drive, torques)
+        values = check_torques(self.drive, torques)
         if values.shape not in ((), (self.channels,)):
             raise DescriptionError(
                 f"expected one torque per chamber ({self.channels}), found shape {values.shape}",
@@ -155,7 +155,7 @@ def drive_model(arm: HydraulicArm, coupling: Coupling = "static") -> DriveModel:
     Raises:
         DescriptionError: No such coupling.
     """
-    compliance = water_compliance if checked_coupling(coupling) == "state" else chamber_compliance
+    compliance = water_compliance if check_coupling(coupling) == "state" else chamber_compliance
     compliances = [
         compliance(arm, section, index)
         for section in arm.sections
@@ -164,7 +164,7 @@ def drive_model(arm: HydraulicArm, coupling: Coupling = "static") -> DriveModel:
     return DriveModel(arm.drive, np.array(compliances))
 
 
-def checked_coupling(coupling: Coupling) -> Coupling:
+def check_coupling(coupling: Coupling) -> Coupling:
     """Return the name of a coupling, or raise an error if it is unknown.
 
     Raises:
@@ -190,10 +190,10 @@ def pressure_of_torque(drive: HydraulicDrive, torque: ArrayLike) -> Array:
     Raises:
         DescriptionError: It is more than the motor has, or not finite.
     """
-    return force_of_torque(drive) * checked_torques(drive, torque) / drive.piston.area
+    return force_of_torque(drive) * check_torques(drive, torque) / drive.piston.area
 
 
-def checked_torques(drive: HydraulicDrive, torque: ArrayLike) -> Array:
+def check_torques(drive: HydraulicDrive, torque: ArrayLike) -> Array:
     """Validate torques and return them as an array [N·m].
 
     Raises:
@@ -456,7 +456,7 @@ def water_compliance(arm: HydraulicArm, section: ArmSection, index: int) -> floa
     return section.chambers[index].area * section.length / arm.drive.fluid.bulk_modulus
 
 
-def checked_pressures(arm: HydraulicArm, pressures: ArrayLike) -> Array:
+def check_pressures(arm: HydraulicArm, pressures: ArrayLike) -> Array:
     """Validate pressures of all chambers and return them as an array [Pa], (k,).
 
     Raises:

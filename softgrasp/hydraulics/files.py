@@ -31,7 +31,7 @@ from softgrasp.plugin_api import (
     description_tree,
     dump,
     loader,
-    made_of_robot,
+    make_of_robot,
     pose_tree,
     scaled,
     take_units,
@@ -114,7 +114,7 @@ def load_hydraulic_arm(name: str | Path) -> HydraulicArm:
     path = Path(name)
     suffix = path.suffix.lower()
     if suffix in ROBOT_SUFFIXES:
-        return made_of_robot(path, lambda robot: _arm(robot, path))
+        return make_of_robot(path, lambda robot: _arm(robot, path))
     if suffix not in SUFFIXES:
         if suffix or len(path.parts) > 1:
             raise DescriptionError(
@@ -217,12 +217,12 @@ def load_torques(name: str | Path) -> TorqueTable:
     """
     path = Path(name)
     if path.suffix.lower() != SUFFIX:
-        path = _shipped(str(name))
+        path = _find_shipped(str(name))
     table = read_table(path, COLUMNS, rising="time")
     return TorqueTable(table["time"], table["torque_"])
 
 
-def _shipped(name: str) -> Path:
+def _find_shipped(name: str) -> Path:
     directory = assets.directory("hydraulic_arms")
     known = sorted(path.stem for path in directory.glob(f"*{SUFFIX}"))
     if name not in known:

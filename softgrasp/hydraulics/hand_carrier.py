@@ -15,7 +15,7 @@ from softgrasp.continuum import PathPoint, follow
 from softgrasp.description import Bendable, GraspScene, Pose
 from softgrasp.errors import BuildError, SimulationError
 from softgrasp.hydraulics.description import ArmSection, HydraulicCarrier, arm_robot
-from softgrasp.hydraulics.drive import checked_pressures, drive_model
+from softgrasp.hydraulics.drive import check_pressures, drive_model
 from softgrasp.hydraulics.integrators import pressures_under
 from softgrasp.hydraulics.model import SECTION_RGBA, arm_model
 from softgrasp.hydraulics.recording import TorqueTable
@@ -123,7 +123,7 @@ def _rest(
     hand = transform(pose.position, pose.quaternion)
     loaded = _LoadedArm(mechanism, carrier, posture, hand, gravity)
     try:
-        point = balanced(loaded.imbalance, loaded.stiffness, carrier.name)
+        point = balance(loaded.imbalance, loaded.stiffness, carrier.name)
     except SimulationError as error:
         raise BuildError(f"arm: {error}") from None
     solution = point.positions
@@ -224,7 +224,7 @@ def _pose(frame: Array) -> Pose:
     return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
 
 
-def balanced(off: Callable[[Array, float], Array], stiffness: Array, name: str) -> PathPoint:
+def balance(off: Callable[[Array, float], Array], stiffness: Array, name: str) -> PathPoint:
     """Follow the equilibria while all loads are increased from 0 to their full values.
 
     Args:
@@ -393,5 +393,5 @@ def chamber_path(scene: GraspScene, samples: int) -> Array:
     )
     path[0] = carrier.start
     for extreme in (path.min(axis=0), path.max(axis=0)):
-        checked_pressures(carrier.hydraulic, extreme)
+        check_pressures(carrier.hydraulic, extreme)
     return np.asarray(np.round(path / WHOLE) * WHOLE)

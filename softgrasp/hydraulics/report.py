@@ -22,7 +22,7 @@ from softgrasp.hydraulics.run import BAND, ArmMove, ArmRun, arm_moves, save_arm_
 from softgrasp.io import RESULT_FILE, TRAJECTORY_FILE, with_numbers
 from softgrasp.mechanics import Array
 from softgrasp.model import visual
-from softgrasp.plugin_api import embedded, embedded_image, templates, write_text
+from softgrasp.plugin_api import embed, embed_image, templates, write_text
 from softgrasp.rendering import (
     Ball,
     Camera,
@@ -111,7 +111,7 @@ def write_arm_report(
     """
     directory, update = Path(directory), progress or (lambda _file, _done: None)
     written, arm_video = save_arm_run(run, directory), None
-    shown = _drawn(run, directory) if report else []
+    shown = _draw(run, directory) if report else []
     written += with_numbers(part.path for part in shown)
     if video and renderer != "none":
         arm_video = record_arm_video(
@@ -127,7 +127,7 @@ def write_arm_report(
     return written
 
 
-def _drawn(run: ArmRun, directory: Path) -> list[Figure]:
+def _draw(run: ArmRun, directory: Path) -> list[Figure]:
     fluid_words = f"{pressure_clause(run)} {flow_clause(run)} {coupling_clause(run)}"
     return [
         Figure("Pressure", draw_pressures(run, directory / PRESSURE), fluid_words,
@@ -155,11 +155,11 @@ def arm_report_html(run: ArmRun, shown: list[Figure], arm_video: ArmVideo | None
         title=f"{run.arm.name} under the torques of its motors",
         summary=summary(run),
         keys=key_numbers(run),
-        video=embedded(arm_video.path) if arm_video else "",
+        video=embed(arm_video.path) if arm_video else "",
         video_note=note,
         moves=move_rows(run),
         band=f"{100.0 * BAND:g}",
-        shown=[(part, embedded_image(part.path)) for part in shown],
+        shown=[(part, embed_image(part.path)) for part in shown],
         source=run.arm.source,
         properties=_rows(run),
     )  # fmt: skip
@@ -208,7 +208,7 @@ def key_numbers(run: ArmRun) -> list[tuple[str, str]]:
         ),
         ("Largest Reynolds number in a tube", f"{run.largest_reynolds:.0f}"),
         *(
-            (f"Settling time of change {i}", settled(move))
+            (f"Settling time of change {i}", settle(move))
             for i, move in enumerate(arm_moves(run), 1)
         ),
     ]
@@ -225,7 +225,7 @@ def move_rows(run: ArmRun) -> list[list[str]]:
             str(index),
             f"{move.begin:.2f} … {move.command_end:.2f}",
             f"{move.distance:.3f}",
-            settled(move),
+            settle(move),
             f"{100.0 * move.overshoot:.1f} %",
             f"{move.top_speed:.2f}",
             f"{move.top_speed_time:.2f}",
@@ -234,7 +234,7 @@ def move_rows(run: ArmRun) -> list[list[str]]:
     ]
 
 
-def settled(move: ArmMove) -> str:
+def settle(move: ArmMove) -> str:
     """Format a settling time, or state that it did not settle."""
     return "not reached" if move.settling is None else f"{move.settling:.2f} s"
 
@@ -287,7 +287,7 @@ def curvature_clause(run: ArmRun) -> str:
 def tip_clause(run: ArmRun) -> str:
     """State the settling time, overshoot and speed after every change of the torques."""
     moves = [
-        f"change {i} settles in {settled(move)}, overshoots by {100.0 * move.overshoot:.1f} % of "
+        f"change {i} settles in {settle(move)}, overshoots by {100.0 * move.overshoot:.1f} % of "
         f"{move.distance:.3f} m and has a top speed of {move.top_speed:.2f} m/s"
         if move.settling is not None
         else f"change {i} does not settle, and has a top speed of {move.top_speed:.2f} m/s"
@@ -318,7 +318,7 @@ def draw_pressures(run: ArmRun, path: str | Path) -> Path:
     Raises:
         ResultError: The file cannot be written.
     """
-    used = _used(run)
+    used = _list_used(run)
     names, pressures = [f"chamber {index + 1}" for index in used], 1e-6 * run.pressures[:, used]
     with _over_time(run, path) as (figure, table, left, right):
         _lines(left, table, run, run.commanded[:, used], names, "torque of the motor [N·m]")
@@ -327,7 +327,7 @@ def draw_pressures(run: ArmRun, path: str | Path) -> Path:
     return Path(path)
 
 
-def _used(run: ArmRun) -> list[int]:
+def _list_used(run: ArmRun) -> list[int]:
     """Return chambers whose motors ever have a torque; all if none has."""
     used = np.flatnonzero(np.abs(run.commanded).max(axis=0) > 0.0).tolist()
     return used or list(range(run.pressures.shape[1]))
@@ -455,7 +455,7 @@ def _flat(run: ArmRun) -> bool:
 
 def pose_rows(run: ArmRun) -> list[int]:
     """Return indices of samples at equal distances along the tip path, both ends included."""
-    return sorted({0, *_spaced(run.ends[:, -1], POSES)[:-1], len(run.times) - 1})
+    return sorted({0, *_space(run.ends[:, -1], POSES)[:-1], len(run.times) - 1})
 
 
 def curvature_lines(run: ArmRun) -> tuple[list[str], Array]:
@@ -543,7 +543,7 @@ class PosedArm:
         base = self.model.body(arm_robot(run.arm, run.links).root).id
         self.rotation = upright(np.array(run.arm.gravity))
         mujoco.mju_mat2Quat(self.model.body_quat[base], self.rotation.ravel())
-        self._trace = _spaced(run.ends[:, -1], TRACE)
+        self._trace = _space(run.ends[:, -1], TRACE)
         self._dye()
         self.model.geom(visual.FLOOR_NAME).pos[2] = self.cloud()[:, 2].min() - visual.FLOOR_GAP
 
@@ -586,7 +586,7 @@ class PosedArm:
                 self.model.geom_rgba[self.model.geom_bodyid == body] = rgba
 
 
-def _spaced(path: Array, count: int) -> list[int]:
+def _space(path: Array, count: int) -> list[int]:
     """Return indices of samples at about equal distances on a path, the first included."""
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
     rows = np.searchsorted(along, np.linspace(0.0, along[-1], count))
@@ -625,12 +625,12 @@ def record_arm_video(
             margin=MARGIN,
         )
         frames = draw_frames(posed, drawer, camera, times, np.zeros_like(times))
-        write_frames(path, _stamped(frames, run, times, progress), FPS)
+        write_frames(path, _stamp(frames, run, times, progress), FPS)
         note = drawer.description
     return ArmVideo(Path(path), note, len(times) / FPS)
 
 
-def _stamped(
+def _stamp(
     frames: Iterator[Image], run: ArmRun, times: Array, progress: VideoProgress | None
 ) -> Iterator[Image]:
     for index, (time, frame) in enumerate(zip(times.tolist(), frames, strict=True)):

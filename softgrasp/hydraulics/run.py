@@ -21,7 +21,7 @@ from softgrasp.description import DEFAULT_LINKS, Bendable
 from softgrasp.errors import DescriptionError, SimulationError
 from softgrasp.hydraulics.arm import ArmChain, discretisation_error, move_driven_chain
 from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
-from softgrasp.hydraulics.drive import Coupling, checked_coupling
+from softgrasp.hydraulics.drive import Coupling, check_coupling
 from softgrasp.hydraulics.integrators import SAMPLE, PressureRecording, drive_pressures
 from softgrasp.hydraulics.model import arm_model
 from softgrasp.hydraulics.recording import TipRecording, TorqueTable, settling_times
@@ -304,15 +304,15 @@ def run_arm(
         )
     duration = float(torques.times[-1]) if duration is None else duration
     chain = ArmChain(arm, links)
-    if checked_coupling(coupling) == "state":
+    if check_coupling(coupling) == "state":
         moved, pressures = move_driven_chain(chain, torques, duration, timestep=timestep)
     else:
         pressures = drive_pressures(arm, torques, duration, timestep=DRIVE_TIMESTEP)
         moved = chain.move(pressures, duration, timestep=timestep)
-    return recorded(chain, torques, coupling, pressures, moved.joints)
+    return record(chain, torques, coupling, pressures, moved.joints)
 
 
-def recorded(
+def record(
     chain: ArmChain,
     torques: TorqueTable,
     coupling: Coupling,

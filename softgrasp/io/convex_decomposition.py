@@ -116,7 +116,7 @@ def collision_parts(
     if kind == "parts" and parts_file is not None:
         parts = parts_from(parts_file, factor)
     elif kind == "decompose":
-        parts = _decomposed(shape, at_scale)
+        parts = _decompose(shape, at_scale)
     else:
         parts = [_hull(solid.vertices)]
     return parts, [*_volume_warning(kind, parts, solid), *_position_warning(parts, solid)]
@@ -230,7 +230,7 @@ def _kind(shape: Mesh, solid: Solid, parts_file: Path | None) -> str:
     return "hull" if solid.volume >= NEARLY_CONVEX * solid.hull_volume else "decompose"
 
 
-def _decomposed(shape: Mesh, at_scale: Callable[[Scale], Solid]) -> list[Triangles]:
+def _decompose(shape: Mesh, at_scale: Callable[[Scale], Solid]) -> list[Triangles]:
     """Decompose the unscaled mesh, and scale its parts.
 
     Where a scale per axis would make concavities exceed the threshold, the mesh is decomposed in
@@ -344,10 +344,10 @@ def _piece_parts(vertices: Array, faces: Faces, threshold: float) -> tuple[Array
     hull = hull_of(vertices[used])
     if volume >= CONVEX * hull.volume:
         return (hull.vertices,)
-    return _cut(*_simplified(vertices[used], inverse.reshape(-1, 3)), threshold)
+    return _cut(*_simplify(vertices[used], inverse.reshape(-1, 3)), threshold)
 
 
-def _simplified(vertices: Array, faces: Faces) -> tuple[Array, Faces]:
+def _simplify(vertices: Array, faces: Faces) -> tuple[Array, Faces]:
     """Simplify a closed surface to ``MAX_FACES`` where it stays closed and keeps its volume."""
     if len(faces) <= MANY_FACES:
         return vertices, faces

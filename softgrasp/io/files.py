@@ -127,7 +127,7 @@ def plain_data(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain_data(part) for part in value]
     if is_dataclass(value):
-        return {one.name: plain_data(getattr(value, one.name)) for one in fields(value)}
+        return {field.name: plain_data(getattr(value, field.name)) for field in fields(value)}
     return plain_data(value.model_dump(mode="json")) if hasattr(value, "model_dump") else value
 
 
@@ -229,7 +229,7 @@ def note_written(target: Path, *, grows: bool = False) -> None:
 
 def was_written(target: Path, directory: Path) -> bool:
     """Return whether a run wrote a file of its output directory, and nobody changed it since."""
-    written = _written(directory)
+    written = _write(directory)
     name = _name_in(directory, target)
     if name not in written:
         return False
@@ -272,7 +272,7 @@ def _name_in(directory: Path, target: Path) -> str:
     return target.absolute().relative_to(directory.absolute()).as_posix()
 
 
-def _written(directory: Path) -> dict[str, list[int] | None]:
+def _write(directory: Path) -> dict[str, list[int] | None]:
     """Return size [bytes] and time [ns] of the files in the marker by name; None: it grows."""
     try:
         text = (directory / MARKER).read_text(encoding="utf-8", errors="replace")
@@ -362,7 +362,7 @@ def _alike(path: Path) -> Path | None:
     if above is None or not above.is_dir():
         return None
     try:
-        alike = [one for one in above.iterdir() if one.name.lower() == path.name.lower()]
+        alike = [item for item in above.iterdir() if item.name.lower() == path.name.lower()]
     except PermissionError:
         return None
     return alike[0] if len(alike) == 1 else None

@@ -92,13 +92,13 @@ def read_grasps(path: str | Path) -> ForeignGrasps:
         if not files:
             raise DescriptionError(f"{path}: expected .npy files with grasps, found none")
         read = [read_grasps(file) for file in files]
-        formats = sorted({one.format for one in read})
+        formats = sorted({item.format for item in read})
         if len(formats) > 1:
             raise DescriptionError(
                 f"{path}: expected grasps in one format, found {' and '.join(formats)}"
             )
-        return ForeignGrasps(read[0].format, tuple(g for one in read for g in one.grasps))
-    read_file = _in_file(path, _unpickled(path))
+        return ForeignGrasps(read[0].format, tuple(g for item in read for g in item.grasps))
+    read_file = _in_file(path, _unpickle(path))
     if not read_file.grasps:
         raise DescriptionError(f"{path}: expected one or more grasps, found none")
     for index, grasp in enumerate(read_file.grasps):
@@ -119,7 +119,7 @@ def _in_file(path: Path, content: Any) -> ForeignGrasps:
     if isinstance(content, Mapping) and "grasp_qpos" in content:
         return ForeignGrasps("DexGraspBench", tuple(_dexgraspbench(path, content)))
     items = content if isinstance(content, list) else [content]
-    if items and all(isinstance(one, Mapping) and "qpos" in one for one in items):
+    if items and all(isinstance(item, Mapping) and "qpos" in item for item in items):
         return ForeignGrasps("DexGraspNet", tuple(_dexgraspnet(path, items)))
     raise DescriptionError(
         f"{path}: expected grasps of DexGraspBench (grasp_qpos), BODex (robot_pose) or "
@@ -343,7 +343,7 @@ class _Unpickler(pickle.Unpickler):
         return super().find_class(module, name)
 
 
-def _unpickled(path: Path) -> Any:
+def _unpickle(path: Path) -> Any:
     """Read the object in a ``.npy`` file."""
     try:
         check_size(path, MAX_ARRAYS)

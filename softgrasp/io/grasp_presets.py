@@ -132,14 +132,14 @@ def closes_on(link: Array, other: Array, frames: Sequence[Array], base: Array) -
     away = np.linalg.norm(link, axis=1)
     end, length = link[away >= JAW_END * away.max()], float(away.max())
     tree = KDTree(beyond)
-    moved = (end @ one[:3, :3].T + one[:3, 3] for one in frames)
+    moved = (end @ frame[:3, :3].T + frame[:3, 3] for frame in frames)
     gaps = [float(np.min(tree.query(points)[0])) / length for points in moved]
     return bool(min(gaps) < JAW_CLOSED and max(gaps) > JAW_OPEN)
 
 
 def surface_points(shapes: Sequence[Placed]) -> Array:
     """Sample the convex hulls of shapes, (n, 3) [m]; a mesh has the pose of its file's frame."""
-    return np.vstack([_moved(on_faces(hull), pose) for s, pose in shapes for hull in _hulls(s)])
+    return np.vstack([_move(on_faces(hull), pose) for s, pose in shapes for hull in _hulls(s)])
 
 
 def on_faces(hull: Hull) -> Array:
@@ -218,10 +218,10 @@ def corners(shape: Shape) -> Array:
 def _inner_points(placed: Placed) -> Array:
     """Sample a grid inside the convex hulls of a shape, (n, 3) [m]."""
     shape, pose = placed
-    return np.vstack([np.empty((0, 3)), *(_moved(inside(hull), pose) for hull in _hulls(shape))])
+    return np.vstack([np.empty((0, 3)), *(_move(inside(hull), pose) for hull in _hulls(shape))])
 
 
-def _moved(points: Array, pose: Pose) -> Array:
+def _move(points: Array, pose: Pose) -> Array:
     frame = transform(pose.position, pose.quaternion)
     return np.asarray(points @ frame[:3, :3].T + frame[:3, 3])
 
@@ -275,7 +275,7 @@ def _euler(grasp: SynthesizedGrasp) -> tuple[float, float, float]:
 
 
 # Changes by a YAML file beside the model
-def renamed_fingers(hand: Hand, names: Tree) -> tuple[Finger, ...]:
+def rename_fingers(hand: Hand, names: Tree) -> tuple[Finger, ...]:
     """Return the fingers of a hand with the new names of the file.
 
     Raises:
@@ -289,7 +289,7 @@ def renamed_fingers(hand: Hand, names: Tree) -> tuple[Finger, ...]:
     return tuple(finger.replace(name=new.get(finger.name, finger.name)) for finger in hand.fingers)
 
 
-def changed_grasps(
+def change_grasps(
     hand: Hand, fields: Tree, units: Sequence[float], shared: Mapping[str, Tree] | None = None
 ) -> Grasps:
     """Return the grasps of a hand with the fields of the file; others are kept.

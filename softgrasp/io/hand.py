@@ -37,7 +37,7 @@ from softgrasp.io.yaml_files import (
     write_yaml,
     yaml_path,
 )
-from softgrasp.mechanics.hand_kinematics import PlacedHand, joined_hands
+from softgrasp.mechanics.hand_kinematics import PlacedHand, join_hands
 
 PHALANX_FIELDS = ("name", "a", "alpha", "d", "theta", "joint", "joint_name", "limits", "start")
 """Fields that are written with each phalanx, even where all phalanges have the same value."""
@@ -54,7 +54,7 @@ SELECTED: ContextVar[str] = ContextVar("hand", default="")
 
 
 @contextmanager
-def selected_hand(root: str) -> Iterator[None]:
+def select_hand(root: str) -> Iterator[None]:
     """Read the links from one outwards as the hand of a robot file in this context.
 
     Args:
@@ -104,9 +104,9 @@ def hand_from(data: dict[str, Tree], *, directory: Path | None = None) -> Hand:
                 anchor_mesh(part.get("shape"), directory)
     done = (*DONE, "rates", "pose", "finger", "contact", "preshapes", "offset")
     try:
-        return Hand(**_converted(tree, length, angle, done))
+        return Hand(**_convert(tree, length, angle, done))
     except DescriptionError as error:
-        raise _located(error, data) from None
+        raise _locate(error, data) from None
 
 
 def finger_from(data: dict[str, Tree], length: float, angle: float) -> Finger:
@@ -123,7 +123,7 @@ def finger_from(data: dict[str, Tree], length: float, angle: float) -> Finger:
     defaults = data.get("defaults", {})
     tree = _with_rows({k: v for k, v in data.items() if k != "defaults"}, defaults)
     _finger_to_si(tree, (), length, angle)
-    return Finger(**_converted(tree, length, angle, DONE))
+    return Finger(**_convert(tree, length, angle, DONE))
 
 
 @loader
@@ -187,7 +187,7 @@ def hand_yaml(hand: Hand) -> str:
     return dump(head | tree)
 
 
-def joined_from(data: dict[str, Tree], directory: Path, load: Callable[[str], Hand]) -> Hand:
+def join_from(data: dict[str, Tree], directory: Path, load: Callable[[str], Hand]) -> Hand:
     """Make one hand from a tree with ``hands``, a list of hands to be joined.
 
     Args:
@@ -223,7 +223,7 @@ def joined_from(data: dict[str, Tree], directory: Path, load: Callable[[str], Ha
         actuators = [actuator for part in parts for actuator in part.hand.actuators]
         units = actuator_units(actuators, length, angle)
         grasps = Grasps(**_grasps(data["grasps"], length, angle, units))
-    hand = joined_hands(str(data.get("name", "hands")), parts, grasps)
+    hand = join_hands(str(data.get("name", "hands")), parts, grasps)
     return hand.replace(source=str(data.get("source", hand.source)))
 
 
@@ -303,12 +303,12 @@ def _finger_to_si(
             _pose_to_si(row, key, length, angle, within, name)
         _parts_to_si(row, length, angle, within, name)
         if isinstance(adhesion := row.get("adhesion"), dict):
-            row["adhesion"] = _scaled_fields(adhesion, ADHESION_LENGTHS, length)
+            row["adhesion"] = _scale_fields(adhesion, ADHESION_LENGTHS, length)
     if isinstance(rows := finger.get("phalanges"), list):
         finger["phalanges"] = [
-            one
+            bellow
             for index, row in enumerate(rows)
-            for one in _with_bellows(row, length, angle, (*location, "phalanges", index))
+            for bellow in _with_bellows(row, length, angle, (*location, "phalanges", index))
         ]
 
 
@@ -318,14 +318,14 @@ def _with_bellows(row: Tree, length: float, angle: float, location: FieldPath) -
         return [row]
     if not isinstance(tree := row["bellows"], dict):
         raise error_at(f"expected the fields of bellows, found {tree!r}", *location, "bellows")
-    tree = _scaled_fields(_scaled_fields(tree, ("stroke",), length), ("tilt",), angle)
+    tree = _scale_fields(_scale_fields(tree, ("stroke",), length), ("tilt",), angle)
     try:
         return list(Bellows(**tree).rows(row))
     except DescriptionError as error:
         raise error_inside(error, *location, "bellows") from None
 
 
-def _scaled_fields(tree: dict[str, Tree], fields: tuple[str, ...], unit: float) -> dict[str, Tree]:
+def _scale_fields(tree: dict[str, Tree], fields: tuple[str, ...], unit: float) -> dict[str, Tree]:
     return {key: scaled(value, unit) if key in fields else value for key, value in tree.items()}
 
 
@@ -345,10 +345,10 @@ def _pose_to_si(
         owner[key] = pose_tree(owner[key], length, angle, (*location, key), name)
 
 
-def _converted(tree: Tree, length: float, angle: float, done: tuple[str, ...]) -> Tree:
+def _convert(tree: Tree, length: float, angle: float, done: tuple[str, ...]) -> Tree:
     """Convert a tree to SI, except for the fields in ``done``."""
     if isinstance(tree, list):
-        return [_converted(part, length, angle, done) for part in tree]
+        return [_convert(part, length, angle, done) for part in tree]
     if not isinstance(tree, dict):
         return tree
     rest = {key: value for key, value in tree.items() if key not in done}
@@ -358,7 +358,7 @@ def _converted(tree: Tree, length: float, angle: float, done: tuple[str, ...]) -
         if key in done:
             result[key] = value
         elif key not in leaves:
-            result[key] = _converted(value, length, angle, done)
+            result[key] = _convert(value, length, angle, done)
     return {key: result[key] for key in tree}
 
 
@@ -386,10 +386,10 @@ def _with_rows(finger: dict[str, Tree], defaults: dict[str, Tree]) -> dict[str, 
     rows = finger.get("phalanges")
     if not isinstance(rows, list):
         return dict(finger)
-    return finger | {"phalanges": [_merged(defaults, row) for row in rows]}
+    return finger | {"phalanges": [_merge(defaults, row) for row in rows]}
 
 
-def _merged(defaults: dict[str, Tree], row: Tree) -> Tree:
+def _merge(defaults: dict[str, Tree], row: Tree) -> Tree:
     if not isinstance(row, dict):
         return row
     inherited = dict(defaults)
@@ -427,24 +427,22 @@ def _rows(tree: dict[str, Tree]) -> list[dict[str, Any]]:
     return [row for f in _dicts(tree.get("fingers")) for row in _dicts(f.get("phalanges"))]
 
 
-def _located(error: DescriptionError, data: dict[str, Tree]) -> DescriptionError:
+def _locate(error: DescriptionError, data: dict[str, Tree]) -> DescriptionError:
     """Relocate an error to the top-level field from which a finger has the value."""
     match error.location:
         case ("fingers", int(index), "phalanges", int(row), str(key), *rest):
             fields = data["fingers"][index]["phalanges"][row]
             if key not in fields and key in data.get("defaults", {}):
                 inner = f"fingers[{index}].phalanges[{row}]"
-                return _moved(error, inner, "defaults", ("defaults", key, *rest))
+                return _move(error, inner, "defaults", ("defaults", key, *rest))
         case ("fingers", int(index), "convention"):
             if "convention" in data and "convention" not in data["fingers"][index]:
                 inner = f"fingers[{index}].convention"
-                return _moved(error, inner, "convention", ("convention",))
+                return _move(error, inner, "convention", ("convention",))
     return error
 
 
-def _moved(
-    error: DescriptionError, inner: str, outer: str, location: FieldPath
-) -> DescriptionError:
+def _move(error: DescriptionError, inner: str, outer: str, location: FieldPath) -> DescriptionError:
     field = (error.field or inner).replace(inner, outer, 1)
     return DescriptionError(error.message, field=field, location=location, value=error.actual)
 

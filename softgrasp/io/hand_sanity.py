@@ -172,7 +172,7 @@ def hull_note(surfaces: Iterable[Surface]) -> list[str]:
     ]
 
 
-def described_meshes(hand: Hand) -> Iterator[Surface]:
+def list_described_meshes(hand: Hand) -> Iterator[Surface]:
     """Yield the collision meshes of a described hand."""
     rows = [row for finger in hand.fingers for row in finger.phalanges]
     owners: list[Phalanx | Palm] = [*rows, hand.palm]

@@ -4,7 +4,7 @@ Files come from other programs and other people. Each limit is far above what ha
 scenes and results need, and is checked before memory is allocated: the kind and the size of a
 file, the nodes of YAML with all aliases expanded, the depth of YAML, JSON and XML, the lengths,
 repetitions and reserved memory of a model, and the bytes of arrays. As every reader checks its
-files here, the files that were read are recorded here, too (``recorded_inputs``).
+files here, the files that were read are recorded here, too (``record_inputs``).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ _inputs: ContextVar[list[Path] | None] = ContextVar("inputs", default=None)
 
 
 @contextmanager
-def recorded_inputs() -> Iterator[list[Path]]:
+def record_inputs() -> Iterator[list[Path]]:
     """Yield a list to which the input files that are read in the block are added, in their order.
 
     A file whose content is cached is added, too. The list may name a file repeatedly.
@@ -96,7 +96,7 @@ def recorded_inputs() -> Iterator[list[Path]]:
 
 
 def note_inputs(*files: Path) -> None:
-    """Add files to the list of ``recorded_inputs``, if there is one."""
+    """Add files to the list of ``record_inputs``, if there is one."""
     if (recorded := _inputs.get()) is not None:
         recorded += files
 
@@ -259,8 +259,8 @@ def _check_copies(element: Element) -> None:
 def _copies(element: Element) -> float:
     """Return the number of copies that an element makes, with those around it."""
     around = (element, *element.iterancestors())
-    copying = (one for one in around if str(one.tag) in COPIES)
-    return math.prod(_product(one, COPIES[str(one.tag)]) for one in copying)
+    copying = (item for item in around if str(item.tag) in COPIES)
+    return math.prod(_product(item, COPIES[str(item.tag)]) for item in copying)
 
 
 def _product(element: Element, name: str) -> float:

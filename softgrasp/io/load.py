@@ -28,11 +28,11 @@ from softgrasp.description.geometry import Mesh
 from softgrasp.description.hand import Hand, HandModel
 from softgrasp.description.object import GraspObject
 from softgrasp.errors import DescriptionError
-from softgrasp.io.hand import SELECTED, hand_from, joined_from
+from softgrasp.io.hand import SELECTED, hand_from, join_from
 from softgrasp.io.input_limits import loader
-from softgrasp.io.mesh import resolved_file, stamped
+from softgrasp.io.mesh import resolve_file, stamp
 from softgrasp.io.mesh_files import read_triangles
-from softgrasp.io.object import load_ycb, object_file, published_mass, read_object
+from softgrasp.io.object import find_published_mass, load_ycb, object_file, read_object
 from softgrasp.io.object_parts import object_name
 from softgrasp.io.yaml_files import Tree, YamlFile
 from softgrasp.units import LengthUnit
@@ -56,7 +56,7 @@ def load_hand(name: str | Path, *, root: str = "") -> Hand:
     Args:
         name: Name or file.
         root: For a URDF or xacro file, or a YAML file of one: the first link of the hand, where the
-            file has several; by default that of ``selected_hand``.
+            file has several; by default that of ``select_hand``.
 
     Raises:
         DescriptionError: There is no such hand, or its file is wrong.
@@ -73,9 +73,9 @@ def _hand(name: str | Path, root: str) -> Hand:
     path = Path(name)
     if path.suffix.lower() in YAML_SUFFIXES:
         if _has_robot_model(path):
-            from softgrasp.io.urdf.hand import changed_hand
+            from softgrasp.io.urdf.hand import change_hand
 
-            return YamlFile(path).read(lambda data: changed_hand(data, path.parent, root))
+            return YamlFile(path).read(lambda data: change_hand(data, path.parent, root))
         _refuse_root(name, root)
         return YamlFile(path).read(lambda data: hand_of(data, path.parent))
     if path.suffix.lower() in ROBOT_SUFFIXES:
@@ -119,7 +119,7 @@ def hand_of(data: dict[str, Tree], directory: Path) -> Hand:
         DescriptionError: Something in the tree is wrong; knows its location.
     """
     if "hands" in data:
-        return joined_from(data, directory, load_hand)
+        return join_from(data, directory, load_hand)
     return hand_from(data, directory=directory)
 
 
@@ -181,7 +181,7 @@ def _object(
         return read_mjcf_object(path, mass=mass, density=density, lock_joints=lock_joints)
     if str(name).startswith(YCB_PREFIX):
         return load_ycb(str(name), mass=mass, density=density)
-    obj = _described_object(str(name), path)
+    obj = _describe_object(str(name), path)
     if mass is None and density is None:
         return obj
     return obj.weighing(mass=mass, density=density)
@@ -193,9 +193,9 @@ def _mesh_object(
     """Make an object from a mesh file, with the published mass of the YCB object if it is one."""
     name = object_name(path)
     source = ""
-    if mass is None and density is None and (published := published_mass(name)) is not None:
+    if mass is None and density is None and (published := find_published_mass(name)) is not None:
         mass, source = published, f"{path}, YCB Object and Model Set, Calli et al. 2015, CC BY 4.0"
-    shape = stamped(Mesh(file=assets.portable_name(path), units=units))
+    shape = stamp(Mesh(file=assets.portable_name(path), units=units))
     return GraspObject(name=name, shape=shape, mass=mass, density=density, source=source)
 
 
@@ -227,12 +227,12 @@ def robot_path(name: str | Path) -> Path:
     """
     path = Path(name)
     if path.suffix.lower() in ROBOT_SUFFIXES:
-        return _shipped(path) or path
+        return _find_shipped(path) or path
     _refuse_other_files(path, "a robot", ROBOT_SUFFIXES)
     return assets.find(ROBOTS, str(name))
 
 
-def _described_object(name: str, path: Path) -> GraspObject:
+def _describe_object(name: str, path: Path) -> GraspObject:
     if path.suffix.lower() not in YAML_SUFFIXES:
         _refuse_other_files(
             path, "an object", (*YAML_SUFFIXES, *MESH_SUFFIXES, ".urdf", MODEL_SUFFIX)
@@ -240,7 +240,7 @@ def _described_object(name: str, path: Path) -> GraspObject:
         return read_object(assets.find("objects", name))
     obj = read_object(path)
     if isinstance(obj.shape, Mesh) and Path(obj.shape.file).is_absolute():
-        return obj.replace(shape=stamped(obj.shape))
+        return obj.replace(shape=stamp(obj.shape))
     return obj
 
 
@@ -255,7 +255,7 @@ def _refuse_other_files(path: Path, what: str, suffixes: tuple[str, ...]) -> Non
         )
 
 
-def _shipped(path: Path) -> Path | None:
+def _find_shipped(path: Path) -> Path | None:
     """Return the shipped file of a plain name, unless a file of that name exists here."""
     bare = len(path.parts) == 1 and not path.exists()
     is_ours = bare and path.suffix == assets.suffix(ROBOTS) and path.stem in assets.names(ROBOTS)
@@ -265,26 +265,26 @@ def _shipped(path: Path) -> Path | None:
 # Files that descriptions name
 
 
-def described_files(value: object) -> Iterator[Path]:
+def list_described_files(value: object) -> Iterator[Path]:
     """Yield the files that a description names at any depth, such as meshes of its objects.
 
     Of an MJCF model these are also the files that it includes, its meshes and its textures; a
     missing file is yielded, too.
     """
     if isinstance(value, Mesh):
-        yield from (resolved_file(name) for name in (value.file, value.parts) if name is not None)
+        yield from (resolve_file(name) for name in (value.file, value.parts) if name is not None)
     elif isinstance(value, HandModel):
         from softgrasp.io.mjcf.model import model_files
 
-        yield (path := resolved_file(value.file))
+        yield (path := resolve_file(value.file))
         with suppress(DescriptionError):  # reported where the model is built
             yield from model_files(path)
     elif isinstance(value, Description):
         for name in type(value).model_fields:
-            yield from described_files(getattr(value, name))
+            yield from list_described_files(getattr(value, name))
     elif isinstance(value, tuple | list):
         for part in value:
-            yield from described_files(part)
+            yield from list_described_files(part)
 
 
 def input_hashes(files: Iterable[Path]) -> dict[str, str]:
@@ -294,10 +294,10 @@ def input_hashes(files: Iterable[Path]) -> dict[str, str]:
 
 def current_hashes(names: Iterable[str]) -> dict[str, str]:
     """Return the present SHA-256 of files by the names of ``input_hashes``."""
-    return {name: _sha256(resolved_file(name)) for name in names}
+    return {name: _sha256(resolve_file(name)) for name in names}
 
 
-def changed_input(before: Mapping[str, str], now: Mapping[str, str]) -> str | None:
+def change_input(before: Mapping[str, str], now: Mapping[str, str]) -> str | None:
     """Return the first file whose hash differs; None where all are equal.
 
     Files are compared by their order, so that a moved directory is equal to the one before.

@@ -78,8 +78,8 @@ def load_mesh(shape: Mesh, *, relative_to: Path | None = None) -> MeshBody:
     Warns:
         SoftgraspWarning: Something was repaired or looks wrong; also in ``MeshBody.warnings``.
     """
-    file = resolved_file(shape.file, relative_to)
-    parts_file = None if shape.parts is None else resolved_file(shape.parts, relative_to)
+    file = resolve_file(shape.file, relative_to)
+    parts_file = None if shape.parts is None else resolve_file(shape.parts, relative_to)
     recipe = shape.replace(sha256=None)
     body = _body(recipe, file, parts_file, _state(file), _state(parts_file))
     if shape.sha256 not in (None, body.sha256):
@@ -116,11 +116,11 @@ def mesh_solid(shape: Mesh) -> Solid:
     Raises:
         DescriptionError: The file is missing, empty, not a mesh, flat or not finite.
     """
-    file = resolved_file(shape.file, None)
+    file = resolve_file(shape.file, None)
     return _solid(shape.units, shape.scale, file, _state(file))
 
 
-def stamped(shape: Mesh) -> Mesh:
+def stamp(shape: Mesh) -> Mesh:
     """Add the hash of its mesh files to a shape, so that a later run refuses changed files.
 
     Missing files are reported by ``load_mesh``.
@@ -128,7 +128,7 @@ def stamped(shape: Mesh) -> Mesh:
     Raises:
         DescriptionError: A file is too large.
     """
-    files = [resolved_file(name, None) for name in (shape.file, shape.parts) if name is not None]
+    files = [resolve_file(name, None) for name in (shape.file, shape.parts) if name is not None]
     if not all(file.is_file() for file in files):
         return shape
     for file in files:
@@ -181,7 +181,7 @@ def _body(
         raise error.located(file=file) from error
     doubt = size_doubt(float(np.ptp(solid.vertices, axis=0).max()), shape)
     files = [file] if parts_file is None else [file, parts_file]
-    return _made(solid, (solid.vertices, solid.faces), parts, files,
+    return _make(solid, (solid.vertices, solid.faces), parts, files,
                  [doubt, *_repair_notes(solid), *notes])  # fmt: skip
 
 
@@ -194,10 +194,10 @@ def _link_body(shape: Mesh, file: Path, factor: Array) -> MeshBody:
         raise error.located(file=file) from error
     doubt = size_doubt(float(np.ptp(triangles[0], axis=0).max()), shape)
     parts = [(hull.vertices, hull.faces)]
-    return _made(as_solid(hull), triangles, parts, [file], [doubt, stray])
+    return _make(as_solid(hull), triangles, parts, [file], [doubt, stray])
 
 
-def _made(
+def _make(
     solid: Solid,
     surface: Triangles,
     parts: Sequence[Triangles],
@@ -207,12 +207,12 @@ def _made(
     """Make the body of a solid with a surface and parts in the frame of its file."""
     centre = solid.center_of_mass
     return MeshBody(
-        vertices=_locked(surface[0] - centre),
-        faces=_locked(surface[1]),
+        vertices=_lock(surface[0] - centre),
+        faces=_lock(surface[1]),
         volume=solid.volume,
-        inertia_per_density=_locked(solid.inertia),
-        center_of_mass=_locked(centre),
-        parts=tuple((_locked(vertices - centre), _locked(faces)) for vertices, faces in parts),
+        inertia_per_density=_lock(solid.inertia),
+        center_of_mass=_lock(centre),
+        parts=tuple((_lock(vertices - centre), _lock(faces)) for vertices, faces in parts),
         sha256=sha256_of(files),
         warnings=tuple(f"{files[0].name}: {note}" for note in notes if note),
     )
@@ -233,9 +233,9 @@ def _solid(
         raise error.located(file=file) from error
 
 
-def resolved_file(name: str, relative_to: Path | None = None) -> Path:
+def resolve_file(name: str, relative_to: Path | None = None) -> Path:
     """Return the path of a mesh file: a shipped one, or one beside a directory, or as named."""
-    shipped = assets.shipped_file(name)
+    shipped = assets.find_shipped_file(name)
     if shipped is not None:
         return shipped
     path = Path(name).expanduser()
@@ -267,7 +267,7 @@ def _length(metres: float) -> str:
     return f"{metres:.3g} m" if metres >= 1 else f"{metres * 1e3:.3g} mm"
 
 
-def _locked(array: NDArray[Number]) -> NDArray[Number]:
+def _lock(array: NDArray[Number]) -> NDArray[Number]:
     array = np.ascontiguousarray(array)
     array.setflags(write=False)
     return array

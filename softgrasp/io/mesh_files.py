@@ -74,7 +74,7 @@ def read_triangles(file: Path) -> Triangles:
             no triangles, or has vertices that are not finite.
         BackendUnavailable: It is a COLLADA file, and pycollada is not installed.
     """
-    return _merged(list(read_groups(file, split=False).values()))
+    return _merge(list(read_groups(file, split=False).values()))
 
 
 def read_groups(file: Path, *, split: bool = True) -> dict[str, Triangles]:
@@ -91,7 +91,7 @@ def read_groups(file: Path, *, split: bool = True) -> dict[str, Triangles]:
 
     _check_file(file)
     if file.suffix.lower() == BINARY_SUFFIX:
-        return _checked({file.stem: _merged([_binary_mesh(file)])}, file)
+        return _check({file.stem: _merge([_binary_mesh(file)])}, file)
     kind = file.suffix[1:].lower()
     unreadable = _UNREADABLE + (_collada_errors() if kind == "dae" else ())
     options: dict[str, Any] = (
@@ -106,7 +106,7 @@ def read_groups(file: Path, *, split: bool = True) -> dict[str, Triangles]:
             for transform, geometry in [scene.graph[name]]
         ]
         groups = {
-            name: _merged([_placed(mesh, transform * (_unit(mesh) if kind == "dae" else 1.0))])
+            name: _merge([_arrange(mesh, transform * (_unit(mesh) if kind == "dae" else 1.0))])
             for name, mesh, transform in named
             if isinstance(mesh, trimesh.Trimesh) and len(mesh.faces)
         }
@@ -124,7 +124,7 @@ def read_groups(file: Path, *, split: bool = True) -> dict[str, Triangles]:
             f"expected a mesh in {kind.upper()} format, found something else ({_reason(error)})",
             file=file,
         ) from error
-    return _checked(groups, file)
+    return _check(groups, file)
 
 
 def scaled(triangles: Triangles, factor: Array) -> Triangles:
@@ -240,7 +240,7 @@ def _check_file(file: Path) -> None:
     check_size(file, MAX_MESH)
 
 
-def _checked(groups: dict[str, Triangles], file: Path) -> dict[str, Triangles]:
+def _check(groups: dict[str, Triangles], file: Path) -> dict[str, Triangles]:
     if not groups:
         raise DescriptionError("expected triangles, found none in the file", file=file)
     for vertices, faces in groups.values():
@@ -288,7 +288,7 @@ def _binary_mesh(file: Path) -> Triangles:
     return vertices.reshape(-1, 3).astype(float), faces.reshape(-1, 3).astype(np.int64)
 
 
-def _placed(mesh: trimesh.Trimesh, transform: Array) -> Triangles:
+def _arrange(mesh: trimesh.Trimesh, transform: Array) -> Triangles:
     vertices = np.asarray(mesh.vertices, dtype=np.float64)
     with np.errstate(all="ignore"):
         placed: Array = vertices @ transform[:3, :3].T + transform[:3, 3]
@@ -303,7 +303,7 @@ def _unit(mesh: trimesh.Trimesh) -> float:
     return float(trimesh.units.unit_conversion(mesh.units or "meters", "meters"))
 
 
-def _merged(surfaces: list[Triangles]) -> Triangles:
+def _merge(surfaces: list[Triangles]) -> Triangles:
     """Merge surfaces into one, with equal vertices shared and unused ones dropped.
 
     Vertices are equal if they agree to 1e-7 of the size, the single precision of STL files.

@@ -68,7 +68,7 @@ class Solid:
     @property
     def notes(self) -> tuple[str, ...]:
         """Messages about repairs and assumptions."""
-        return tuple(one.note for one in self.repairs)
+        return tuple(repair.note for repair in self.repairs)
 
 
 class Hull(NamedTuple):
@@ -141,7 +141,7 @@ def make_solid(vertices: Array, faces: Faces) -> Solid:
         inertia=np.asarray(properties.inertia),
         hull_volume=hull.volume,
         closed=whole,
-        repairs=tuple(one for one in repairs if one.note),
+        repairs=tuple(repair for repair in repairs if repair.note),
     )
 
 
@@ -233,7 +233,7 @@ def distinct(faces: Faces) -> tuple[Faces, str]:
 
 def wound_alike(faces: Faces) -> tuple[Faces, str]:
     """Reverse the minority of inconsistently oriented faces in each connected piece."""
-    edges, count = _directed_edges(faces), len(faces)
+    edges, count = _list_directed_edges(faces), len(faces)
     _, index, times = np.unique(
         np.sort(edges, axis=1), axis=0, return_inverse=True, return_counts=True
     )
@@ -259,7 +259,7 @@ def caps_of(vertices: Array, faces: Faces) -> Caps:
     The rim consists of the directed edges without their reverse. It is a closed chain for any
     faces, so the fans close the surface exactly.
     """
-    edges, count = _directed_edges(faces), len(vertices)
+    edges, count = _list_directed_edges(faces), len(vertices)
     ones = np.ones(len(edges), dtype=np.int64)
     used = coo_array((ones, (edges[:, 0], edges[:, 1])), shape=(count, count)).tocsr()
     left = (used - used.T).tocoo()
@@ -307,7 +307,7 @@ def outward(vertices: Array, faces: Faces) -> tuple[Faces, str]:
 
 def piece_labels(vertices: Array, faces: Faces) -> Faces:
     """Return the index of the connected piece of each face, (m,)."""
-    edges, count = _directed_edges(faces), len(vertices)
+    edges, count = _list_directed_edges(faces), len(vertices)
     links = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(count, count))
     labels = connected_components(links, directed=False)[1][faces[:, 0]]
     return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64).reshape(-1)
@@ -346,7 +346,7 @@ def _differing(before: Faces, after: Faces) -> int:
     return int((before != after).any(axis=1).sum())
 
 
-def _directed_edges(faces: Faces) -> Faces:
+def _list_directed_edges(faces: Faces) -> Faces:
     """Return directed edges (3 m, 2): those of face i are rows i, m + i and 2 m + i."""
     return np.vstack([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
 

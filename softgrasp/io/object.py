@@ -20,7 +20,7 @@ from softgrasp.description.geometry import Mesh
 from softgrasp.description.object import GraspObject, Material
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.io.input_limits import check_size
-from softgrasp.io.mesh import stamped
+from softgrasp.io.mesh import stamp
 from softgrasp.io.yaml_files import Tree, YamlFile, take_units, to_si
 
 ROOT_VARIABLE = "SOFTGRASP_YCB"
@@ -91,7 +91,7 @@ def anchor_mesh(shape: Tree, directory: Path) -> None:
 
 def absolute_name(name: str, directory: Path) -> str:
     """Return the library name of a mesh, or its absolute path."""
-    if assets.shipped_file(name) is not None:
+    if assets.find_shipped_file(name) is not None:
         return name
     return assets.portable_name(directory / name)
 
@@ -180,7 +180,7 @@ def objects_in(directory: Path) -> list[Path]:
         raise DescriptionError("expected a directory of objects, found none", file=directory)
     if _has_object(directory):
         return [directory]
-    inside = [one for one in sorted(directory.iterdir()) if one.is_dir() and _has_object(one)]
+    inside = [path for path in sorted(directory.iterdir()) if path.is_dir() and _has_object(path)]
     if not inside:
         raise _no_object(directory)
     return inside
@@ -209,9 +209,9 @@ def _no_object(directory: Path) -> DescriptionError:
     """Return the error of a directory without a mesh or model."""
     clouds = [path for pattern in CLOUDS for path in directory.glob(pattern)]
     inside = [
-        one.name
-        for one in sorted(directory.iterdir())
-        if one.is_dir() and one.name != "clouds" and _has_object(one)
+        item.name
+        for item in sorted(directory.iterdir())
+        if item.is_dir() and item.name != "clouds" and _has_object(item)
     ]
     if inside:
         content = f"directories of objects ({len(inside)}): {', '.join(inside[:5])}"
@@ -256,13 +256,13 @@ def load_ycb(
     meshes_by_name = _objects(directory)
     identity = _identity(name.removeprefix(YCB_PREFIX), meshes_by_name, directory)
     mesh = meshes_by_name[identity]
-    if mass is None and density is None and (mass := published_mass(identity)) is None:
+    if mass is None and density is None and (mass := find_published_mass(identity)) is None:
         raise DescriptionError(
             f"no published mass of the YCB object '{identity}'; give a mass or a density"
         )
     return GraspObject(
         name=identity,
-        shape=stamped(Mesh(file=str(mesh.resolve()))),
+        shape=stamp(Mesh(file=str(mesh.resolve()))),
         mass=mass,
         density=density,
         material=Material(name="YCB object"),
@@ -325,7 +325,7 @@ def _short(identity: str) -> str:
     return re.sub(r"^\d+[-_]", "", identity)
 
 
-def published_mass(name: str) -> float | None:
+def find_published_mass(name: str) -> float | None:
     """Return the published mass of a YCB object [kg]; None of any other.
 
     Args:

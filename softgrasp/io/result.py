@@ -142,7 +142,7 @@ def to_arrays(value: Any, name: str = "") -> dict[str, NDArray[Any]]:
     """
     start = f"{name}/" if name else ""
     if is_dataclass(value):
-        parts = {one.name: getattr(value, one.name) for one in fields(value)}
+        parts = {field.name: getattr(value, field.name) for field in fields(value)}
     elif isinstance(value, tuple) and value and is_dataclass(value[0]):
         parts = {str(number): part for number, part in enumerate(value)}
     else:
@@ -165,24 +165,24 @@ def from_arrays(kind: type[T], arrays: Mapping[str, NDArray[Any]]) -> T:
         for part in path:
             branch = branch.setdefault(part, {})
         branch[last] = array
-    restored: T = _restored(kind, tree, "")
+    restored: T = _restore(kind, tree, "")
     return restored
 
 
-def _restored(kind: Any, part: Any, name: str) -> Any:
+def _restore(kind: Any, part: Any, name: str) -> Any:
     """Restore a value of a type from its array, or the arrays of its parts by name."""
     inner = get_args(kind)
     if type(None) in inner:
-        return None if part is None else _restored(inner[0], part, name)
+        return None if part is None else _restore(inner[0], part, name)
     if part is None:
         raise ValueError(f"expected an array '{name[1:]}', found none")
     if is_dataclass(kind):
         make: Any = kind
-        hints, keys = get_type_hints(kind), [one.name for one in fields(kind)]
-        return make(**{key: _restored(hints[key], part.get(key), f"{name}/{key}") for key in keys})
+        hints, keys = get_type_hints(kind), [field.name for field in fields(kind)]
+        return make(**{key: _restore(hints[key], part.get(key), f"{name}/{key}") for key in keys})
     if isinstance(part, dict):
         numbers = map(str, range(len(part)))
-        return tuple(_restored(inner[0], part.get(n), f"{name}/{n}") for n in numbers)
+        return tuple(_restore(inner[0], part.get(n), f"{name}/{n}") for n in numbers)
     if get_origin(kind) is np.ndarray:
         return part
     content = part.tolist()

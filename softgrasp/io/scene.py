@@ -92,7 +92,7 @@ def save_scene(scene: GraspScene, path: str | Path) -> Path:
         elif key == "success" and scene.success is not None:
             data[key] = _by_name(scene.success, "criteria", load_criterion) or value
         elif key == "objects" and scene.objects:
-            data[key] = [_placed_tree(placed) for placed in scene.objects]
+            data[key] = [_arrange_tree(placed) for placed in scene.objects]
         elif key == "surroundings" and scene.surroundings:
             data[key] = [_without_defaults(part, "type") for part in scene.surroundings]
         elif key == "arm" and isinstance(scene.arm, HandCarrier):
@@ -250,7 +250,7 @@ def _arm_tree(value: dict[str, Tree]) -> dict[str, Tree]:
     return {key: part for key, part in value.items() if key != "chain"} | chain
 
 
-def _placed_tree(placed: PlacedObject) -> dict[str, Tree]:
+def _arrange_tree(placed: PlacedObject) -> dict[str, Tree]:
     named = _by_name(placed.object, "objects", load_object)
     return _without_defaults(placed) | ({} if named is None else {"object": named})
 

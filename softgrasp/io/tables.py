@@ -200,12 +200,12 @@ def _match(headers: list[str], columns: Sequence[Column]) -> tuple[dict[str, lis
                    for group in positions.values())  # fmt: skip
     if not complete or sum(map(len, positions.values())) < len(headers):
         raise DescriptionError(
-            f"expected the columns {_spelled(columns)}, found {', '.join(headers)}"
+            f"expected the columns {_spell(columns)}, found {', '.join(headers)}"
         )
     return {name: [group[k] for k in sorted(group)] for name, group in positions.items()}, factors
 
 
-def _spelled(columns: Sequence[Column]) -> str:
+def _spell(columns: Sequence[Column]) -> str:
     """Return the column names for a message as a file has them; a group by its first two."""
     names = []
     for column in columns:

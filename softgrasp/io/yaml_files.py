@@ -452,16 +452,16 @@ def dump(data: dict[str, Tree], comment: str = "") -> str:
     yaml.width = 100
     yaml.indent(mapping=2, sequence=4, offset=2)
     stream = io.StringIO()
-    yaml.dump(_styled(data), stream)
+    yaml.dump(_style(data), stream)
     head = "".join(f"# {line}\n" for line in comment.splitlines())
     return head + stream.getvalue()
 
 
-def _styled(node: Tree) -> Tree:
+def _style(node: Tree) -> Tree:
     if isinstance(node, dict):
-        return CommentedMap({key: _styled(value) for key, value in node.items()})
+        return CommentedMap({key: _style(value) for key, value in node.items()})
     if isinstance(node, list | tuple):
-        sequence = CommentedSeq([_styled(value) for value in node])
+        sequence = CommentedSeq([_style(value) for value in node])
         if not any(isinstance(value, dict | list | tuple) for value in node):
             sequence.fa.set_flow_style()
         return sequence

@@ -9,11 +9,11 @@ NAMES = {
     "mechanics.camera": ("deproject", "distort", "project", "undistort"),
     "mechanics.contact_stiffness": ("hertz_patch_radius",),
     "mechanics.hand_kinematics": (
-        "forward_kinematics", "joined_hands", "PlacedHand", "synergy_weights", "variance_explained",
+        "forward_kinematics", "join_hands", "PlacedHand", "synergy_weights", "variance_explained",
     ),
     "mechanics.inverse_kinematics": ("nearest_posture",),
     "mechanics.retargeting": (
-        "finger_lines", "imitated_fingers", "retarget", "RetargetedPosture",
+        "finger_lines", "imitate_fingers", "retarget", "RetargetedPosture",
     ),
     "mechanics.robot_kinematics": ("origin_frame",),
     "mechanics.trajectory": ("Quintic",),

@@ -6,13 +6,13 @@ from softgrasp.mechanics.camera import undistort as undistort
 from softgrasp.mechanics.contact_stiffness import hertz_patch_radius as hertz_patch_radius
 from softgrasp.mechanics.hand_kinematics import PlacedHand as PlacedHand
 from softgrasp.mechanics.hand_kinematics import forward_kinematics as forward_kinematics
-from softgrasp.mechanics.hand_kinematics import joined_hands as joined_hands
+from softgrasp.mechanics.hand_kinematics import join_hands as join_hands
 from softgrasp.mechanics.hand_kinematics import synergy_weights as synergy_weights
 from softgrasp.mechanics.hand_kinematics import variance_explained as variance_explained
 from softgrasp.mechanics.inverse_kinematics import nearest_posture as nearest_posture
 from softgrasp.mechanics.retargeting import RetargetedPosture as RetargetedPosture
 from softgrasp.mechanics.retargeting import finger_lines as finger_lines
-from softgrasp.mechanics.retargeting import imitated_fingers as imitated_fingers
+from softgrasp.mechanics.retargeting import imitate_fingers as imitate_fingers
 from softgrasp.mechanics.retargeting import retarget as retarget
 from softgrasp.mechanics.robot_kinematics import origin_frame as origin_frame
 from softgrasp.mechanics.trajectory import Quintic as Quintic

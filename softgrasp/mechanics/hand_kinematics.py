@@ -21,7 +21,7 @@ from softgrasp.description.hand import (
     Grasps,
     Hand,
     Palm,
-    moved_bodies,
+    find_moved_bodies,
 )
 from softgrasp.description.soft_finger import MountedSoftFinger
 from softgrasp.errors import DescriptionError
@@ -152,7 +152,7 @@ def frames_at(hand: Hand, targets: Array) -> dict[str, Array]:
     """
     postures = [hand.posture(row) for row in targets.tolist()]
     return link_frames(
-        hand, {name: np.array([one[name] for one in postures]) for name in postures[0]}
+        hand, {name: np.array([posture[name] for posture in postures]) for name in postures[0]}
     )
 
 
@@ -172,7 +172,7 @@ def contact_arms(hand: Hand, joints: Mapping[str, ArrayLike]) -> dict[str, dict[
             frame = frames[finger.body_of(row)]
             end = frame[:3, :3] @ link.end + frame[:3, 3]
             ends |= dict.fromkeys(finger.bodies_of(row), end)
-    moved, arms = moved_bodies(hand.fingers, hand.couplings), dict[str, dict[str, float]]()
+    moved, arms = find_moved_bodies(hand.fingers, hand.couplings), dict[str, dict[str, float]]()
     for finger in hand.fingers:
         for row in finger.phalanges:
             joint, origin = finger.joint_of(row), frames[finger.body_of(row)][:3, 3]
@@ -244,7 +244,7 @@ def synergy_weights(
     if isinstance(posture, Mapping):
         posture = [posture[joint] for joint in synergies.joints]
     away = np.asarray(posture, dtype=float) - synergies.mean
-    matrix = synergy_matrix(synergies)[:, : _checked_count(synergies, count)]
+    matrix = synergy_matrix(synergies)[:, : _check_count(synergies, count)]
     return np.asarray(away @ np.linalg.pinv(matrix).T)
 
 
@@ -273,7 +273,7 @@ def variance_explained(synergies: Synergies, postures: ArrayLike) -> Array:
     return np.array(fractions)
 
 
-def _checked_count(synergies: Synergies, count: int | None) -> int:
+def _check_count(synergies: Synergies, count: int | None) -> int:
     if count is None:
         return synergies.count
     if not 1 <= count <= synergies.count:
@@ -294,7 +294,7 @@ class PlacedHand(NamedTuple):
     """Pose of its frame in that of the joined hand."""
 
 
-def joined_hands(name: str, parts: Sequence[PlacedHand], grasps: Grasps | None = None) -> Hand:
+def join_hands(name: str, parts: Sequence[PlacedHand], grasps: Grasps | None = None) -> Hand:
     """Join several hands to one, such as a left and a right one that grasp an object together.
 
     The joined hand has the fingers and palms of its parts, all fixed to one base, which a wrist or
@@ -313,16 +313,18 @@ def joined_hands(name: str, parts: Sequence[PlacedHand], grasps: Grasps | None =
     if len(parts) < 2:
         raise DescriptionError(f"expected at least two hands to join, found {len(parts)}")
     names = [part.name for part in parts]
-    for one in names:
-        if names.count(one) > 1:
-            raise DescriptionError(f"expected hands of different names, found '{one}' twice")
+    for item in names:
+        if names.count(item) > 1:
+            raise DescriptionError(f"expected hands of different names, found '{item}' twice")
     palms = [palm for part in parts for palm in _palms(part)]
     forces = {part.hand.grip_force for part in parts}
     return Hand(
         name=name,
         fingers=tuple(_finger(part, finger) for part in parts for finger in part.hand.fingers),
-        couplings=tuple(_coupling(part, one) for part in parts for one in part.hand.couplings),
-        soft_fingers=tuple(_digit(part, one) for part in parts for one in part.hand.soft_fingers),
+        couplings=tuple(
+            _coupling(part, coupling) for part in parts for coupling in part.hand.couplings
+        ),
+        soft_fingers=tuple(_digit(part, item) for part in parts for item in part.hand.soft_fingers),
         grip_force=forces.pop() if len(forces) == 1 else None,
         grasps=grasps
         or Grasps(power=_preset("power", parts), precision=_preset("precision", parts)),
@@ -348,17 +350,17 @@ def _finger(part: PlacedHand, finger: Finger) -> Finger:
             for row in rows
         )
     stands = f"{part.name}_{finger.on}" if finger.on else ""
-    base = finger.base if finger.on else moved_pose(part.pose, finger.base)
+    base = finger.base if finger.on else move_pose(part.pose, finger.base)
     return finger.replace(name=f"{part.name}_{finger.name}", base=base, on=stands, phalanges=rows)
 
 
 def _coupling(part: PlacedHand, coupling: Coupling) -> Coupling:
-    joint, leader = (f"{part.name}_{one}" for one in (coupling.joint, coupling.leader))
+    joint, leader = (f"{part.name}_{item}" for item in (coupling.joint, coupling.leader))
     return coupling.replace(joint=joint, leader=leader)
 
 
 def _digit(part: PlacedHand, digit: MountedSoftFinger) -> MountedSoftFinger:
-    return digit.replace(name=f"{part.name}_{digit.name}", base=moved_pose(part.pose, digit.base))
+    return digit.replace(name=f"{part.name}_{digit.name}", base=move_pose(part.pose, digit.base))
 
 
 def _palms(part: PlacedHand) -> list[FurtherPalm]:
@@ -371,10 +373,10 @@ def _palms(part: PlacedHand) -> list[FurtherPalm]:
             name=f"{part.name}_{name}",
             kind=palm.kind,
             shape=palm.shape,
-            pose=moved_pose(part.pose, palm.pose) if palm.shape is not None else palm.pose,
-            parts=tuple(one.replace(pose=moved_pose(part.pose, one.pose)) for one in palm.parts),
+            pose=move_pose(part.pose, palm.pose) if palm.shape is not None else palm.pose,
+            parts=tuple(item.replace(pose=move_pose(part.pose, item.pose)) for item in palm.parts),
             margin=palm.margin,
-            fingers=tuple(f"{part.name}_{one}" for one in palm.fingers or everyone),
+            fingers=tuple(f"{part.name}_{item}" for item in palm.fingers or everyone),
         )
         for name, palm in named
         if palm.kind != "none"
@@ -410,7 +412,7 @@ def pose_of(frame: Array) -> Pose:
     return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
 
 
-def moved_pose(carry: Pose, pose: Pose) -> Pose:
+def move_pose(carry: Pose, pose: Pose) -> Pose:
     """Return a pose in the frame in which the frame of the pose has the pose ``carry``."""
     return pose_of(
         transform(carry.position, carry.quaternion) @ transform(pose.position, pose.quaternion)

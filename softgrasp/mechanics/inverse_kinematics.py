@@ -52,7 +52,7 @@ def nearest_posture(chain: Finger, goal: Array, near: Array) -> Array | None:
     if len(warm) and np.abs(warm[0] - near).max() < math.radians(30.0):
         return np.asarray(warm[0])
     solutions = postures(chain, goal)
-    solutions = np.array([_unwrapped(chain, posture, near) for posture in (*warm, *solutions)])
+    solutions = np.array([_unwrap(chain, posture, near) for posture in (*warm, *solutions)])
     if not len(solutions):
         return None
     return np.asarray(solutions[np.argmin(np.square(solutions - near).sum(axis=1))])
@@ -70,7 +70,7 @@ def postures(chain: Finger, goal: Array) -> Solutions:
     """
     distinct: list[Array] = []
     for posture in _solutions(chain, goal, _starts(chain), STEPS):
-        unwrapped = [_unwrapped(chain, posture, other) for other in distinct]
+        unwrapped = [_unwrap(chain, posture, other) for other in distinct]
         if all(
             np.abs(one - other).max() > SAME for one, other in zip(unwrapped, distinct, strict=True)
         ):
@@ -86,7 +86,7 @@ def _starts(chain: Finger) -> Array:
     return np.asarray(low + np.array(list(parts)) * (high - low))
 
 
-def _unwrapped(chain: Finger, posture: Array, near: Array) -> Array:
+def _unwrap(chain: Finger, posture: Array, near: Array) -> Array:
     """Add full turns to revolute joints, within their limits, to come near another posture."""
     result = posture.copy()
     for index, row in enumerate(chain.phalanges):
@@ -101,11 +101,11 @@ def _unwrapped(chain: Finger, posture: Array, near: Array) -> Array:
 def _solutions(chain: Finger, goal: Array, starts: Array, steps: int) -> Solutions:
     """Return the postures that reach the goal, from those starts that lead to one."""
     low, high = np.array([row.limits for row in chain.phalanges]).T
-    joints, gap = damped_descent(partial(_gaps, chain, goal), starts, (low, high), steps)
+    joints, gap = damp_descent(partial(_gaps, chain, goal), starts, (low, high), steps)
     return np.asarray(joints[np.abs(gap).max(axis=1) < TOLERANCE])
 
 
-def damped_descent(
+def damp_descent(
     gaps: Gaps, starts: Array, limits: tuple[Array, Array], steps: int
 ) -> tuple[Array, Array]:
     """Minimise sums of squares within limits by damped least squares, from all starts at once.

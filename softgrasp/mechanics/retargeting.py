@@ -26,8 +26,8 @@ from softgrasp.mechanics.hand_kinematics import (
     link_frames,
     pose_of,
 )
-from softgrasp.mechanics.inverse_kinematics import damped_descent, gaps_by_differences
-from softgrasp.mechanics.transforms import Array, aligned, moved_frames
+from softgrasp.mechanics.inverse_kinematics import damp_descent, gaps_by_differences
+from softgrasp.mechanics.transforms import Array, align, move_frames
 
 DIGITS = {"thumb": 1, "index": 5, "middle": 9, "ring": 13, "little": 17}
 """First of the four keypoints of each finger, from its base to its tip; 0 is the wrist (order of
@@ -94,10 +94,10 @@ def retarget(
             f"expected finite keypoints of shape ({KEYPOINTS}, 3), found {points.shape}",
             field="keypoints",
         )
-    return _Retargeting(hand, points, imitated_fingers(hand, fingers)).posture(previous)
+    return _Retargeting(hand, points, imitate_fingers(hand, fingers)).posture(previous)
 
 
-def imitated_fingers(hand: Hand, fingers: Mapping[str, str] | None = None) -> dict[str, str]:
+def imitate_fingers(hand: Hand, fingers: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the human finger that each finger of a hand imitates.
 
     Args:
@@ -137,11 +137,11 @@ class _Retargeting:
         free = np.full(6, np.inf)
         low, high = np.array(limits)[self._moving].T
         self._limits = np.concatenate([-free, low]), np.concatenate([free, high])
-        lines = [points[DIGITS[one] : DIGITS[one] + 4] for one in fingers.values()]
+        lines = [points[DIGITS[item] : DIGITS[item] + 4] for item in fingers.values()]
         reached = self._lines(self._rest[None, self._moving])
         robot = [_lengths(line[0]).sum() for line in reached]
         self.scale = float(sum(robot) / sum(_lengths(line).sum() for line in lines))
-        self._goal = np.concatenate([_sampled(self.scale * line[None])[0] for line in lines])
+        self._goal = np.concatenate([_sample(self.scale * line[None])[0] for line in lines])
         self._weights, self._pairs = self._weighted(float(np.mean(robot)))
 
     def posture(self, previous: RetargetedPosture | None) -> RetargetedPosture:
@@ -150,12 +150,12 @@ class _Retargeting:
         starts = low + np.array(SPREADS)[:, None] * (high - low)
         if previous is not None:
             starts = np.array(previous.targets)[None, self._moving]
-        frames = [aligned(self._placed(start)[0], self._goal)[0] for start in starts[:, None]]
+        frames = [align(self._placed(start)[0], self._goal)[0] for start in starts[:, None]]
         best: tuple[float, Array, Array] | None = None
         for frame, start in zip(frames, starts, strict=True):
             begin = np.concatenate([np.zeros(6), start])[None]
             gaps = partial(self._gaps, frame, None if previous is None else start)
-            values, gap = damped_descent(
+            values, gap = damp_descent(
                 partial(gaps_by_differences, gaps), begin, self._limits, STEPS
             )
             cost = float(np.square(gap).sum())
@@ -175,7 +175,7 @@ class _Retargeting:
             self._hand.posture(targets.tolist()),
             tuple(targets.tolist()),
             {f.name: float(e) for f, e in zip(self._fingers, errors, strict=True)},
-            pose_of(moved_frames(frame, values[None, :6])[0]),
+            pose_of(move_frames(frame, values[None, :6])[0]),
             self.scale,
         )
 
@@ -202,13 +202,13 @@ class _Retargeting:
 
     def _away(self, frame: Array, values: Array) -> Array:
         """Return the goal less the points of the hand in the frame of keypoints, (n, np, 3) [m]."""
-        poses, points = moved_frames(frame, values[:, :6]), self._placed(values[:, 6:])
+        poses, points = move_frames(frame, values[:, :6]), self._placed(values[:, 6:])
         placed = points @ np.swapaxes(poses[:, :3, :3], 1, 2) + poses[:, None, :3, 3]
         return np.asarray(self._goal - placed)
 
     def _placed(self, joints: Array) -> Array:
         """Return the points of the hand in its frame, (n, np, 3) [m], for joint targets."""
-        return np.concatenate([_sampled(line) for line in self._lines(joints)], axis=1)
+        return np.concatenate([_sample(line) for line in self._lines(joints)], axis=1)
 
     def _lines(self, joints: Array) -> list[Array]:
         """Return joints and tip of each finger, (n, points, 3) [m], for joint targets, (n, nj)."""
@@ -239,7 +239,7 @@ def _lengths(line: Array) -> Array:
     return np.asarray(np.linalg.norm(np.diff(line, axis=-2), axis=-1))
 
 
-def _sampled(lines: Array) -> Array:
+def _sample(lines: Array) -> Array:
     """Return points at ``SAMPLES`` of lines and their ends, (n, len(SAMPLES) + 1, 3).
 
     The lengths of the parts of a line do not depend on the posture.

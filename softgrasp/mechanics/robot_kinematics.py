@@ -93,7 +93,7 @@ def principal_moments(inertial: Inertial) -> Array:
     )
 
 
-def joined_inertials(parts: list[tuple[Array, Inertial]]) -> Inertial | None:
+def join_inertials(parts: list[tuple[Array, Inertial]]) -> Inertial | None:
     """Combine inertial properties of bodies by the parallel axis theorem; None of no bodies.
 
     A mass without an inertia counts as a point mass; a single body stays unchanged.
@@ -138,7 +138,7 @@ class Fused(NamedTuple):
     """Pose of every link of the original robot, by its name."""
 
 
-def fused(robot: Robot) -> Fused:
+def fuse(robot: Robot) -> Fused:
     """Merge each link on a fixed joint into the link that carries it.
 
     Moving joints keep their names and are attached to the merged links; the motion is unchanged.
@@ -156,9 +156,7 @@ def fused(robot: Robot) -> Fused:
 
     for link in robot.links:
         pose_of(link.name)
-    links = tuple(
-        _joined(robot, link, link_poses) for link in robot.links if link.name not in fixed
-    )
+    links = tuple(_join(robot, link, link_poses) for link in robot.links if link.name not in fixed)
     joints = tuple(
         joint.replace(
             parent=link_poses[joint.parent].link,
@@ -172,26 +170,26 @@ def fused(robot: Robot) -> Fused:
     return Fused(robot.replace(links=links, joints=joints, control=()), link_poses)
 
 
-def _joined(robot: Robot, link: Link, link_poses: dict[str, LinkPose]) -> Link:
+def _join(robot: Robot, link: Link, link_poses: dict[str, LinkPose]) -> Link:
     """Return a link merged with all links on fixed joints below it."""
     parts = [
-        (link_poses[one.name].frame, one)
-        for one in robot.links
-        if link_poses[one.name].link == link.name
+        (link_poses[item.name].frame, item)
+        for item in robot.links
+        if link_poses[item.name].link == link.name
     ]
     if len(parts) == 1:
         return link
     parts.sort(key=lambda part: part[1] is not link)
     return link.replace(
-        inertial=joined_inertials(
+        inertial=join_inertials(
             [(frame, one.inertial) for frame, one in parts if one.inertial is not None]
         ),
-        visuals=_moved([(frame, one.visuals) for frame, one in parts]),
-        collisions=_moved([(frame, one.collisions) for frame, one in parts]),
+        visuals=_move([(frame, one.visuals) for frame, one in parts]),
+        collisions=_move([(frame, one.collisions) for frame, one in parts]),
     )
 
 
-def _moved(parts: list[tuple[Array, tuple[LinkShape, ...]]]) -> tuple[LinkShape, ...]:
+def _move(parts: list[tuple[Array, tuple[LinkShape, ...]]]) -> tuple[LinkShape, ...]:
     return tuple(
         shape.replace(origin=origin_of(frame @ origin_frame(shape.origin)))
         for frame, shapes in parts

@@ -1,7 +1,7 @@
 """Trajectories: quintic polynomials, rest-to-rest motions of the hand, joint paths of arms.
 
 ``Quintic`` is scipy's ``BPoly`` with a rest at its end. The displacements of lifts, moves and
-shakes follow minimum-jerk profiles (``eased``, ``shaken``); ``wrist_values`` converts poses of the
+shakes follow minimum-jerk profiles (``ease``, ``shaken``); ``wrist_values`` converts poses of the
 hand to the joints of a floating wrist, ``joint_path`` to those of a serial arm, by Newton's method
 on its Jacobian.
 """
@@ -78,7 +78,7 @@ class Quintic:
         Controllers need one in every period.
         """
         weights = _weights(time / self._times[1])
-        return np.array([sum(map(mul, weights, one)) for one in self._coefficients])
+        return np.array([sum(map(mul, weights, coefficient)) for coefficient in self._coefficients])
 
 
 @lru_cache(maxsize=16)
@@ -89,7 +89,7 @@ def _weights(s: float) -> list[float]:
     return [c * p * q for c, p, q in zip(BINOMIALS, powers, rests, strict=True)]
 
 
-def eased(samples: int) -> Array:
+def ease(samples: int) -> Array:
     """Return the fractions of a rest-to-rest motion at the samples after its start, (n,).
 
     Args:
@@ -128,7 +128,7 @@ MAX_MIDDLE_ANGLE = np.radians(85.0)
 distinct."""
 
 
-def moved(pose: Array, displacement: ArrayLike, rotation: ArrayLike, about: ArrayLike) -> Array:
+def move(pose: Array, displacement: ArrayLike, rotation: ArrayLike, about: ArrayLike) -> Array:
     """Return poses of a hand that is displaced and rotated about a point fixed to it, (n, 4, 4).
 
     Args:

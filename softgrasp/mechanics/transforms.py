@@ -137,7 +137,7 @@ def nearest_rotation(matrix: ArrayLike) -> tuple[Array, float]:
     return left @ right, float(np.abs(matrix_array.T @ matrix_array - np.eye(3)).max())
 
 
-def aligned(points: Array, goals: Array) -> tuple[Array, float]:
+def align(points: Array, goals: Array) -> tuple[Array, float]:
     """Return the pose, (4, 4), that brings points nearest to goals, (n, 3), and the error [m]."""
     frame, middle, other = np.eye(4), points.mean(axis=0), goals.mean(axis=0)
     rotation, error = Rotation.align_vectors(goals - other, points - middle)
@@ -146,7 +146,7 @@ def aligned(points: Array, goals: Array) -> tuple[Array, float]:
     return frame, float(error)
 
 
-def moved_frames(frame: Array, changes: Array) -> Array:
+def move_frames(frame: Array, changes: Array) -> Array:
     """Return a pose changed by rotation vectors and displacements (n, 6), (n, 4, 4)."""
     frames = np.tile(frame, (len(changes), 1, 1))
     frames[:, :3, :3] = Rotation.from_rotvec(changes[:, :3]).as_matrix() @ frame[:3, :3]

@@ -68,7 +68,7 @@ servo stiffness is 180 N·m/rad, a deflection of 0.3° under 1 N·m."""
 
 
 @lru_cache(maxsize=8)
-def carried_hand(
+def carry_hand(
     mechanism: ActuationModel,
     pose: Pose,
     actuation: Actuation,

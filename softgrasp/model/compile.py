@@ -36,10 +36,10 @@ def compiled(spec: mujoco.MjSpec, what: str) -> mujoco.MjModel:
     try:
         return spec.compile()
     except ValueError as error:
-        raise BuildError(f"{what}: {_explained(' '.join(str(error).split()))}") from error
+        raise BuildError(f"{what}: {_explain(' '.join(str(error).split()))}") from error
 
 
-def _explained(message: str) -> str:
+def _explain(message: str) -> str:
     """Rewrite an error message of MuJoCo in terms of the description."""
     element = re.search(r"Element name '([^']*)'", message)
     where = f"'{element[1]}': " if element else ""
@@ -188,12 +188,12 @@ def statistics(model: mujoco.MjModel, data: mujoco.MjData) -> Statistics:
     away = radius + _distances(centres[model.geom_bodyid], geoms)
     np.maximum.at(sizes, model.geom_bodyid, away)
     size = mass = inertia = 0.0
-    for one in np.maximum(sizes, SMALLEST_SIZE)[1:].tolist():
-        size += one / moving
-    for one in model.body_mass[1:].tolist():
-        mass += one
-    for one in model.dof_M0.tolist():
-        inertia += one
+    for item in np.maximum(sizes, SMALLEST_SIZE)[1:].tolist():
+        size += item / moving
+    for item in model.body_mass[1:].tolist():
+        mass += item
+    for item in model.dof_M0.tolist():
+        inertia += item
     extent = max(SMALLEST_SIZE, float((high - low).max()), 2.0 * size)
     x, y, z = ((low + high) * 0.5).tolist()
     return Statistics(inertia / model.nv, mass / moving, size, extent, (x, y, z))

@@ -83,13 +83,13 @@ class ContactFit:
             errors = np.concatenate([residuals, PRIOR * change])
             step = -np.linalg.lstsq(matrix, errors, rcond=None)[0]
             step *= min(1.0, MAX_STEP / max(float(np.abs(step).max()), 1e-9))
-            pose = _moved(pose, (scale * step)[:6])
+            pose = _move(pose, (scale * step)[:6])
             moved = np.clip(targets + (scale * step)[6:], low, high)
             step[6:] = np.where(scale[6:] > 0.0, (moved - targets) / np.maximum(scale[6:], 1e-9), 0)
             change, targets = change + step, moved
         self._retreat.pose_at(pose, targets)
         mujoco.mj_comPos(self._retreat.model, self._retreat.data)
-        nearest = [one for one in self._nearest_by_body().values() if one[0] < TOUCHING]
+        nearest = [item for item in self._nearest_by_body().values() if item[0] < TOUCHING]
         jacobians = [self._point_jacobian(point, geom) for _, _, point, geom in nearest]
         inverse = np.linalg.inv(pose)
         points = np.array([point for _, _, point, _ in nearest]).reshape(-1, 3)
@@ -180,7 +180,7 @@ class ContactFit:
         return np.asarray(jacobian[:, self._dofs] @ self._tree.ratio)
 
 
-def _moved(pose: Array, step: Array) -> Array:
+def _move(pose: Array, step: Array) -> Array:
     """Move a pose by a displacement and a rotation vector, (6,), axes of the hand."""
     result = pose.copy()
     result[:3, 3] += step[:3]

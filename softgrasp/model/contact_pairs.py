@@ -190,7 +190,9 @@ def set_pairs(
         order: Their indices in the model.
     """
     for name in ("friction", "solref", "solreffriction", "solimp"):
-        getattr(model, f"pair_{name}")[order] = [getattr(one, name) for one in parameters]
+        getattr(model, f"pair_{name}")[order] = [
+            getattr(parameter, name) for parameter in parameters
+        ]
 
 
 def friction_vector(contact: Contact) -> list[float]:
@@ -227,7 +229,7 @@ def object_pairs(model: mujoco.MjModel, body: str = OBJECT) -> list[Pair]:
 def pairs_of_objects(model: mujoco.MjModel, first: str, second: str) -> list[Pair]:
     """Return the pairs of every geom of one body with every geom of another."""
     others = _geoms_of(model, second)
-    return [Pair(one, other) for one in _geoms_of(model, first) for other in others]
+    return [Pair(item, other) for item in _geoms_of(model, first) for other in others]
 
 
 def hand_pairs_around(model: mujoco.MjModel, body: str) -> list[Pair]:

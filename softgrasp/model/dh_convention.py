@@ -64,7 +64,7 @@ def with_convention(hand: Hand, convention: Convention) -> Hand:
         raise DescriptionError(
             f"expected {either(CONVENTIONS)}, found '{convention}'", field="convention"
         )
-    fingers = tuple(_converted(finger, convention) for finger in hand.fingers)
+    fingers = tuple(_convert(finger, convention) for finger in hand.fingers)
     if fingers == hand.fingers:
         return hand
     converted = hand.replace(fingers=fingers)
@@ -78,7 +78,7 @@ def with_convention(hand: Hand, convention: Convention) -> Hand:
     return converted
 
 
-def _converted(finger: Finger, convention: Convention) -> Finger:
+def _convert(finger: Finger, convention: Convention) -> Finger:
     """Convert one finger."""
     if finger.convention == convention:
         return finger
@@ -170,14 +170,14 @@ def _with_body(row: Phalanx, end: Vec3, before: Finger, index: int, frame: Array
     if old.shape is not None and _is_along(old, end, frame):
         return row  # equal to the default capsule of the row
     if old.shape is not None:
-        return row.replace(shape=old.shape, shape_pose=_moved(old.shape_pose, frame))
+        return row.replace(shape=old.shape, shape_pose=_move(old.shape_pose, frame))
     start, tip = frame[:3, 3], (frame @ [*old_end, 1.0])[:3]
     if np.abs(start).max() < SAME and np.abs(tip - end).max() < SAME:
         return row
     if old.inertial is not None or old.parts:
         return row
     shape, pose = link_capsule(old, hand_kinematics.Link(np.eye(4), np.array(old_end)))
-    return row.replace(shape=shape, shape_pose=_moved(pose, frame))
+    return row.replace(shape=shape, shape_pose=_move(pose, frame))
 
 
 def _with_parts(row: Phalanx, old: Phalanx, frame: Array) -> Phalanx:
@@ -185,7 +185,7 @@ def _with_parts(row: Phalanx, old: Phalanx, frame: Array) -> Phalanx:
     if np.array_equal(frame, np.eye(4)):
         return row
     if old.parts:
-        row = row.replace(parts=tuple(p.replace(pose=_moved(p.pose, frame)) for p in old.parts))
+        row = row.replace(parts=tuple(p.replace(pose=_move(p.pose, frame)) for p in old.parts))
     if old.inertial is not None:
         origin = origin_of(frame @ origin_frame(old.inertial.origin))
         row = row.replace(inertial=old.inertial.replace(origin=origin))
@@ -205,7 +205,7 @@ def _is_along(old: Phalanx, end: Vec3, frame: Array) -> bool:
     )
 
 
-def _moved(pose: Pose, frame: Array) -> Pose:
+def _move(pose: Pose, frame: Array) -> Pose:
     """Transform a pose by a frame."""
     if np.array_equal(frame, np.eye(4)):
         return pose  # avoids rounding

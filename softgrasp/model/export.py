@@ -44,7 +44,7 @@ from softgrasp.mechanics.transforms import (
 )
 from softgrasp.model import names
 from softgrasp.model.hand import MASSLESS, link_shapes, palm_points
-from softgrasp.model.shapes import inertia_components, joined_inertia, part_name, part_pose
+from softgrasp.model.shapes import inertia_components, join_inertia, part_name, part_pose
 from softgrasp.model.visual import PALM_RGBA, phalanx_rgba
 
 ROUND = (1.0, 1.0)
@@ -109,7 +109,9 @@ def hand_robot(hand: Hand, prefix: str = "") -> HandRobot:
         )
     shapes = _Shapes(prefix or hand.name)
     links, joints = [_palm(hand, shapes)], list[RigidJoint]()
-    limits = _JointLimits(_speeds(hand), {one.joint: _mimic(one) for one in hand.couplings})
+    limits = _JointLimits(
+        _speeds(hand), {coupling.joint: _mimic(coupling) for coupling in hand.couplings}
+    )
     for finger in hand.fingers:
         new_links, new_joints = _finger(finger, shapes, limits)
         links += new_links
@@ -208,7 +210,7 @@ def _body(
     parts = link_shapes(row, link)
     inertial = row.inertial
     if inertial is None:
-        mass, inertia, centre = joined_inertia(parts, mass=row.mass, density=row.density or 0.0)
+        mass, inertia, centre = join_inertia(parts, mass=row.mass, density=row.density or 0.0)
         inertial = Inertial(
             mass=mass, origin=Origin(xyz=centre), inertia=inertia_components(inertia)
         )
@@ -262,7 +264,7 @@ class _Shapes:
     def of_all(self, link: str, parts: list[tuple[Shape, Pose]]) -> list[LinkShape]:
         """Convert the shapes of a link with the poses of their centres of mass."""
         named = ((part_name(link, index), *part) for index, part in enumerate(parts))
-        return [one for name, shape, pose in named for one in self.of(name, shape, pose)]
+        return [item for name, shape, pose in named for item in self.of(name, shape, pose)]
 
     def of(self, link: str, shape: Shape, pose: Pose) -> list[LinkShape]:
         """Convert a shape with the pose of its centre of mass, link frame."""

@@ -55,7 +55,7 @@ from softgrasp.model.timestep import (
     ROUNDING,
     fine_steps_of,
     fitting_steps,
-    resolved_timestep,
+    resolve_timestep,
     resolving_step,
 )
 
@@ -124,7 +124,7 @@ class Family:
                 "objects, and with stiffness and damping in SI units, found another"
             )
         self._resolved, self._exact = resolved, exact
-        arrays = np.broadcast_arrays(*(np.asarray(one, dtype=float) for one in fields.values()))
+        arrays = np.broadcast_arrays(*(np.asarray(field, dtype=float) for field in fields.values()))
         self.fields: dict[str, Array] = dict(zip(fields, arrays, strict=True))
         self.size = len(arrays[0]) if arrays else 1
         self.contact = self._contacts()
@@ -142,10 +142,10 @@ class Family:
         """Return the resolved scene of a row; errors as ``compiled``."""
         values = {name: float(array[row]) for name, array in self.fields.items()}
         described, scene = (
-            _changed(one, values) for one in (self._resolved.described, self._resolved.scene)
+            _change(item, values) for item in (self._resolved.described, self._resolved.scene)
         )
         before = self._resolved
-        step = resolved_timestep(scene) if self.alone[row] else float(self.timestep[row])
+        step = resolve_timestep(scene) if self.alone[row] else float(self.timestep[row])
         return ResolvedScene(described, scene, step, before.origins, before.warnings)
 
     def compiled(self, row: int) -> CompiledScene:
@@ -269,7 +269,7 @@ class Family:
         """Return the fields of the contact of hand and object, (n,) each."""
         first = {name: float(array[0]) for name, array in self.fields.items()}
         scene = self._resolved.scene
-        usual = _changed(scene, first).requested_contact if first else scene.requested_contact
+        usual = _change(scene, first).requested_contact if first else scene.requested_contact
         contact = {}
         for name in CONTACT_FIELDS:
             value = getattr(usual, name)
@@ -335,7 +335,7 @@ def _longest(contact: Mapping[str, Array]) -> Array:
     return contact["damping"] / (2.0 * contact["stiffness"]) * (1 + ROUNDING)
 
 
-def _changed(scene: GraspScene, values: Mapping[str, float]) -> GraspScene:
+def _change(scene: GraspScene, values: Mapping[str, float]) -> GraspScene:
     """Return a scene with other values of ``FIELDS``."""
     contact = {
         name.removeprefix("contact."): value
@@ -395,8 +395,8 @@ class _Members:
         for child in np.flatnonzero(model.body_parentid == 0)[:0:-1]:  # as the compiler adds them
             total = total + subtree[:, child]
         subtree[:, 0] = total
-        arrays["meanmass"] = _added(arrays["body_mass"][:, 1:]) / (model.nbody - 1)
-        arrays["meaninertia"] = _added(arrays["dof_M0"]) / model.nv
+        arrays["meanmass"] = _add(arrays["body_mass"][:, 1:]) / (model.nbody - 1)
+        arrays["meaninertia"] = _add(arrays["dof_M0"]) / model.nv
         return arrays
 
     def mobilities(
@@ -409,9 +409,11 @@ class _Members:
             return np.tile(weights, (len(steps), 1, 1))
         blocks = [slice(begin, begin + BLOCK) for begin in range(0, len(masses), BLOCK)]
         ratios = [
-            self._touch_rows(masses[one], {name: array[one] for name, array in constants.items()})
-            .ratios(steps) for one in blocks
-        ]  # fmt: skip
+            self._touch_rows(
+                masses[block], {name: array[block] for name, array in constants.items()}
+            ).ratios(steps)
+            for block in blocks
+        ]
         return np.asarray(weights * np.concatenate(ratios, axis=1))
 
     def _touch_rows(self, masses: Array, constants: Mapping[str, Array]) -> TouchRows:
@@ -437,7 +439,7 @@ class _Members:
         return self._rows[mass]
 
 
-def _added(columns: Array) -> Array:
+def _add(columns: Array) -> Array:
     """Add columns from left to right, as the compiler does, (n, k) to (n,)."""
     total = np.zeros(len(columns))
     for column in columns.T:
@@ -480,7 +482,7 @@ class _Weighing:
         rows = [self._weighed(mass) for mass in masses.tolist()]
         columns = zip(*rows, strict=True)
         return {
-            name: np.stack([np.asarray(one) for one in column])
+            name: np.stack([np.asarray(item) for item in column])
             for name, column in zip(_Constants._fields, columns, strict=True)
         }
 

@@ -21,7 +21,7 @@ from softgrasp.grasp_synthesis.object_surface import (
     convex_part,
     depth_in,
     object_surface,
-    sampled,
+    sample,
 )
 from softgrasp.mechanics.geometry import ball_points, farthest_first
 from softgrasp.mechanics.transforms import Array
@@ -232,7 +232,7 @@ def _surface_points(
                 parts.append(convex_part(geom_vertices(model, geom) @ rotation.T + position))
         if not parts:
             continue
-        points, outward, _ = sampled(parts, random, DRAWN)
+        points, outward, _ = sample(parts, random, DRAWN)
         if len(parts) > 1:
             outside = depth_in(parts, points) < 1e-6
             points, outward = points[outside], outward[outside]

@@ -31,7 +31,7 @@ from softgrasp.model.names import PALM
 from softgrasp.model.shapes import (
     add_shape,
     inertia_tensor,
-    joined_inertia,
+    join_inertia,
     part_name,
     part_pose,
     set_inertia,
@@ -73,7 +73,7 @@ def build_hand_spec(hand: Hand) -> mujoco.MjSpec:
         spec.add_key(name=names.START, qpos=[*rigid.values(), *bent], ctrl=start)
     else:
         spec = spec.copy()  # see ``attach``
-        spec.add_key(name=names.START, qpos=_settled(spec, hand, rigid), ctrl=start)
+        spec.add_key(name=names.START, qpos=_settle(spec, hand, rigid), ctrl=start)
     straight = dict.fromkeys(rigid, 0.0)
     lowest = [lowest_point(hand, straight, np.eye(4))] if hand.fingers else []
     lowest += [digit.base.position[2] - digit.length for digit in hand.soft_fingers]
@@ -81,7 +81,7 @@ def build_hand_spec(hand: Hand) -> mujoco.MjSpec:
     return spec
 
 
-def _settled(spec: mujoco.MjSpec, hand: Hand, joints: dict[str, float]) -> list[float]:
+def _settle(spec: mujoco.MjSpec, hand: Hand, joints: dict[str, float]) -> list[float]:
     """Compute ``qpos`` of an attached model with joints at their start."""
     model = compiled(spec, hand.name)
     position = np.array(model.qpos0)
@@ -182,7 +182,7 @@ def add_link_body(
     if row.inertial is not None:
         _set_inertial(body, row.inertial)
         return
-    set_inertia(body, *joined_inertia(shapes, mass=row.mass, density=row.density or 0.0))
+    set_inertia(body, *join_inertia(shapes, mass=row.mass, density=row.density or 0.0))
 
 
 def add_bodyless(body: mujoco.MjsBody, row: Phalanx) -> None:
@@ -335,9 +335,9 @@ def palm_points(hand: Hand, palm: Palm | None = None) -> Array | None:
         palm: One of its palms; None for the first one.
     """
     palm = palm or hand.palm
-    fingers = [one for one in hand.fingers if not palm.fingers or one.name in palm.fingers]
-    digits = [one for one in hand.soft_fingers if not palm.fingers or one.name in palm.fingers]
-    rigid = [chain_links(one)[0].origin[:3, 3] for one in fingers if not one.on]
+    fingers = [item for item in hand.fingers if not palm.fingers or item.name in palm.fingers]
+    digits = [item for item in hand.soft_fingers if not palm.fingers or item.name in palm.fingers]
+    rigid = [chain_links(item)[0].origin[:3, 3] for item in fingers if not item.on]
     soft = [np.array(digit.base.position) for digit in digits]
     bases = np.array(rigid + soft)
     if np.ptp(bases, axis=0).max() < COINCIDENT:

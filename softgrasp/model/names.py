@@ -31,7 +31,7 @@ _SURROUNDING = re.compile(r"(table|wall|block)\d*")
 
 def object_body(index: int) -> str:
     """Return the body of an object: ``object`` for the first one, ``object2`` for the next."""
-    return _counted(OBJECT, index)
+    return _count(OBJECT, index)
 
 
 def object_bodies(scene: GraspScene) -> list[str]:
@@ -42,7 +42,7 @@ def object_bodies(scene: GraspScene) -> list[str]:
 def surrounding_bodies(scene: GraspScene) -> list[str]:
     """Return the bodies (and geoms) of surroundings, such as ``table``, ``wall`` and ``wall2``."""
     kinds = [part.type for part in scene.surroundings]
-    return [_counted(kind, kinds[:index].count(kind)) for index, kind in enumerate(kinds)]
+    return [_count(kind, kinds[:index].count(kind)) for index, kind in enumerate(kinds)]
 
 
 def display_names(scene: GraspScene) -> dict[str, str]:
@@ -66,7 +66,7 @@ def object_joints(body: str) -> tuple[str, str, str]:
     return (f"{body}_x", f"{body}_z", f"{body}_turn")
 
 
-def _counted(word: str, index: int) -> str:
+def _count(word: str, index: int) -> str:
     """Append a number to a name from the second occurrence on."""
     return word if index == 0 else f"{word}{index + 1}"
 
@@ -98,7 +98,7 @@ def coupling(joint: str) -> str:
 
 def contact_sensor(body: str, index: int = 0) -> str:
     """Return the sensor of the contact forces between a body of the hand and an object."""
-    return _counted(f"{body}_contact", index)
+    return _count(f"{body}_contact", index)
 
 
 def sensor_site(sensor: str) -> str:
@@ -134,7 +134,7 @@ def finger_joint_names(finger: SoftFinger, only: Freedom | None = None) -> list[
     stretches.
     """
     ends = {"y": "" if finger.planar else "y", "z": "z", "twist": "t", "stretch": "s"}
-    freedoms = [one for one in finger.freedoms if only in (None, one[1])]
+    freedoms = [item for item in finger.freedoms if only in (None, item[1])]
     return [f"J{index + 1}{ends[freedom]}" for index, freedom in freedoms]
 
 

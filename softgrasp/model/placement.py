@@ -54,7 +54,7 @@ class PlacedItem(NamedTuple):
 # Objects
 
 
-def placed_items(scene: GraspScene) -> list[PlacedItem]:
+def arrange_items(scene: GraspScene) -> list[PlacedItem]:
     """Return all objects of a scene, the object to be grasped first."""
     described = [(scene.object, object_pose(scene), scene.object_mount)]
     for placed in scene.objects:
@@ -194,7 +194,7 @@ def add_table(spec: mujoco.MjSpec, table: Table, under: Pose, name: str = TABLE)
     )
 
 
-def removed_bodies(model: mujoco.MjModel, scene: GraspScene) -> list[int]:
+def find_removed_bodies(model: mujoco.MjModel, scene: GraspScene) -> list[int]:
     """Return the bodies of the surroundings that the hold test takes away."""
     removed = () if scene.success is None else scene.success.removes
     bodies = zip(scene.surrounding_names, names.surrounding_bodies(scene), strict=True)

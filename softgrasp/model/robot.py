@@ -36,7 +36,7 @@ from softgrasp.model.shapes import (
     VISUAL_GROUP,
     add_shape,
     inertia_tensor,
-    joined_inertia,
+    join_inertia,
     part_pose,
     set_inertia,
 )
@@ -259,7 +259,7 @@ def _add_mass(body: mujoco.MjsBody, link: Link) -> None:
         return
     solids = [(part.shape, part_pose(part.shape, part.pose)) for part in parts_of(link, np.eye(4))]
     mass, density = fields.get("mass"), fields.get("density", 0.0)
-    set_inertia(body, *joined_inertia(solids, mass=mass, density=density))
+    set_inertia(body, *join_inertia(solids, mass=mass, density=density))
 
 
 def _add_part(

@@ -28,8 +28,8 @@ from softgrasp.mechanics.hand_kinematics import lowest_point
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
 from softgrasp.model.arm import (
-    carried_hand,
     carrier_start,
+    carry_hand,
     hand_posture,
     wrist_center,
 )
@@ -63,8 +63,8 @@ from softgrasp.model.object import add_object, density_guess, is_usual, mean_den
 from softgrasp.model.placement import (
     PlacedItem,
     add_surroundings,
+    arrange_items,
     lowest_surrounding,
-    placed_items,
     shows_floor_as_table,
 )
 from softgrasp.model.soft_finger import damp_as_described, warn_of_damping
@@ -76,7 +76,7 @@ from softgrasp.model.templates import (
     Template,
     template_key,
 )
-from softgrasp.model.timestep import fine_timesteps, resolved_contact
+from softgrasp.model.timestep import fine_timesteps, resolve_contact
 from softgrasp.model.visual import FLOOR_GAP, add_visuals
 
 INTEGRATORS = {
@@ -234,10 +234,10 @@ def build(resolved: ResolvedScene) -> CompiledScene:
     known = last is not None and last.scene is scene and last.timestep == timestep
     assembled = last if known and last is not None else Assembled(scene, timestep)
     LAST.assembled = None
-    return _built(resolved, assembled)
+    return _build(resolved, assembled)
 
 
-def _built(resolved: ResolvedScene, assembled: Assembled) -> CompiledScene:
+def _build(resolved: ResolvedScene, assembled: Assembled) -> CompiledScene:
     """Add contacts, key frame and visual elements to an assembled scene."""
     scene, timestep, template = resolved.scene, resolved.timestep, assembled.template
     bare, spec, bodies = assembled.model, assembled.spec, assembled.bodies
@@ -258,9 +258,9 @@ def _built(resolved: ResolvedScene, assembled: Assembled) -> CompiledScene:
         )
         make_spec: Callable[[], mujoco.MjSpec] = cache(partial(fresh_spec, resolved))
     elif spec is None:
-        return _built(resolved, Assembled(scene, timestep, fresh=True))
+        return _build(resolved, Assembled(scene, timestep, fresh=True))
     else:
-        model = _completed(assembled, spec, contacts.parameters, floor_height)
+        model = _complete(assembled, spec, contacts.parameters, floor_height)
         make_spec = partial(_same, spec)
         if assembled.key is not None and statistics_are_known(model):
             TEMPLATES.keep(assembled.key, _template(assembled, spec, model, contacts, itself))
@@ -269,7 +269,7 @@ def _built(resolved: ResolvedScene, assembled: Assembled) -> CompiledScene:
         make_spec,
         model,
         bodies,
-        resolved_contact(scene.requested_contact, timestep),
+        resolve_contact(scene.requested_contact, timestep),
         contacts.stiffness,
         contacts.switching,
         StartParameters.of(model),
@@ -277,7 +277,7 @@ def _built(resolved: ResolvedScene, assembled: Assembled) -> CompiledScene:
     )
 
 
-def _completed(
+def _complete(
     assembled: Assembled, spec: mujoco.MjSpec, parameters: list[PairParameters], height: float
 ) -> mujoco.MjModel:
     """Compile the whole scene with the floor at a height [m]."""
@@ -301,7 +301,9 @@ def _template(
 ) -> Template:
     """Return the compiled models as a template for like scenes."""
     limits = {name: getattr(spec.compiler, name) for name in COMPILER_LIMITS}
-    pairs = {one.pair: model.pair(one.pair.name).id for one in contacts.parameters}
+    pairs = {
+        parameter.pair: model.pair(parameter.pair.name).id for parameter in contacts.parameters
+    }
     bare, bodies = assembled.model, assembled.bodies
     states = mujoco.MjData(bare), mujoco.MjData(model)
     return Template(bare, states[0], copy(model), bodies, itself, limits, pairs, states[1])
@@ -316,10 +318,10 @@ def _fine_steps(
     model: mujoco.MjModel, parameters: list[PairParameters], timesteps: tuple[float, ...]
 ) -> Iterator[FineStep]:
     """Yield the contact parameters of fine time steps in the order of the model's pairs."""
-    pairs = [model.pair(one.pair.name).id for one in parameters] if timesteps else []
+    pairs = [model.pair(parameter.pair.name).id for parameter in parameters] if timesteps else []
     for index, timestep in enumerate(timesteps):
         fine = np.zeros((model.npair, 4))
-        fine[pairs] = [one.fine[index] for one in parameters]
+        fine[pairs] = [parameter.fine[index] for parameter in parameters]
         yield FineStep(timestep, fine[:, :2].copy(), fine[:, 2:].copy())
 
 
@@ -332,7 +334,7 @@ def fresh_spec(resolved: ResolvedScene) -> mujoco.MjSpec:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assembled = Assembled(resolved.scene, resolved.timestep, fresh=True)
-        return _built(resolved, assembled).spec
+        return _build(resolved, assembled).spec
 
 
 # Parts of a scene
@@ -340,14 +342,16 @@ def fresh_spec(resolved: ResolvedScene) -> mujoco.MjSpec:
 
 def _without_contacts(scene: GraspScene, timestep: float) -> tuple[mujoco.MjSpec, list[str]]:
     """Assemble hand, objects, surroundings and sensors; also return the touching hand bodies."""
-    hand, touching = carried_hand(*_carrier_key(scene))
+    hand, touching = carry_hand(*_carrier_key(scene))
     spec, bodies = hand.copy(), list(touching)
     if scene.hand.model is not None and scene.closure.torque_limit is not None:
-        limit_torques(spec, (one.name for one in scene.actuators), scene.closure.torque_limit)
+        limit_torques(
+            spec, (actuator.name for actuator in scene.actuators), scene.closure.torque_limit
+        )
     _set_options(spec, scene, timestep)
     if scene.integrator == "discrete":
         damp_as_described(spec, scene.hand, timestep)
-    placed_objects = placed_items(scene)
+    placed_objects = arrange_items(scene)
     pose = placed_objects[0].pose
     slots = [contact_slots(spec, bodies, _add_rigid(spec, placed)) for placed in placed_objects]
     add_surroundings(spec, scene, pose)
@@ -359,7 +363,7 @@ def _without_contacts(scene: GraspScene, timestep: float) -> tuple[mujoco.MjSpec
 
 
 def _carrier_key(scene: GraspScene) -> tuple[Any, ...]:
-    """Return the arguments of ``carried_hand``, which determine the hand and its carrier."""
+    """Return the arguments of ``carry_hand``, which determine the hand and its carrier."""
     hand = (scene.mechanism, scene.hand_pose, scene.actuation)
     base = None
     if isinstance(scene.arm, HandCarrier):
@@ -400,7 +404,7 @@ def _contacts(
     postures = closing_postures(bare, scene, home)
     contacts = _Contacts([], {}, {})
     for group in (first, itself, *others, *with_surroundings(scene, bare)):
-        contact = resolved_contact(group.requested, timestep)
+        contact = resolve_contact(group.requested, timestep)
         sampled = postures if group.by_hand else postures[:1]
         key = cache_key if group is itself else None
         contacts.parameters.extend(
@@ -535,7 +539,7 @@ def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
     reach = float(model.geom_rbound[movers].max(initial=0.0))
     if scene.object.elasticity is not None:  # a deformable object has no geom of its size
         reach = max(reach, 0.5 * float(np.linalg.norm(full_size(scene.object.shape))))
-    below = min(placed.pose.position[2] for placed in placed_items(scene)) - reach
+    below = min(placed.pose.position[2] for placed in arrange_items(scene)) - reach
     fingers = _lowest_finger(
         scene.hand, scene.hand_pose, scene.closing_motion.start, scene.closing_motion.rates
     )

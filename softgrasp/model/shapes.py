@@ -119,12 +119,12 @@ def _add_compound(
 ) -> list[str]:
     """Add the parts of a compound; where it has visuals, only these are drawn."""
     names: list[str] = []
-    for index, part in enumerate(_centred(shape, shape.parts, pose)):
+    for index, part in enumerate(_center(shape, shape.parts, pose)):
         part_of = part_name(name, index)
         names += _add_solid(
             spec, body, part_of, part.shape, part.pose, rgba, drawn=not shape.visuals
         )
-    for index, part in enumerate(_centred(shape, shape.visuals, pose), start=1):
+    for index, part in enumerate(_center(shape, shape.visuals, pose), start=1):
         seen = f"{name}_seen{index}"
         if isinstance(part.shape, Mesh):
             _add_surface(spec, body, seen, load_mesh(part.shape), part.pose, rgba)
@@ -134,7 +134,7 @@ def _add_compound(
     return names
 
 
-def _centred(shape: Compound, parts: Sequence[Part], pose: Pose) -> list[Part]:
+def _center(shape: Compound, parts: Sequence[Part], pose: Pose) -> list[Part]:
     """Return parts with the poses of their centres where the centre of mass has a pose."""
     frame = transform(pose.position, pose.quaternion)
     frame[:3, 3] -= frame[:3, :3] @ compound_center(shape)
@@ -167,13 +167,13 @@ def compound_center(shape: Compound) -> Array:
     shape = shape.at_scale()
     if shape.center_of_mass is not None:
         return np.array(shape.center_of_mass)
-    return np.array(_joined_parts(shape)[2])
+    return np.array(_join_parts(shape)[2])
 
 
-def _joined_parts(shape: Compound) -> tuple[float, Array, tuple[float, float, float]]:
+def _join_parts(shape: Compound) -> tuple[float, Array, tuple[float, float, float]]:
     """Return volume [m³], inertia at unit density [m⁵] and centre [m] of the parts."""
     placed = [(part.shape, part_pose(part.shape, part.pose)) for part in shape.parts]
-    return joined_inertia(placed, mass=None, density=1.0)
+    return join_inertia(placed, mass=None, density=1.0)
 
 
 def _add_surface(
@@ -299,7 +299,7 @@ def bounds(shape: ObjectShape) -> tuple[Array, Array]:
         return -half[1], half[0]
     shape = shape.at_scale()
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
-    for part in _centred(shape, shape.parts, Pose()):
+    for part in _center(shape, shape.parts, Pose()):
         frame = transform(part.pose.position, part.pose.quaternion)
         rotation, centre = frame[:3, :3], frame[:3, 3]
         low = np.minimum(low, centre - _reach(part.shape, -rotation))
@@ -316,7 +316,7 @@ def convex_parts(shape: ObjectShape) -> list[tuple[Array, Faces]]:
             return [geometry.triangles(shape.radii, shape.exponents)]
         return [shape_triangles(shape)]
     shape, parts = shape.at_scale(), []
-    for part in _centred(shape, shape.parts, Pose()):
+    for part in _center(shape, shape.parts, Pose()):
         frame = transform(part.pose.position, part.pose.quaternion)
         for vertices, faces in convex_parts(part.shape):
             parts.append((vertices @ frame[:3, :3].T + frame[:3, 3], faces))
@@ -351,7 +351,7 @@ def mass_properties(shape: ObjectShape) -> MassProperties:
     """Compute volume and inertia at unit density about the centre of mass, in the shape frame."""
     if isinstance(shape, Compound):
         shape = shape.at_scale()
-        volume, inertia, _ = _joined_parts(shape)
+        volume, inertia, _ = _join_parts(shape)
         if shape.inertia_per_mass is not None:
             inertia = volume * inertia_tensor(shape.inertia_per_mass)
         return MassProperties(volume, inertia)
@@ -392,7 +392,7 @@ def _primitive_moments(shape: Primitive) -> tuple[float, list[float]]:
             return tube + ball, [across, across, axial]
 
 
-def joined_inertia(
+def join_inertia(
     shapes: Sequence[tuple[Shape, Pose]], *, mass: float | None, density: float
 ) -> tuple[float, Array, tuple[float, float, float]]:
     """Compute mass [kg], inertia about the centre of mass [kg·m²] and that centre [m] of shapes.
@@ -459,11 +459,11 @@ def surface_of(shape: ObjectShape) -> tuple[Array, Faces]:
     cube, faces = _cube()
     match shape:
         case Sphere(radius=radius):
-            return _welded(radius * _ball(cube), faces)
+            return _weld(radius * _ball(cube), faces)
         case Ellipsoid(radii=radii):
-            return _welded(_ball(cube) * radii, faces)
+            return _weld(_ball(cube) * radii, faces)
         case Cylinder(radius=radius, height=height):
-            return _welded(_drum(cube) * [radius, radius, 0.5 * height], faces, caps=True)
+            return _weld(_drum(cube) * [radius, radius, 0.5 * height], faces, caps=True)
         case Cuboid(size=size):
             return 0.5 * cube * size, faces
     raise TypeError(f"expected a shape that can be deformable, found {shape.type}")
@@ -488,7 +488,7 @@ def _cube() -> tuple[Array, Faces]:
     return np.concatenate(points), np.concatenate(faces)
 
 
-def _welded(points: Array, faces: Faces, *, caps: bool = False) -> tuple[Array, Faces]:
+def _weld(points: Array, faces: Faces, *, caps: bool = False) -> tuple[Array, Faces]:
     """Merge coincident points, so that shading has no seams; caps keep sharp edges."""
     sheet = np.arange(len(points)) // (EDGE * EDGE)
     apart = np.where(caps & (sheet >= 4), 1.0, 0.0)

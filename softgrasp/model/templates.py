@@ -23,7 +23,7 @@ from softgrasp.model.compile import compiled, put_object, set_statistics
 from softgrasp.model.contact_pairs import Pair, PairParameters, set_pairs
 from softgrasp.model.names import scene_label
 from softgrasp.model.object import add_body, add_object
-from softgrasp.model.placement import placed_items
+from softgrasp.model.placement import arrange_items
 from softgrasp.model.visual import FLOOR_NAME
 
 MAX_TEMPLATES = 4
@@ -89,7 +89,7 @@ class ObjectAlone(NamedTuple):
     @classmethod
     def of(cls, scene: GraspScene, limits: Mapping[str, Any]) -> ObjectAlone:
         """Compile the object of a scene with limits of the compiler."""
-        spec, placed = mujoco.MjSpec(), placed_items(scene)[0]
+        spec, placed = mujoco.MjSpec(), arrange_items(scene)[0]
         for name, value in limits.items():
             setattr(spec.compiler, name, value)
         if isinstance(placed.object.shape, PRIMITIVES):
@@ -148,7 +148,7 @@ class Template(NamedTuple):
 
     def has(self, parameters: list[PairParameters]) -> bool:
         """Whether the model has the same pairs."""
-        return self.pairs.keys() == {one.pair for one in parameters}
+        return self.pairs.keys() == {parameter.pair for parameter in parameters}
 
     def model_of(
         self,
@@ -166,7 +166,7 @@ class Template(NamedTuple):
             floor_height: World z of the floor [m].
         """
         model = copy(self.model)
-        set_pairs(model, parameters, [self.pairs[one.pair] for one in parameters])
+        set_pairs(model, parameters, [self.pairs[parameter.pair] for parameter in parameters])
         model.geom_pos[model.geom(FLOOR_NAME).id, 2] = floor_height
         alone.put_into(model, self.state)
         set_statistics(model, self.state)

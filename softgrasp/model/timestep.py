@@ -44,7 +44,7 @@ LONGEST, PRECISE = 1.0, 1e-3
 # Contact and control period
 
 
-def resolved_timestep(scene: GraspScene) -> float:
+def resolve_timestep(scene: GraspScene) -> float:
     """Return the time step of a scene [s]: specified, or the largest admissible one.
 
     Raises:
@@ -52,9 +52,9 @@ def resolved_timestep(scene: GraspScene) -> float:
     """
     limit = _limit(_strictest(scene.requested_contacts))
     if scene.timestep is None:
-        return _chosen(scene, limit)
+        return _choose(scene, limit)
     _check_carrier(scene)
-    # MuJoCo changes a native contact by itself; ``resolved_contact`` warns
+    # MuJoCo changes a native contact by itself; ``resolve_contact`` warns
     converted = [contact for contact in scene.requested_contacts if contact.converted]
     if converted and not scene.allow_softer_contact:
         strictest = _strictest(converted)
@@ -72,7 +72,7 @@ def resolved_timestep(scene: GraspScene) -> float:
 
 def as_resolved(scene: GraspScene) -> ResolvedScene:
     """Return a scene whose values are concrete already, such as that of a result, as resolved."""
-    return ResolvedScene(scene, scene, resolved_timestep(scene))
+    return ResolvedScene(scene, scene, resolve_timestep(scene))
 
 
 def fine_timesteps(scene: GraspScene, timestep: float, mobility: float) -> tuple[float, ...]:
@@ -134,7 +134,7 @@ def fitting_steps(scene: GraspScene, limits: Array) -> Array:
     return np.asarray(np.concatenate([[np.nan], steps])[index])
 
 
-def _chosen(scene: GraspScene, limit: float) -> float:
+def _choose(scene: GraspScene, limit: float) -> float:
     """Choose the largest of ``STEPS`` that the scene allows."""
     step = float(fitting_steps(scene, np.array([limit]))[0])
     if not math.isnan(step):
@@ -190,7 +190,7 @@ def _too_large(contact: Contact, timestep: float) -> str:
     )
 
 
-def resolved_contact(contact: Contact, timestep: float) -> Contact:
+def resolve_contact(contact: Contact, timestep: float) -> Contact:
     """Return the contact that a time step allows: as described, or with K lowered to D/(2·dt)."""
     if timestep <= _limit(contact):
         return contact

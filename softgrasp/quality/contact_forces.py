@@ -31,7 +31,7 @@ from softgrasp.quality.null_spaces import (
     RANK_TOLERANCE,
     controllable_internal_forces,
     null_space,
-    paired,
+    pair,
     range_space,
 )
 from softgrasp.quality.stiffness import contact_compliance
@@ -226,7 +226,7 @@ def contact_robustness(
     Raises:
         DescriptionError: Wrong shapes or numbers, no friction, or fmax not above fmin.
     """
-    grasp = _checked(
+    grasp = _check(
         G, mu, wrench, J, joint, synergies, min_normal_force, max_force, stiffness, smoothing
     )
     return grasp.robustness((STICKS,) * (grasp.G.shape[1] // 3), held=False)
@@ -258,14 +258,14 @@ def grasp_robustness(
     Raises:
         DescriptionError: As there, or exact with more than 8 contacts.
     """
-    grasp = _checked(
+    grasp = _check(
         G, mu, wrench, J, joint, synergies, min_normal_force, max_force, stiffness, smoothing
     )
     count = grasp.G.shape[1] // 3
     if exact is None:
         exact = count <= MAX_CONTACTS
     if not exact:
-        return _climbed(grasp, count)
+        return _climb(grasp, count)
     if count > MAX_CONTACTS:
         raise DescriptionError(
             f"expected at most {MAX_CONTACTS} contacts with exact=True, as all 3ⁿ states are "
@@ -278,7 +278,7 @@ def grasp_robustness(
     return max(robustness_by_state, key=lambda one: one.value)
 
 
-def _climbed(grasp: _Grasp, count: int) -> Robustness:
+def _climb(grasp: _Grasp, count: int) -> Robustness:
     """Search states of contacts for the largest robustness, changing one contact at a time.
 
     Among states without a solution those whose worst limit is exceeded least are preferred.
@@ -325,7 +325,7 @@ def pgr(G: ArrayLike, mu: float = 0.8, **options: Unpack[Options]) -> float:
     return robustness.value
 
 
-def _checked(
+def _check(
     G: ArrayLike,
     mu: float,
     wrench: ArrayLike | None,
@@ -345,7 +345,7 @@ def _checked(
             f"{grasp.shape[1]}",
             field="G",
         )
-    hand = None if J is None else paired(grasp, J)[1]
+    hand = None if J is None else pair(grasp, J)[1]
     for name, value in (("joint", joint), ("synergies", synergies)):
         if hand is None and value is not None:
             raise DescriptionError(f"expected J with {name}, found none", field="J")

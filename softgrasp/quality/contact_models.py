@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.quality.inputs import (
-    checked_center,
-    checked_contacts,
+    check_center,
+    check_contacts,
     known,
     number,
     numbers,
@@ -106,7 +106,7 @@ def contact_frames(normals: ArrayLike, tangents: ArrayLike | None = None) -> Arr
         DescriptionError: Wrong shapes, normals that are not unit vectors, tangents along normals,
             or tangents in the plane.
     """
-    _, axes = checked_contacts(np.zeros(np.shape(normals)), normals)
+    _, axes = check_contacts(np.zeros(np.shape(normals)), normals)
     if axes.shape[1] == 2:
         if tangents is not None:
             raise DescriptionError(
@@ -114,7 +114,7 @@ def contact_frames(normals: ArrayLike, tangents: ArrayLike | None = None) -> Arr
                 field="tangents",
             )
         return np.stack([axes, np.column_stack([-axes[:, 1], axes[:, 0]])], axis=2)
-    first = _specified_tangents(axes, tangents) if tangents is not None else _default_tangents(axes)
+    first = _specify_tangents(axes, tangents) if tangents is not None else _default_tangents(axes)
     return np.stack([axes, first, np.cross(axes, first)], axis=2)
 
 
@@ -129,7 +129,7 @@ def _default_tangents(normals: Array) -> Array:
     return np.asarray(first / np.linalg.norm(first, axis=1)[:, None])
 
 
-def _specified_tangents(normals: Array, tangents: ArrayLike) -> Array:
+def _specify_tangents(normals: Array, tangents: ArrayLike) -> Array:
     tangent_array = numbers(tangents, "tangents", (len(normals), 3))
     first = tangent_array - (tangent_array * normals).sum(axis=1)[:, None] * normals
     lengths = np.linalg.norm(first, axis=1)
@@ -173,9 +173,9 @@ def grasp_matrix(
         DescriptionError: Wrong shapes, normals that are not unit vectors, an unknown model, or
             numbers that are not finite.
     """
-    positions, directions = checked_contacts(points, normals)
+    positions, directions = check_contacts(points, normals)
     frames = contact_frames(directions, tangents)
-    about = checked_center(center, positions.shape[1])
+    about = check_center(center, positions.shape[1])
     scale = number(torque_scale, "torque_scale", 0.0, above=True)
     planar = positions.shape[1] == 2
     chosen = selection_matrix(model, planar=planar)
@@ -302,7 +302,7 @@ def friction_cones(
         DescriptionError: Wrong contacts, negative friction, torsion in the plane or without
             friction.
     """
-    positions, directions = checked_contacts(points, normals)
+    positions, directions = check_contacts(points, normals)
     count, planar = len(positions), positions.shape[1] == 2
     friction, spin = per_contact(mu, "mu", count), per_contact(torsion, "torsion", count)
     if (spin > 0.0).any() and (planar or (friction[spin > 0.0] == 0.0).any()):

@@ -89,7 +89,7 @@ def of_pyramids(edges: Array, norm: str) -> Support:
         contacts = np.arange(len(edges))
         return reach.max(axis=2), edges[contacts[None], which]
 
-    return _joined(best_of_each, norm)
+    return _join(best_of_each, norm)
 
 
 def of_cones(cones: Cones, norm: str) -> Support:
@@ -103,10 +103,10 @@ def of_cones(cones: Cones, norm: str) -> Support:
         wrenches = cones.axes[None] + np.einsum("mna,nad->mnd", rim, cones.across)
         return along + lengths, wrenches
 
-    return _joined(best_of_each, norm)
+    return _join(best_of_each, norm)
 
 
-def _joined(best_of_each: Support, norm: str) -> Support:
+def _join(best_of_each: Support, norm: str) -> Support:
     """Combine contacts by the union of their wrenches (L1), or the Minkowski sum (L∞)."""
 
     def union(directions: Array) -> tuple[Array, Array]:
@@ -241,7 +241,7 @@ def shortest_reach(
     near, points = _around_zero(support, points, goal)
     if near.met or near.lower <= INSIDE * size:
         return near
-    return _refined(support, points, near, goal)
+    return _refine(support, points, near, goal)
 
 
 def nearest_of(facets: Facets, support: Support) -> Nearest:
@@ -289,7 +289,7 @@ def _around_zero(support: Support, points: Array, goal: _Goal) -> tuple[Nearest,
         points = np.vstack([points, distinct(support_points[beyond], goal.size)])
 
 
-def _refined(support: Support, points: Array, near: Nearest, goal: _Goal) -> Nearest:
+def _refine(support: Support, points: Array, near: Nearest, goal: _Goal) -> Nearest:
     """Refine the bounds by a hull that grows from a cross-polytope inside an inscribed sphere."""
     hull = GrowingHull(*_cross_polytope(points.shape[1], 0.99 * near.lower))
     for point in points:
@@ -307,14 +307,14 @@ def _refined(support: Support, points: Array, near: Nearest, goal: _Goal) -> Nea
         if (
             met
             or len(hull.offsets) > goal.max_facets
-            or not _added(hull, support_points[0], lower, random)
+            or not _add(hull, support_points[0], lower, random)
         ):
             error = hull.error()
             lower *= max(1.0 - error, 0.0)
             return Nearest(min(lower, upper), upper, direction, met and error < INEXACT)
 
 
-def _added(hull: GrowingHull, point: Array, radius: float, random: np.random.Generator) -> bool:
+def _add(hull: GrowingHull, point: Array, radius: float, random: np.random.Generator) -> bool:
     """Add a point to a hull or, where simplices would be flat, one slightly inside of it."""
     if hull.add(point):
         return True

@@ -18,7 +18,7 @@ UNIT_TOLERANCE = 1e-6
 """Largest difference of a normal's length from 1."""
 
 
-def checked_contacts(points: ArrayLike, normals: ArrayLike) -> tuple[Array, Array]:
+def check_contacts(points: ArrayLike, normals: ArrayLike) -> tuple[Array, Array]:
     """Convert points and unit normals to arrays of one shape, (n, 3), or (n, 2) in the plane.
 
     Raises:
@@ -49,7 +49,7 @@ def checked_contacts(points: ArrayLike, normals: ArrayLike) -> tuple[Array, Arra
     return positions, directions / lengths[:, None]
 
 
-def checked_center(center: ArrayLike, dimension: int) -> Array:
+def check_center(center: ArrayLike, dimension: int) -> Array:
     """Convert the point that moments are taken about, (dimension,).
 
     In the plane (0, 0, 0) is accepted too, as it is the default.

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from softgrasp.mechanics.transforms import Array
 from softgrasp.quality.inputs import known, numbers
-from softgrasp.quality.null_spaces import RANK_TOLERANCE, paired
+from softgrasp.quality.null_spaces import RANK_TOLERANCE, pair
 
 KINDS = ("velocity", "force")
 
@@ -125,7 +125,7 @@ def hand_object_jacobian(G: ArrayLike, J: ArrayLike) -> Array:
         G: Grasp matrix, (6 or 3, c).
         J: Hand Jacobian, (c, m).
     """
-    grasp, hand = paired(G, J)
+    grasp, hand = pair(G, J)
     return np.asarray(np.linalg.pinv(grasp, rcond=RANK_TOLERANCE).T @ hand)
 
 

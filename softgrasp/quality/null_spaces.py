@@ -70,7 +70,7 @@ def graspability(G: ArrayLike, J: ArrayLike) -> Graspability:
     Raises:
         DescriptionError: G and J of different contacts, or numbers that are not finite.
     """
-    grasp, hand = paired(G, J)
+    grasp, hand = pair(G, J)
     return Graspability(
         null_space(grasp), null_space(grasp.T), null_space(hand), null_space(hand.T)
     )
@@ -105,7 +105,7 @@ def controllable_internal_forces(
             ``contact_compliance``, (c, c) [m/N].
         synergies: Synergy matrix S, joint motions per actuator, (m, z).
     """
-    grasp, hand = paired(G, J)
+    grasp, hand = pair(G, J)
     stiff = np.linalg.inv(numbers(compliance, "compliance", (len(hand), len(hand))))
     moved = (
         hand if synergies is None else hand @ numbers(synergies, "synergies", (hand.shape[1], None))
@@ -138,7 +138,7 @@ def range_space(matrix: Array, scale: float) -> Array:
     return np.asarray(left[:, values > RANK_TOLERANCE * max(scale, np.finfo(float).tiny)])
 
 
-def paired(G: ArrayLike, J: ArrayLike) -> tuple[Array, Array]:
+def pair(G: ArrayLike, J: ArrayLike) -> tuple[Array, Array]:
     """Convert G and J to arrays and check that they belong to the same contacts.
 
     Raises:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.quality.inputs import numbers
-from softgrasp.quality.null_spaces import RANK_TOLERANCE, paired
+from softgrasp.quality.null_spaces import RANK_TOLERANCE, pair
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,11 @@ def contact_compliance(
     """
     whole = _inverse(contact, count, "contact")
     if joint is not None:
-        hand = numbers(_required(J, "J", "joint"), "J", (count, None))
+        hand = numbers(_require(J, "J", "joint"), "J", (count, None))
         whole = whole + hand @ _inverse(joint, hand.shape[1], "joint") @ hand.T
     if synergy is not None:
-        hand = numbers(_required(J, "J", "synergy"), "J", (count, None))
-        synergy_matrix = _required(synergies, "synergies", "synergy")
+        hand = numbers(_require(J, "J", "synergy"), "J", (count, None))
+        synergy_matrix = _require(synergies, "synergies", "synergy")
         moved = hand @ numbers(synergy_matrix, "synergies", (hand.shape[1], None))
         whole = whole + moved @ _inverse(synergy, moved.shape[1], "synergy") @ moved.T
     return whole
@@ -109,7 +109,7 @@ def grasp_stiffness(
     """
     grasp = numbers(G, "G", (None, None))
     if J is not None:
-        paired(G, J)
+        pair(G, J)
     compliance = contact_compliance(contact, grasp.shape[1], J, joint, synergies, synergy)
     stiffness = grasp @ np.linalg.solve(compliance, grasp.T)
     return np.asarray((stiffness + stiffness.T) / 2.0)
@@ -142,7 +142,7 @@ def quasistatic_maps(
         DescriptionError: Wrong shapes or stiffnesses, or the contacts do not resist some motion of
             the object.
     """
-    grasp, hand = paired(G, J)
+    grasp, hand = pair(G, J)
     count, joints = hand.shape
     synergy_matrix = (
         np.eye(joints) if synergies is None else numbers(synergies, "synergies", (joints, None))
@@ -238,7 +238,7 @@ def _inverse(values: ArrayLike, size: int, field: str) -> Array:
     return np.asarray(np.linalg.inv(stiffness_matrix(values, size, field)))
 
 
-def _required(value: ArrayLike | None, name: str, stiffness: str) -> ArrayLike:
+def _require(value: ArrayLike | None, name: str, stiffness: str) -> ArrayLike:
     """Check that the matrix that a stiffness refers to was passed."""
     if value is None:
         raise DescriptionError(

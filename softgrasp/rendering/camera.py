@@ -288,7 +288,7 @@ def solid_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:
     return np.flatnonzero(shown & (model.geom_type != _PLANE))
 
 
-def covered_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:
+def find_covered_geoms(model: mujoco.MjModel) -> npt.NDArray[np.intp]:
     """Ids of the visible geoms and of those under a skin, without planes."""
     under_skin = np.flatnonzero(model.geom_group == SKINNED_GROUP)
     return np.union1d(solid_geoms(model), under_skin)
@@ -313,7 +313,7 @@ def geom_corner_points(
     Returns:
         Points [m], shape (n, 3); empty without geoms.
     """
-    chosen = covered_geoms(model) if geoms is None else np.atleast_1d(geoms)
+    chosen = find_covered_geoms(model) if geoms is None else np.atleast_1d(geoms)
     corners = [
         local_points(model, int(geom)) @ data.geom_xmat[geom].reshape(3, 3).T + data.geom_xpos[geom]
         for geom in chosen
@@ -363,7 +363,7 @@ def box_corners(model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.NDArray[n
 
 def bounding_ball(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, float]:
     """Compute centre (3,) and radius [m] of a sphere around all visible geoms."""
-    geoms = covered_geoms(model)
+    geoms = find_covered_geoms(model)
     if not len(geoms):
         return np.zeros(3), 1.0
     middles, radii = data.geom_xpos[geoms], model.geom_rbound[geoms, None]

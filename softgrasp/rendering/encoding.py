@@ -70,7 +70,7 @@ def write_frames(path: str | Path, frames: Iterable[Image], fps: int) -> Path:
     first = next(remaining, None)
     if first is None:
         raise ResultError(f"{path}: expected at least one frame, found none")
-    images = _checked(path, first.shape, chain([first], remaining))
+    images = _check(path, first.shape, chain([first], remaining))
     if is_gif(path):
         every = max(1, round(fps / GIF_RATE))
         _write_gif(path, islice(images, 0, None, every), 1000.0 * every / fps)
@@ -142,7 +142,7 @@ def _feed(
         raise
 
 
-def _checked(path: Path, shape: tuple[int, ...], frames: Iterable[Image]) -> Iterator[Image]:
+def _check(path: Path, shape: tuple[int, ...], frames: Iterable[Image]) -> Iterator[Image]:
     """Yield frames of one shape, with even numbers of rows and columns."""
     height, width = shape[0] // 2 * 2, shape[1] // 2 * 2
     for index, frame in enumerate(frames):

@@ -20,7 +20,7 @@ from softgrasp.model import names
 from softgrasp.model.visual import CONTACT_RGBA, IN_CONTACT_RGBA
 from softgrasp.rendering.camera import (
     Camera,
-    covered_geoms,
+    find_covered_geoms,
     geom_corner_points,
 )
 from softgrasp.rendering.overlay import Arrow, Ball, Mark, Rgba
@@ -29,7 +29,7 @@ from softgrasp.sim.contacts import (
     BodyContactState,
     ContactPoint,
     contact_points,
-    merged,
+    merge,
 )
 from softgrasp.sim.run_record import ContactEvent
 
@@ -89,7 +89,9 @@ class Playback(ReplayedResult):
 
     def __init__(self, result: GraspResult) -> None:
         super().__init__(result)
-        self._movers = [geom for geom in covered_geoms(self.model).tolist() if self._moves(geom)]
+        self._movers = [
+            geom for geom in find_covered_geoms(self.model).tolist() if self._moves(geom)
+        ]
         self._geoms = {
             body: np.flatnonzero(self.model.geom_bodyid == self.model.body(body).id).tolist()
             for body in result.contact_bodies.tolist()
@@ -129,7 +131,7 @@ class Playback(ReplayedResult):
             for contact in points
         ]
         for body, force in zip(self.result.contact_bodies.tolist(), forces, strict=True):
-            state = merged(on_deepest([contact for contact in points if contact.body == body]))
+            state = merge(on_deepest([contact for contact in points if contact.body == body]))
             if state is None or force <= 0.0:
                 continue
             length_ratio = min(ARROW_RATIO * force / self._large_force, MAX_ARROW_RATIO)
@@ -307,7 +309,7 @@ def phase_key_frames(result: GraspResult) -> list[tuple[float, str]]:
         chosen[closing.end_s] = "closed"
     if hold is not None and hold.failed_s is not None and hold.failed_in is not None:
         chosen[hold.failed_s] = f"beyond the limits: {hold.failed_in}"
-    others = [phase for phase in shown_phases(result)[:-1] if phase is not closing]
+    others = [phase for phase in choose_shown_phases(result)[:-1] if phase is not closing]
     missing = max(MAX_KEY_FRAMES - len(chosen), 0)
     for index in range(missing):
         if others:
@@ -333,7 +335,7 @@ def has_phases(result: GraspResult) -> bool:
     return bool(result.phases) and not result.scene.is_plain
 
 
-def shown_phases(result: GraspResult) -> list[PhaseSpan]:
+def choose_shown_phases(result: GraspResult) -> list[PhaseSpan]:
     """Return the phases that last at least ``SHORTEST`` seconds."""
     return [phase for phase in result.phases if phase.end_s - phase.start_s >= SHORTEST]
 
@@ -348,7 +350,7 @@ def video_parts(result: GraspResult, slowdown: float) -> list[VideoPart]:
             phase.name,
             phase is closing,
         )
-        for phase in shown_phases(result)
+        for phase in choose_shown_phases(result)
     ]
 
 

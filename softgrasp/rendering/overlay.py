@@ -186,7 +186,7 @@ def stamp(image: Image, text: str) -> None:
     gap = round(GAP_FRACTION * height)
     width = image.shape[1] - 2 * gap
     labels = (_label(text, size) for size in range(max(round(TEXT_FRACTION * height), 9), 0, -1))
-    label = next(one for one in labels if one.shape[1] <= width)
+    label = next(item for item in labels if item.shape[1] <= width)
     rows, columns = label.shape[:2]
     region = image[gap : gap + rows, gap : gap + columns]
     alpha = label[..., 3:] / 255.0

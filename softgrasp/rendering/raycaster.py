@@ -39,8 +39,8 @@ from softgrasp.rendering.rays import (
     between,
     corners,
     cover,
-    grown,
-    repeated,
+    grow,
+    repeat,
     window,
 )
 from softgrasp.rendering.shading import (
@@ -217,8 +217,8 @@ class Frame:
         varied = corners(bodies, np.maximum) - corners(bodies, np.minimum) > COLOR_TOLERANCE
         is_edge = (some & ~whole) | (whole & varied.any(axis=0))
         is_edge |= corners(visibility, np.maximum) != corners(visibility, np.minimum)
-        needs_rays[fine] = repeated(is_edge, shade.shape)
-        inside = repeated(whole, shade.shape)
+        needs_rays[fine] = repeat(is_edge, shade.shape)
+        inside = repeat(whole, shade.shape)
         inside[::STEP, ::STEP] |= body
         for channel, spread in zip(part, between(bodies, shade.shape), strict=True):
             np.copyto(channel, spread, where=inside)
@@ -252,7 +252,7 @@ class Frame:
             color: Colours so far, shape (3, height · width).
             needs_rays: Pixels of needs_rays cells, shape (height, width).
         """
-        pixel = np.flatnonzero(grown(needs_rays))
+        pixel = np.flatnonzero(grow(needs_rays))
         row, column = np.divmod(pixel, self._width)
         differs = np.zeros(len(pixel), dtype=bool)
         last_row, last_column = self._height - 1, self._width - 1

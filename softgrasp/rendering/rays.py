@@ -185,11 +185,11 @@ def between(coarse: Colors, shape: tuple[int, ...]) -> Colors:
     return every[..., : shape[0], : shape[1]]
 
 
-def repeated(cells: Bools, shape: tuple[int, ...]) -> Bools:
+def repeat(cells: Bools, shape: tuple[int, ...]) -> Bools:
     """Repeat the value of every cell for all of its pixels."""
     return cells.repeat(STEP, axis=0).repeat(STEP, axis=1)[: shape[0], : shape[1]]
 
 
-def grown(mask: Bools) -> Bools:
+def grow(mask: Bools) -> Bools:
     """Dilate a mask by one pixel."""
     return np.asarray(binary_dilation(mask))

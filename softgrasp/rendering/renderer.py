@@ -179,7 +179,7 @@ class GlRenderer(Renderer):
         self._size = width, height
         self._sky = sky_of(model)
         self._source = copy.copy(model)
-        self._model = _prepared(model, width * self._scale, height * self._scale)
+        self._model = _prepare(model, width * self._scale, height * self._scale)
         self._colors = model.geom_rgba.copy()
         self._scene = mujoco.MjvScene(self._model, maxgeom=MAX_GEOMS)
         self._scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = 0
@@ -192,7 +192,7 @@ class GlRenderer(Renderer):
         """Take over shapes, colours and lights; see ``Renderer.load``."""
         self._source, self._colors = copy.copy(model), model.geom_rgba.copy()
         width, height = self._size
-        self._model = _prepared(model, width * self._scale, height * self._scale)
+        self._model = _prepare(model, width * self._scale, height * self._scale)
 
     def close(self) -> None:
         """Free the OpenGL context; may be called twice."""
@@ -259,7 +259,7 @@ class GlRenderer(Renderer):
         return np.asarray(np.rint(mean), dtype=np.uint8)
 
 
-def _prepared(model: mujoco.MjModel, width: int, height: int) -> mujoco.MjModel:
+def _prepare(model: mujoco.MjModel, width: int, height: int) -> mujoco.MjModel:
     prepared = drawing_copy(model)
     prepared.vis.global_.offwidth, prepared.vis.global_.offheight = width, height
     prepared.vis.quality.shadowsize = SHADOW_PIXELS

@@ -199,14 +199,14 @@ def render_video(
         camera = framing([playback], size, viewpoint=viewpoint)
         windows = np.diff(schedule.times, prepend=schedule.times[:1])
         frames = draw_frames(playback, drawer, camera, schedule.times, windows)
-        write_frames(path, _stamped(frames, schedule, progress), fps)
+        write_frames(path, _stamp(frames, schedule, progress), fps)
         description = drawer.description
     return VideoInfo(
         Path(path), description, len(schedule.times), fps, schedule.slowdown, schedule.speed
     )
 
 
-def _stamped(
+def _stamp(
     frames: Iterator[Image], schedule: PlaybackSchedule, progress: Progress | None
 ) -> Iterator[Image]:
     for index, (time, frame) in enumerate(zip(schedule.times.tolist(), frames, strict=True)):

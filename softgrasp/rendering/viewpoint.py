@@ -139,13 +139,16 @@ def best_camera(
         for f, e, a in product(fields, elevations, AZIMUTHS_DEG)
     ]
     scores = np.sum(
-        [[_score(model, data, one, weights, aspect, rows) for one in cameras] for data in states],
+        [
+            [_score(model, data, camera, weights, aspect, rows) for camera in cameras]
+            for data in states
+        ],
         axis=0,
     )
     widest = scores[:, 1].max() or 1.0
     gain = 1.0 + SILHOUETTE_WEIGHT * (scores[:, 1] / widest) ** 2
-    gain *= [STEEP_GAIN if one.elevation_deg in STEEP_DEG else 1.0 for one in cameras]
-    gain *= [WIDE_GAIN if one.fovy_deg in WIDE_FOVY_DEG else 1.0 for one in cameras]
+    gain *= [STEEP_GAIN if camera.elevation_deg in STEEP_DEG else 1.0 for camera in cameras]
+    gain *= [WIDE_GAIN if camera.fovy_deg in WIDE_FOVY_DEG else 1.0 for camera in cameras]
     return cameras[int(np.argmax(scores[:, 0] * gain))]
 
 

@@ -33,7 +33,7 @@ from softgrasp.io.tables import with_numbers
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
 from softgrasp.report.calibration_images import draw_images, images_in
-from softgrasp.report.formatting import capitalized
+from softgrasp.report.formatting import capitalize
 from softgrasp.report.grasp_report import Figure, render_html
 
 if TYPE_CHECKING:
@@ -95,9 +95,9 @@ def write_calibration_report(
         warnings=result.warnings,
         credibility=_credibility(result),
         advice=[
-            [capitalized(one.measurement), f"{one.information:.2f}", one.parameter,
-             f"{100 * one.now:.3g} %", f"{100 * one.then:.3g} %"]
-            for one in result.advice[:6]
+            [capitalize(item.measurement), f"{item.information:.2f}", item.parameter,
+             f"{100 * item.now:.3g} %", f"{100 * item.then:.3g} %"]
+            for item in result.advice[:6]
         ],
         stages=[_stage(stage, set(result.undetermined)) for stage in result.stages],
         models=[_model(model, springs[0].residual_unit) for model in models],
@@ -114,10 +114,10 @@ def _draw_extension(result: ExtensionResult, directory: Path) -> list[Figure]:
         ("Search", draw_fitness(result, directory / "fitness.png"),
          _search_caption(result)),
     ]  # fmt: skip
-    return _drawn(made)
+    return _draw(made)
 
 
-def _drawn(made: Sequence[tuple[str, Path | None, str]]) -> list[Figure]:
+def _draw(made: Sequence[tuple[str, Path | None, str]]) -> list[Figure]:
     return [Figure(title, path, caption) for title, path, caption in made if path is not None]
 
 
@@ -153,7 +153,7 @@ def _draw_all(result: CalibrationResult, directory: Path) -> list[Figure]:
         ("Personal bests", draw_boxes(result, directory / "boxes.png"),
          "Personal bests of all particles, averaged over ten iterations; dashed: estimate."),
     ]  # fmt: skip
-    return _drawn(made)
+    return _draw(made)
 
 
 def _relative_text(result: CalibrationResult) -> str:
@@ -195,22 +195,26 @@ def _credibility(result: CalibrationResult | ExtensionResult) -> dict[str, Any]:
     model_error = getattr(result.problem, "model_error", 0.0)
     return {
         "credible": verdict.credible,
-        "sentence": capitalized(verdict.sentence) + ".",
-        "findings": [(capitalized(one.sentence) + ".", one.refutes) for one in verdict.findings],
+        "sentence": capitalize(verdict.sentence) + ".",
+        "findings": [
+            (capitalize(finding.sentence) + ".", finding.refutes) for finding in verdict.findings
+        ],
         "tests": [
-            [one.stage, _residual_text(one.residual, one.unit), _residual_text(one.error, one.unit),
-             one.source, f"{one.chi_square:.3g}", str(one.freedom), f"{one.p_value:.2g}"]
-            for one in verdict.tests
+            [test.stage, _residual_text(test.residual, test.unit),
+             _residual_text(test.error, test.unit), test.source, f"{test.chi_square:.3g}",
+             str(test.freedom), f"{test.p_value:.2g}"]
+            for test in verdict.tests
         ],
         "note": "χ² compares squared residuals with the error of a measurement and a model error "
         f"of {100 * model_error:g} % of the measured value; p is the probability of such "
         "a χ² or a larger one by chance. Errors are declared (field errors of the "
         "problem), estimated from repeated measurements, or assumed.",
-        "plausible": all(one.plausible for one in verdict.quantities),
+        "plausible": all(quantity.plausible for quantity in verdict.quantities),
         "quantities": [
-            [one.name, f"{one.value:.3g} {one.unit}", f"{one.low:g} … {one.high:g} {one.unit}",
-             "" if one.plausible else f"✗ {one.hint}"]
-            for one in verdict.quantities
+            [quantity.name, f"{quantity.value:.3g} {quantity.unit}",
+             f"{quantity.low:g} … {quantity.high:g} {quantity.unit}",
+             "" if quantity.plausible else f"✗ {quantity.hint}"]
+            for quantity in verdict.quantities
         ],
     }  # fmt: skip
 
@@ -229,7 +233,7 @@ def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
         fit += " Standard errors include those of estimated springs."
     uncertainty = stage.uncertainty
     sentences = [stage.sum_sentence] if stage.sum_sentence else []
-    sentences += [one.sentence for one in (*uncertainty.determined, *uncertainty.undetermined)]
+    sentences += [item.sentence for item in (*uncertainty.determined, *uncertainty.undetermined)]
     return {
         "name": stage.name,
         "unit": "value" if stage.name == "arm" else stage.units[0],
@@ -281,7 +285,7 @@ def _model_choice(models: Sequence[StageModel]) -> str:
 def _named_wrong(result: CalibrationResult, stage: str) -> list[int]:
     """Return the numbers of the measured values of a stage that the verdict names as wrong."""
     findings = result.credibility.findings
-    return [number for one in findings if one.stage == stage for number in one.values]
+    return [number for finding in findings if finding.stage == stage for number in finding.values]
 
 
 def _wrong_loads(result: CalibrationResult) -> list[HungAngles]:
@@ -500,7 +504,7 @@ def draw_forces(result: CalibrationResult, path: str | Path) -> Path | None:
     forces = result.problem.forces
     if not forces or "torques" not in result.residual:
         return None
-    ends = max(one.pressure for one in forces)
+    ends = max(force.pressure for force in forces)
     grid = [TipForce(pressure=float(p), force=0.0) for p in np.linspace(0.0, ends, 41)]
     parameters = [finger_values(result.finger, kind)[None] for kind in ("stiffness", "gain")]
     rig = VirtualExperiments(result.problem.replace(finger=result.finger))
@@ -682,7 +686,7 @@ def _fitness(axes: Axes, table: style.Table, stage: StageResult, unit: str) -> N
         sizes = [len(step.fitness) for step in swarm]
         table.add({
             f"{stage.name} {steps} of particle": np.repeat(np.arange(len(swarm)) + 1, sizes),
-            f"{stage.name} particle {quantity}": np.concatenate([one.fitness for one in swarm]),
+            f"{stage.name} particle {quantity}": np.concatenate([item.fitness for item in swarm]),
         })  # fmt: skip
     axes.set_yscale("log")
     axes.set_xlabel(steps)

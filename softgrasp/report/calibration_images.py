@@ -45,7 +45,7 @@ def draw_images(result: CalibrationResult, loaded: LoadedProblem, directory: Pat
     Raises:
         ResultError: The directory cannot be written.
     """
-    scaled = [one for one in loaded.photos if one[1].metres_per_px is not None]
+    scaled = [photo for photo in loaded.photos if photo[1].metres_per_px is not None]
     if scaled and "springs" in result.residual:
         draw_overlays(result, scaled, directory / OVERLAYS)
     draw_evidence(loaded, directory)
@@ -57,13 +57,13 @@ def draw_evidence(loaded: LoadedProblem, directory: Path) -> None:
     Raises:
         ResultError: The directory cannot be written.
     """
-    from softgrasp.vision.figures import annotated_frame, steps_image
+    from softgrasp.vision.figures import annotate_frame, steps_image
 
     for number, (mass, photo) in enumerate(loaded.photos, start=1):
         file = directory / f"photo_{number}_{1e3 * mass:g}g.png"
         write_png(file, steps_image(photo), INCHES)
     for number, (mass, track) in enumerate(loaded.tracks, start=1):
-        frame = annotated_frame(track, len(track.time) - 1)
+        frame = annotate_frame(track, len(track.time) - 1)
         write_png(directory / f"film_{number}_{1e3 * mass:g}g.png", frame, INCHES)
 
 

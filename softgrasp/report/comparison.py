@@ -17,7 +17,7 @@ import numpy as np
 
 from softgrasp.comparison.checks import load_scale, mean_force
 from softgrasp.comparison.compare import CrosscheckResult
-from softgrasp.comparison.criteria import Finding, Tolerances, measured
+from softgrasp.comparison.criteria import Finding, Tolerances, measure
 from softgrasp.comparison.runs import (
     EMULATES,
     GraspRuns,
@@ -30,8 +30,8 @@ from softgrasp.comparison.runs import (
 from softgrasp.io.files import write_text
 from softgrasp.io.tables import with_numbers
 from softgrasp.report import style
-from softgrasp.report.formatting import capitalized
-from softgrasp.report.grasp_report import embedded_image, render_html
+from softgrasp.report.formatting import capitalize
+from softgrasp.report.grasp_report import embed_image, render_html
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,7 +139,7 @@ def _grasp_figures(result: CrosscheckResult, directory: Path) -> list[Figure]:
 
 def _summary(result: CrosscheckResult) -> str:
     text = result.summary.split(": ", 1)[1]
-    text = f"{capitalized(text)}. Reference: {result.backends[0]}; "
+    text = f"{capitalize(text)}. Reference: {result.backends[0]}; "
     text += f"{result.wall_time:.0f} s of computation"
     emulated = [f"; {name} runs {EMULATES[name]}" for name in result.backends if name in EMULATES]
     return text + "".join(emulated) + "."
@@ -169,10 +169,10 @@ def _figure(part: Figure, result: CrosscheckResult) -> dict[str, Any]:
     shown = [finding for finding in result.findings if finding.name in part.findings]
     return {
         "title": part.title,
-        "source": embedded_image(part.path),
+        "source": embed_image(part.path),
         "caption": part.caption,
         # without notes, which the table shows
-        "verdicts": [(_mark(one), replace(one, note="").sentence) for one in shown],
+        "verdicts": [(_mark(entry), replace(entry, note="").sentence) for entry in shown],
     }
 
 
@@ -199,7 +199,7 @@ def with_unit(value: float | None, finding: Finding) -> str:
     """Format a difference or tolerance of a finding with its unit."""
     if value is None or math.isnan(value):
         return "–"
-    return measured(value, finding.difference_unit) if value else "0"
+    return measure(value, finding.difference_unit) if value else "0"
 
 
 def verdict(finding: Finding) -> str:
@@ -255,9 +255,9 @@ def _draw_residual(axes: Axes, table: style.Table, runs: ReleaseRuns, tolerance:
     axes.set_yscale("log")
     axes.axhline(tolerance, color=style.LOST, lw=0.9, ls="--")
     # from below the median difference to above the tolerance
-    low = 0.2 * min(float(np.median(one)) for one in differences)
+    low = 0.2 * min(float(np.median(item)) for item in differences)
     low = min(low, 0.1 * tolerance) if tolerance else low
-    largest = max(float(one.max()) for one in differences)
+    largest = max(float(item.max()) for item in differences)
     high = 3.0 * max(largest, tolerance, 10.0 * MIN_DIFFERENCE)
     axes.set_ylim(max(low, MIN_DIFFERENCE), high)
     axes.set_title(f"largest difference of a joint angle from {first}")
@@ -379,7 +379,7 @@ def draw_forces(runs: GraspRuns, path: str | Path) -> Path | None:
     """Draw normal forces at rest, and over time for the body with the largest difference."""
     from matplotlib.patches import Patch
 
-    bodies = sorted({body for one in runs.resting.values() for body in bodies_in_contact(one)})
+    bodies = sorted({body for item in runs.resting.values() for body in bodies_in_contact(item)})
     if not bodies:
         return None
     worst = max(bodies, key=lambda body: _spread(runs, body))
@@ -497,9 +497,9 @@ def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
     from matplotlib.patches import Patch
 
     shared = [
-        set(bodies_in_contact(one))
+        set(bodies_in_contact(item))
         for runs_by_step in runs.finer.values()
-        for one in runs_by_step.values()
+        for item in runs_by_step.values()
     ]
     bodies = sorted(set.intersection(*shared))
     if not bodies or max(map(len, runs.finer.values())) < 2:

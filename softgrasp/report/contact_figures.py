@@ -43,12 +43,12 @@ from softgrasp.report.time_series import (
     TIME,
     body_rows,
     draw_phase_bar,
-    merged,
+    merge,
     peaks,
-    sampled,
+    sample,
     shade_phases,
     spans,
-    thinned,
+    thin,
 )
 
 if TYPE_CHECKING:
@@ -98,16 +98,20 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
 
     Bodies that never touched the object have no panel. The palm has a separate row.
     """
-    touched = {one.body for one in result.contacts if one.first_touch_s is not None}
+    touched = {contact.body for contact in result.contacts if contact.first_touch_s is not None}
     cells = _cells(result, touched)
-    palm = [one.body for one in result.contacts if not one.finger and one.body in touched]
+    palm = [
+        contact.body
+        for contact in result.contacts
+        if not contact.finger and contact.body in touched
+    ]
     rows, columns = (1 + max((cell[k] for cell in cells), default=-1) for k in range(2))
     bar_height = PHASE_BAR_HEIGHT if has_phases(result) else 0.0
     below = len(palm) * (ROW_HEIGHT + PALM_GAP)
     height = max(ROW_HEIGHT * rows + below - (0.0 if rows else PALM_GAP), ROW_HEIGHT)
     height += 0.75 + bar_height
     with style.figure(path, height) as (figure, table):
-        table.add(sampled(_contact_columns(result)))
+        table.add(sample(_contact_columns(result)))
         if has_phases(result):
             draw_phase_bar(figure, result)
         if cells:
@@ -157,7 +161,7 @@ def _cells(result: GraspResult, touched: set[str]) -> dict[tuple[int, int], str]
 
 def _phalanges(result: GraspResult, finger: str) -> list[str]:
     """Bodies of a finger in phalanx order; empty for a phalanx without geometry."""
-    (described,) = (one for one in result.scene.hand.fingers if one.name == finger)
+    (described,) = (item for item in result.scene.hand.fingers if item.name == finger)
     return [body for row in described.phalanges for body in described.bodies_of(row) or [""]]
 
 
@@ -194,14 +198,14 @@ def _draw_body(axes: Axes, result: GraspResult, body: str, *, columns: int) -> N
     axes.set_title(title)
     short = columns > 3 or (columns > 1 and len(title) > 10)
     style.annotate(axes, _contact_annotation(contact, short))
-    peak = next((one for one in result.peaks if one.body == body), None)
+    peak = next((item for item in result.peaks if item.body == body), None)
     if peak is not None and peak.force_N > axes.get_ylim()[1]:
         _annotate_peak(axes, result, peak)
 
 
 def _shade(axes: Axes, result: GraspResult, on: NDArray[np.bool_], color: str) -> None:
     apart = FINEST * (result.time[-1] - result.time[0])
-    bars = [(begin, end - begin) for begin, end in merged(spans(result.time, on), apart)]
+    bars = [(begin, end - begin) for begin, end in merge(spans(result.time, on), apart)]
     transform = axes.get_xaxis_transform()
     axes.broken_barh(bars, (0, 1), color=color, lw=0, transform=transform)
 
@@ -282,7 +286,7 @@ def draw_quality(result: GraspResult, path: str | Path) -> Path:
     assert log is not None  # checked by the caller
     with style.figure(path, 3.6) as (figure, table):
         columns = {TIME: log.time, "ε": log.epsilon, "friction margin": log.margin}
-        table.add(sampled(columns))  # the margin is empty without contact force
+        table.add(sample(columns))  # the margin is empty without contact force
         grid = style.panels(figure, 2, 1, margins=(0.6, 0.1, 0.5, 0.3), gaps=(0.0, 0.42))
         above = figure.add_subplot(grid[0])
         below = figure.add_subplot(grid[1], sharex=above)
@@ -330,7 +334,7 @@ def draw_sensors(result: GraspResult, path: str | Path) -> Path:
     """Draw the signals of each sensor, with the true value where the sensor model adds errors."""
     rows = _rows(result)
     with style.figure(path, 1.7 * len(rows) + 0.7) as (figure, table):
-        table.add(sampled(_sensor_columns(result)))
+        table.add(sample(_sensor_columns(result)))
         grid = style.panels(figure, len(rows), 2, margins=(0.6, 1.35, 0.5, 0.35), gaps=(1.75, 0.4))
         for index, row in enumerate(rows):
             for column, draw in enumerate(row):
@@ -381,11 +385,11 @@ def _panel(
         differs = not np.array_equal(values, truth)
         for index, name in enumerate(names):
             color = colors[index % len(colors)]
-            line = thinned(result.time, values[:, index])
+            line = thin(result.time, values[:, index])
             axes.plot(*line, color=color, lw=0.7 if differs else 1.2, alpha=0.6 if differs else 1.0)
             axes.plot([], [], color=color, lw=1.4, label=name.replace("_", " "))
             if differs:
-                axes.plot(*thinned(result.time, truth[:, index]), color=color, lw=1.3)
+                axes.plot(*thin(result.time, truth[:, index]), color=color, lw=1.3)
         axes.set_title(title)
         style.set_min_span(axes, 1e-3)
         if len(names) <= 8:
@@ -511,7 +515,7 @@ def _draw_pull(
     force = pull.rate_N_s * (time[rows] - pull.start_s)
     displacement_mm = 1e3 * np.linalg.norm(position[rows] - position[first], axis=1)
     name, over = f"{pull.name} displacement [mm]", f"{pull.name} force [N]"
-    table.plot(axes, *thinned(force, displacement_mm), name, over, color=color, label=pull.name)
+    table.plot(axes, *thin(force, displacement_mm), name, over, color=color, label=pull.name)
     if pull.slip_force_N is not None:
         axes.plot(
             pull.slip_force_N,
@@ -639,7 +643,7 @@ def draw_final_images(
     captions: Sequence[str] = (),
 ) -> Path:
     """Lay out the images of ``final_images``; for the other arguments see ``final_poses``."""
-    captions_moved = [_moved(result) for result in results]
+    captions_moved = [_move(result) for result in results]
     if captions:
         captions_moved = [
             f"{caption_line}\n{moved}"
@@ -648,7 +652,7 @@ def draw_final_images(
     return _row(images, labels, captions_moved, path)
 
 
-def _moved(result: GraspResult) -> str:
+def _move(result: GraspResult) -> str:
     if out_of_hand(result):
         return "no longer in the hand" if let_go_s(result) is not None else "never in the hand"
     x, y, z = (signed(1e3 * part, 1) for part in result.object.displacement_m)

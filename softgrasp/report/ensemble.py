@@ -41,7 +41,7 @@ def _draw_band(axes: Axes, table: style.Table, title: str, band: TimeBand, facto
                ) -> None:  # fmt: skip
     time = np.array(band.time)
     low, median, high, nominal = (
-        factor * np.array(one) for one in (band.low, band.median, band.high, band.nominal)
+        factor * np.array(item) for item in (band.low, band.median, band.high, band.nominal)
     )
     color = style.SERIES[0]
     if not len(time):
@@ -59,10 +59,10 @@ def _draw_band(axes: Axes, table: style.Table, title: str, band: TimeBand, facto
 def band_rows(ensemble: EnsembleResult) -> list[list[str]]:
     """Return table rows: quantity, calibrated finger, quantiles; lengths in mm."""
     rows = []
-    for one in ensemble.bands:
-        name = QUANTITIES[one.quantity]
+    for band in ensemble.bands:
+        name = QUANTITIES[band.quantity]
         factor = MILLI if name.endswith("[m]") else 1.0
-        numbers = (one.nominal, one.low, one.median, one.high)
+        numbers = (band.nominal, band.low, band.median, band.high)
         cells = ["–" if x is None else f"{factor * x:.3g}" for x in numbers]
         rows.append([name.replace("[m]", "[mm]"), *cells])
     return rows

@@ -75,12 +75,12 @@ def draw_finger_of(result: GraspResult, path: str | Path) -> Path:
     Raises:
         ResultError: The file cannot be written.
     """
-    sliced = sliced_finger_of(result)
+    sliced = slice_finger_of(result)
     assert sliced is not None  # as the caller checks
     return draw_finger(sliced, path)
 
 
-def sliced_finger_of(result: GraspResult) -> SlicedFinger | None:
+def slice_finger_of(result: GraspResult) -> SlicedFinger | None:
     """Return the first finger of a hand whose mesh is still as it was read; None without one."""
     for digit in result.scene.hand.soft_fingers:
         if digit.finger.mesh is not None:

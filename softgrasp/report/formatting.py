@@ -21,10 +21,10 @@ def millimetres(length: float) -> str:
 
 def newtons(force: float) -> str:
     """Format a force [N] with three significant digits."""
-    return f"{grouped(force)} N" if force >= 1000.0 else f"{force:.3g} N"
+    return f"{group(force)} N" if force >= 1000.0 else f"{force:.3g} N"
 
 
-def grouped(number: float) -> str:
+def group(number: float) -> str:
     """Format a large number in groups of three digits: ``100 751``."""
     return f"{number:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
@@ -34,6 +34,6 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def capitalized(text: str) -> str:
+def capitalize(text: str) -> str:
     """Return a text with an upper-case first letter."""
     return f"{text[:1].upper()}{text[1:]}"

@@ -37,7 +37,7 @@ from softgrasp.report.contact_figures import (
     strip_images,
     tactile_readings,
 )
-from softgrasp.report.finger_figure import draw_finger_of, sliced_finger_of
+from softgrasp.report.finger_figure import draw_finger_of, slice_finger_of
 from softgrasp.report.pressure_figure import draw_pressure
 from softgrasp.report.style import WIDTH
 from softgrasp.report.time_series import draw_joints, draw_object
@@ -70,7 +70,7 @@ FIGURES: tuple[tuple[str, Draw, Callable[[GraspResult], bool]], ...] = (
     (TACTILE, draw_tactile, lambda run: bool(tactile_readings(run))),
     (PULLS, draw_pulls, lambda run: run.hold is not None and bool(run.hold.pulls)),
     (PRESSURE, draw_pressure, lambda run: run.pressure is not None),
-    (FINGER, draw_finger_of, lambda run: sliced_finger_of(run) is not None),
+    (FINGER, draw_finger_of, lambda run: slice_finger_of(run) is not None),
 )
 """Figures, and whether a run has what they draw."""
 
@@ -207,7 +207,7 @@ def report_html(
     ensemble: EnsembleResult | None = None,
 ) -> str:
     """Render the report as HTML that needs no other file, with the images among ``files``."""
-    images = {path.stem: embedded_image(path) for path in files if path.suffix == ".png"}
+    images = {path.stem: embed_image(path) for path in files if path.suffix == ".png"}
     bands: list[list[str]] = []
     if ensemble is not None:
         from softgrasp.report.ensemble import band_rows
@@ -215,9 +215,9 @@ def report_html(
         bands = band_rows(ensemble)
     return render_html(
         "report.html.j2",
-        directory=displayed_path(files[0].parent),
+        directory=format_path(files[0].parent),
         images=images,
-        video=embedded(video_info.path) if video_info else "",
+        video=embed(video_info.path) if video_info else "",
         video_caption=_video_caption(video_info) if video_info else "",
         ensemble_sentence=ensemble.sentence if ensemble else "",
         ensemble_bands=bands,
@@ -260,13 +260,13 @@ def templates() -> Environment:
 
 def render_html(template: str, *, figures: Sequence[Figure] = (), **values: Any) -> str:
     """Render a page from a template, its figures (embedded), and the values that it names."""
-    shown = [(one.title, embedded_image(one.path), one.caption) for one in figures]
+    shown = [(figure.title, embed_image(figure.path), figure.caption) for figure in figures]
     return (
         templates().get_template(template).render({"version": __version__, "shown": shown} | values)
     )
 
 
-def embedded_image(path: Path, *, smaller: int = 1) -> EmbeddedImage:
+def embed_image(path: Path, *, smaller: int = 1) -> EmbeddedImage:
     """Embed a PNG; large ones are converted to WebP.
 
     Args:
@@ -293,7 +293,7 @@ def embedded_image(path: Path, *, smaller: int = 1) -> EmbeddedImage:
     )
 
 
-def embedded(path: Path) -> str:
+def embed(path: Path) -> str:
     """Encode a file as a data URL."""
     return data_url(path.read_bytes(), str(mimetypes.guess_type(path)[0]))
 
@@ -303,7 +303,7 @@ def data_url(content: bytes, kind: str) -> str:
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
-def displayed_path(directory: Path) -> str:
+def format_path(directory: Path) -> str:
     """Shell-quoted directory: relative to the working directory if inside it, else its name."""
     whole, here = directory.resolve(), Path.cwd().resolve()
     inside = whole != here and whole.is_relative_to(here)

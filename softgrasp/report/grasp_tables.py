@@ -32,8 +32,8 @@ from softgrasp.model import names
 from softgrasp.model.object import object_mass
 from softgrasp.model.placement import object_pose
 from softgrasp.model.shapes import extent
-from softgrasp.rendering.keyframes import has_phases, shown_phases
-from softgrasp.report.formatting import count, grouped, millimetres, newtons, signed
+from softgrasp.rendering.keyframes import choose_shown_phases, has_phases
+from softgrasp.report.formatting import count, group, millimetres, newtons, signed
 from softgrasp.report.grasp_text import (
     MIN_SAG,
     Row,
@@ -121,7 +121,7 @@ def value_rows(resolved: ResolvedScene) -> list[Row]:
     return [
         {"Field": field, "Value": (value, "text"), "Source": (source, "word"),
          "Reason": (why, "text")}
-        for field, value, source, why in (one.row for one in resolved.values if one.is_set)
+        for field, value, source, why in (item.row for item in resolved.values if item.is_set)
     ]  # fmt: skip
 
 
@@ -213,7 +213,7 @@ def _phases(result: GraspResult) -> list[tuple[str, str]]:
     spans = [
         f"{span.name} {span.start_s:.3f}–{span.end_s:.3f} s"
         + ("" if span.stopped_by_N is None else f" (stopped by {span.stopped_by_N:.3g} N)")
-        for span in shown_phases(result)
+        for span in choose_shown_phases(result)
     ]
     return [*sequence_rows, ("Phases", ", ".join(spans))]
 
@@ -249,7 +249,7 @@ def contact_text(contact: Contact) -> str:
         native = contact.native
         law = f"time constant {1e3 * native.timeconst:g} ms, damping ratio {native.dampratio:g}"
         return f"native: {law}, {friction}"
-    law = f"K {grouped(contact.stiffness)} N/m, D {contact.damping:g} N·s/m, {friction}"
+    law = f"K {group(contact.stiffness)} N/m, D {contact.damping:g} N·s/m, {friction}"
     if contact.model == "soft-finger":
         patch = contact.patch
         return f"soft-finger: {law}, patch {1e3 * patch.radius:g} mm ({patch.pressure})"
@@ -354,13 +354,13 @@ def force_rows(result: GraspResult) -> list[list[str]]:
     """Rows of the fingers of a force-limited closure: limit, force, its percentage, reason."""
     return [
         [
-            label_of(result, one.body),
-            f"{one.limit_N:g}",
-            f"{one.force_N:.2f}",
-            percent(one.force_N / one.limit_N),
-            one.reason or EMPTY,
+            label_of(result, force.body),
+            f"{force.limit_N:g}",
+            f"{force.force_N:.2f}",
+            percent(force.force_N / force.limit_N),
+            force.reason or EMPTY,
         ]
-        for one in result.reached_forces
+        for force in result.reached_forces
     ]
 
 
@@ -414,7 +414,7 @@ def pair_rows(result: GraspResult) -> list[list[str]]:
     return [
         [
             label if len(deviations) == 1 else f"{label}, {len(deviations)} parts of the mesh",
-            _span([grouped(stiffness) for stiffness, _ in sorted(deviations)]),
+            _span([group(stiffness) for stiffness, _ in sorted(deviations)]),
             f"{signed(max((part for _, part in deviations), key=abs), 2)} %"
             if has_stiffness
             else EMPTY,
@@ -441,7 +441,7 @@ def _acting_row(label: str, pairs: list[PairContact]) -> list[str]:
     damping = sorted(pair.damping_N_s_m for pair in last)
     return [
         label,
-        _span([grouped(value) for value in stiffness]),
+        _span([group(value) for value in stiffness]),
         _span([f"{value:.4g}" for value in damping]),
         f"{signed(max(deviations, key=abs), 2)} %",
         f"{1e6 * max(pair.peak_depth_m for pair in pairs):.1f}",
@@ -460,7 +460,7 @@ def acting_notes(result: GraspResult) -> list[str]:
     model, notes = result.contact_model, []
     if model.saturated:
         at_limit = ", ".join(
-            f"{one.actuator} ({one.force:.2g})".replace("_", " ") for one in model.saturated
+            f"{item.actuator} ({item.force:.2g})".replace("_", " ") for item in model.saturated
         )
         notes.append(f"At their force limits at the end: {at_limit}.")
     if result.peak is not None and result.peak.doubt:
@@ -516,7 +516,7 @@ def stiffness_verdict(result: GraspResult) -> str:
     """Sentence that compares measured and requested contact stiffness."""
     model = result.contact_model
     softer = "" if model.used == model.requested else (
-        f" The time step did not allow the requested {grouped(model.requested.stiffness)} N/m."
+        f" The time step did not allow the requested {group(model.requested.stiffness)} N/m."
     )  # fmt: skip
     if not model.measured_stiffness_N_m:
         return f"No contact at the end, so no stiffness was measured.{softer}"
@@ -524,7 +524,7 @@ def stiffness_verdict(result: GraspResult) -> str:
     if not _defines_stiffness(result):
         low, high = (pick(model.measured_stiffness_N_m.values()) for pick in (min, max))
         return (
-            f"Force over penetration of {pairs}: {grouped(low)} … {grouped(high)} N/m; the "
+            f"Force over penetration of {pairs}: {group(low)} … {group(high)} N/m; the "
             "contact model does not define a stiffness."
         )
     worst = max(

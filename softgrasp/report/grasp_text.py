@@ -29,7 +29,7 @@ from softgrasp.evaluation.result import (
 )
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.rendering.keyframes import body_label
-from softgrasp.report.formatting import capitalized, count, millimetres, newtons
+from softgrasp.report.formatting import capitalize, count, millimetres, newtons
 
 Tone = Literal["good", "neutral", "bad"]
 Row = dict[str, Any]
@@ -103,12 +103,12 @@ def _force_closure_clause(result: GraspResult) -> str:
 def verdict(result: GraspResult) -> Verdict:
     """Return the outcome of a run as a word: ``Held``, ``Not closed``."""
     outcome = result.outcome
-    return Verdict(capitalized(outcome.name.lower().replace("_", " ")), TONES[outcome])
+    return Verdict(capitalize(outcome.name.lower().replace("_", " ")), TONES[outcome])
 
 
 def verdict_sentence(result: GraspResult) -> str:
     """Return the outcome and its reason as one sentence without a full stop."""
-    return capitalized(result.message)
+    return capitalize(result.message)
 
 
 def load_clause(result: GraspResult) -> str:
@@ -120,11 +120,11 @@ def load_clause(result: GraspResult) -> str:
     if hold is None or criterion is None:
         return ""
     balances = [part.balance for part in hold.parts] + [test.balance for test in hold.directions]
-    known = [one for one in balances if one is not None and one.is_loaded]
+    known = [balance for balance in balances if balance is not None and balance.is_loaded]
     _, unborne = hold.is_borne(criterion.max_support)
     if result.outcome is not Outcome.SUPPORTED or unborne is None:
         unborne = known[-1] if known else None
-    return "" if unborne is None else capitalized(unborne.sentence)
+    return "" if unborne is None else capitalize(unborne.sentence)
 
 
 def sag_clause(result: GraspResult) -> str:
@@ -242,7 +242,7 @@ def _hold_result_clause(result: GraspResult) -> str:
     elif hold.directions:
         clause = _directions_clause(result, hold)
     elif hold.lifted_m is not None or result.scene.on_wrist:
-        clause = _carried_clause(result, hold)
+        clause = _format_carried(result, hold)
     else:
         clause = _weight_clause(result, hold)
     if isinstance(criterion, SuccessCriterion) and criterion.name not in ("hold", ""):
@@ -261,9 +261,7 @@ def _pulls_clause(result: GraspResult, hold: HoldTest) -> str:
         pulled = f"pulled out by {weakest.slip_force_N:.3g} N along {weakest.name}"
     if hold.directions:
         return f"{_directions_clause(result, hold)}; {pulled}"
-    return (
-        f"{_weight_clause(result, hold)}; {pulled}" if hold.weight_N else f"{capitalized(pulled)}"
-    )
+    return f"{_weight_clause(result, hold)}; {pulled}" if hold.weight_N else f"{capitalize(pulled)}"
 
 
 def _directions_clause(result: GraspResult, hold: HoldTest) -> str:
@@ -353,7 +351,7 @@ def _weight_clause(result: GraspResult, hold: HoldTest) -> str:
     return f"Did not hold {weight}: {' and '.join(_failures(result, hold, 'dropped'))}"
 
 
-def _carried_clause(result: GraspResult, hold: HoldTest) -> str:
+def _format_carried(result: GraspResult, hold: HoldTest) -> str:
     """Result of a lift or of a motion of the wrist."""
     weight = f"{hold.weight_N:.2g} N of weight"
     if hold.weight_N == 0.0:

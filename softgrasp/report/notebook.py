@@ -30,7 +30,7 @@ from softgrasp.pipeline import compile_model
 from softgrasp.rendering.camera import frame_points, geom_corner_points
 from softgrasp.rendering.encoding import write_png
 from softgrasp.rendering.renderer import open_renderer
-from softgrasp.report.grasp_report import data_url, embedded
+from softgrasp.report.grasp_report import data_url, embed
 from softgrasp.report.grasp_text import summary
 from softgrasp.report.time_series import draw_object
 
@@ -54,7 +54,7 @@ def video_html(path: str | Path) -> str:
     Raises:
         OSError: The file cannot be read.
     """
-    source = embedded(Path(path))
+    source = embed(Path(path))
     if source.startswith("data:image"):
         return f'<img src="{source}">'
     return f'<video controls loop src="{source}" style="max-width: 100%"></video>'

@@ -129,9 +129,9 @@ def write_planner_report(
         ResultError: The directory cannot be written.
     """
     directory, scene = Path(directory), planned.plan.scene
-    figures = _drawn(planned, best, directory, renderer)
-    links = {one.row: f"{one.directory.name}/{REPORT}" for one in best}
-    heads, rows = ranked_rows(planned, best, 20)
+    figures = _draw(planned, best, directory, renderer)
+    links = {candidate.row: f"{candidate.directory.name}/{REPORT}" for candidate in best}
+    heads, rows = rank_rows(planned, best, 20)
     html = render_html(
         "planner.html.j2",
         figures=figures,
@@ -148,7 +148,7 @@ def write_planner_report(
     return write_text(directory / INDEX, html)
 
 
-def _drawn(
+def _draw(
     planned: PlannedGrasps, best: Sequence[Best], directory: Path, renderer: str
 ) -> list[Figure]:
     """Draw all figures."""
@@ -157,7 +157,7 @@ def _drawn(
     if few and renderer != NO_IMAGES:
         labels = [f"{rank} (candidate {one.row})" for rank, one in enumerate(few, start=1)]
         try:
-            path = final_poses([one.result for one in few], labels, directory / BEST,
+            path = final_poses([item.result for item in few], labels, directory / BEST,
                                renderer=renderer, one_viewpoint=False)  # fmt: skip
             caption = " ".join(
                 f"{rank}: {verdict(one.result)}." for rank, one in enumerate(few, start=1)
@@ -364,7 +364,7 @@ def summary(planned: PlannedGrasps, best: Sequence[Best]) -> str:
             f"; the best by {rank_name(planned)} is candidate {int(first['row'])} with "
             f"{float(first['score']):.4g}"
         )
-    tested = [one.result for one in best if one.result.held is not None]
+    tested = [candidate.result for candidate in best if candidate.result.held is not None]
     if tested:
         held = sum(bool(result.held) for result in tested)
         criterion = tested[0].scene.success
@@ -412,12 +412,12 @@ def plan_rows(planned: PlannedGrasps) -> list[tuple[str, str]]:
     return rows
 
 
-def ranked_rows(
+def rank_rows(
     planned: PlannedGrasps, best: Sequence[Best], count: int
 ) -> tuple[list[str], list[list[str]]]:
     """Heads and cells of the table of ranked candidates."""
     plan, drift = planned.plan, drift_of(planned)
-    passed = {one.row: short_verdict(one.result) for one in best}
+    passed = {candidate.row: short_verdict(candidate.result) for candidate in best}
     heads = ["Rank", "Candidate", plan.rank_by, *([TEST] if passed else []), drift.short,
              "Contacts", "Direction", "Roll [°]", "Offset [mm]", "Pulled back [mm]"]  # fmt: skip
     heads += ["Preshape"] if plan.preshapes else []

@@ -98,7 +98,7 @@ class Table:
             if index == 0 and self.columns.get(name) == cells:
                 continue
             names = (name if k == 1 else f"{name} ({k})" for k in count(1))
-            self.columns[next(one for one in names if one not in self.columns)] = cells
+            self.columns[next(item for item in names if item not in self.columns)] = cells
 
     def add_points(self, name: str, axes: str, unit: str, points: Array) -> None:
         """Append points, one column per axis.

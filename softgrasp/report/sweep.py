@@ -21,7 +21,7 @@ from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.rendering.overlay import Image
 from softgrasp.report.contact_figures import draw_final_images, final_images
-from softgrasp.report.grasp_report import Figure, displayed_path, render_html
+from softgrasp.report.grasp_report import Figure, format_path, render_html
 from softgrasp.report.grasp_text import out_of_hand
 from softgrasp.report.sweep_figures import (
     DPI,
@@ -37,7 +37,7 @@ from softgrasp.report.sweep_measures import (
     at_random,
     axis_label,
     constant_text,
-    drawn_measures,
+    draw_measures,
     failures,
     last_name,
     levels,
@@ -55,7 +55,7 @@ from softgrasp.sweeps.summary import (
     SUCCESSES,
     erratic_rows,
     is_numeric,
-    varied,
+    vary,
     warning_groups,
 )
 from softgrasp.sweeps.table import COLUMNS, FAILED
@@ -117,7 +117,7 @@ def write_sweep_report(
     """
     directory = Path(directory)
     examples = example_rows(plan, table, _count_examples(table))
-    rows = [int(table["row"].iloc[one.position]) for one in examples]
+    rows = [int(table["row"].iloc[example.position]) for example in examples]
     simulated = [submit(simulate_row, plan, row) for row in rows]
     results = [result() for result in simulated]
     # rendered by a worker while this process draws the figures
@@ -138,7 +138,7 @@ def write_sweep_report(
         failures=failures(table),
         columns=COLUMNS.items(),
         # as entered, so that the printed command works in the same working directory
-        directory=displayed_path(directory),
+        directory=format_path(directory),
         paths=[axis_label(plan.scene, axis.path) for axis in plan.axes],
     )  # fmt: skip
     return write_text(directory / REPORT, html)
@@ -146,13 +146,13 @@ def write_sweep_report(
 
 def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[Figure]:
     """Draw the figures of a sweep's table; return them with captions."""
-    axes, left_out = varied(plan, table), _left_out(table)
+    axes, left_out = vary(plan, table), _left_out(table)
     shown_figures: list[Figure] = []
     if axes:
         path = draw_outcomes(plan, table, directory / "outcomes.png")
         framed = "Framed: erratic." if len(axes) > 1 and erratic_rows(plan, table) else ""
         shown_figures.append(Figure("Outcomes", path, f"{OUTCOMES_CAPTION} {framed}".rstrip()))
-    if axes and drawn_measures(table):
+    if axes and draw_measures(table):
         draw = _figure_of_measures(plan, table)
         path = draw(plan, table, directory / FILES[draw])
         texts = [CAPTIONS[draw], left_out, constant_text(table)]
@@ -168,7 +168,7 @@ def _figure_of_measures(plan: SweepPlan, table: pd.DataFrame) -> Draw:
     """Return the function that draws the measures: dots, lines, or maps for many lines."""
     if plan.method in SAMPLING_METHODS:
         return draw_scatter
-    axes = varied(plan, table)
+    axes = vary(plan, table)
     many = len(axes) > 1 and len(levels(table, axes[1].path)) > MAX_SERIES
     return draw_heat_maps if many and plan.method == "grid" else draw_lines
 
@@ -269,7 +269,7 @@ def example_rows(plan: SweepPlan, table: pd.DataFrame, max_rows: int) -> list[Ex
     """
     good = np.flatnonzero((table["status"] != FAILED).to_numpy())
     reasons: dict[int, str] = {}
-    measure, order = ranked(table)
+    measure, order = rank(table)
     first, last = _ends(measure)
     if measure is not None and order:
         reasons[order[0]] = f"{first} {measure.name}"
@@ -294,7 +294,7 @@ def _outcome(table: pd.DataFrame, position: int) -> str:
 
 def _features(plan: SweepPlan, table: pd.DataFrame) -> Array:
     """Numeric axes and measures of all rows, scaled to [0, 1]; −1 where missing."""
-    numeric = [axis.path for axis in varied(plan, table) if is_numeric(table, axis.path)]
+    numeric = [axis.path for axis in vary(plan, table) if is_numeric(table, axis.path)]
     columns = [table[path].to_numpy(dtype=float) for path in numeric]
     columns += [numbers(table, measure) for measure in measures_of(table)]
     marks = np.full((len(table), max(len(columns), 1)), -1.0)
@@ -307,7 +307,7 @@ def _features(plan: SweepPlan, table: pd.DataFrame) -> Array:
 def values_of(plan: SweepPlan, table: pd.DataFrame, position: int) -> str:
     """Axis values of a row: ``density 700 kg/m³, friction 0.2``."""
     texts = []
-    for axis in varied(plan, table):
+    for axis in vary(plan, table):
         unit = unit_of(plan.scene, axis.path)
         text = f"{last_name(axis.path)} {short(table[axis.path].iloc[position])}"
         texts.append(f"{text} {unit}" if unit not in ("", "–") else text)
@@ -316,7 +316,7 @@ def values_of(plan: SweepPlan, table: pd.DataFrame, position: int) -> str:
 
 def extremes(plan: SweepPlan, table: pd.DataFrame) -> list[tuple[str, list[list[str]]]]:
     """Make tables of the best and worst held grasps, of excessive forces and of lost objects."""
-    (measure, order), tables = ranked(table), list[tuple[str, list[list[str]]]]()
+    (measure, order), tables = rank(table), list[tuple[str, list[list[str]]]]()
 
     def rows(positions: Sequence[int], texts: Sequence[str]) -> list[list[str]]:
         return [
@@ -344,7 +344,7 @@ def extremes(plan: SweepPlan, table: pd.DataFrame) -> list[tuple[str, list[list[
     return tables
 
 
-def ranked(table: pd.DataFrame) -> tuple[Measure | None, list[int]]:
+def rank(table: pd.DataFrame) -> tuple[Measure | None, list[int]]:
     """Rank the held grasps whose forces are within their limits.
 
     Returns:
@@ -353,7 +353,7 @@ def ranked(table: pd.DataFrame) -> tuple[Measure | None, list[int]]:
     """
     known = {measure.column: measure for measure in measures_of(table)}
     measures = [known[name] for name in RANKING_MEASURES if name in known]
-    keys = [numbers(table, one) * (-1.0 if one.column == MARGIN else 1.0) for one in measures]
+    keys = [numbers(table, item) * (-1.0 if item.column == MARGIN else 1.0) for item in measures]
     if not measures:
         return None, []
     good = table["outcome"].isin(SUCCESSES) & ~_exceeds_limit(table) & np.isfinite(keys[0])
@@ -363,7 +363,7 @@ def ranked(table: pd.DataFrame) -> tuple[Measure | None, list[int]]:
 
 def ranking_text(table: pd.DataFrame) -> str:
     """Describe by what the best grasp was chosen; empty where none was."""
-    measure, _ = ranked(table)
+    measure, _ = rank(table)
     if measure is None:
         return ""
     return (

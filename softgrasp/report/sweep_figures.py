@@ -21,7 +21,7 @@ from softgrasp.report.sweep_measures import (
     averaging,
     axis_label,
     compact,
-    drawn_measures,
+    draw_measures,
     is_log,
     last_name,
     levels,
@@ -31,7 +31,7 @@ from softgrasp.report.sweep_measures import (
     unit_of,
     wilson,
 )
-from softgrasp.sweeps.summary import SUCCESSES, cells_of, erratic_rows, is_numeric, varied
+from softgrasp.sweeps.summary import SUCCESSES, cells_of, erratic_rows, is_numeric, vary
 from softgrasp.sweeps.table import FAILED
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def draw_outcomes(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     Grids are a map with a cell per combination; of one axis, and of samples, each combination is a
     point, over the margin where there is one axis.
     """
-    axes = varied(plan, table)[:2]
+    axes = vary(plan, table)[:2]
     cells = cells_of(table, [axis.path for axis in axes])
     margins = cells["margin"].to_numpy(dtype=float, na_value=np.nan)
     is_map = plan.method == "grid" and len(axes) > 1
@@ -86,7 +86,7 @@ def draw_outcomes(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
         grid = style.panels(figure, 1, 1, margins=(0.95, right, bottom, top))
         panel = figure.add_subplot(grid[0])
         if is_map:
-            erratic = table["row"].isin([one.rows[1] for one in erratic_rows(plan, table)])
+            erratic = table["row"].isin([row.rows[1] for row in erratic_rows(plan, table)])
             framed = [_steps(table, axis).of_row[erratic].tolist() for axis in axes]
             colored = _draw_cells(panel, cells, margins, steps, set(zip(*framed, strict=True)))
         else:
@@ -101,7 +101,7 @@ def draw_outcomes(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             box = panel.get_position()
             bar = figure.add_axes((1.0 - (right - 0.15) / style.WIDTH, box.y0, 0.015, box.height))
             figure.colorbar(colored, cax=bar).set_label(MARGIN_LABEL)
-        style.footnote(figure, _pooled(plan, table))
+        style.footnote(figure, _pool(plan, table))
     return path
 
 
@@ -114,7 +114,7 @@ def _is_crowded(steps: _Steps, is_map: bool) -> bool:
 def _tick_names(steps: _Steps) -> list[str]:
     """Return the names of values, of some of them empty where there are many."""
     every = -(-len(steps.shown) // MAX_TICKS)
-    names = [one if isinstance(one, str) else compact(one) for one in steps.shown]
+    names = [entry if isinstance(entry, str) else compact(entry) for entry in steps.shown]
     return [name if index % every == 0 else "" for index, name in enumerate(names)]
 
 
@@ -128,9 +128,9 @@ def _scale_text(axis: Axis, steps: _Steps, is_map: bool) -> str:
     return ", not to scale" if is_map and gaps.max() > EVEN * gaps.min() else ""
 
 
-def _pooled(plan: SweepPlan, table: pd.DataFrame) -> str:
+def _pool(plan: SweepPlan, table: pd.DataFrame) -> str:
     """Describe over which further axes and repeats the figure of outcomes pools."""
-    axes = varied(plan, table)[2:]
+    axes = vary(plan, table)[2:]
     if plan.method in SAMPLING_METHODS:
         return _not_shown(axes, shown=0)
     others = [f"{axis.path} ({table[axis.path].nunique()} values)" for axis in axes]
@@ -178,13 +178,13 @@ def _write_outcomes(
     size = min(wide / letters, high, MAX_WORD)
     if size < MIN_WORD:
         not_held = ~cells["outcome"].isin(SUCCESSES).to_numpy(dtype=bool)
-        x, y = (one.of_row[not_held] for one in steps)
+        x, y = (step.of_row[not_held] for step in steps)
         panel.plot(x, y, "o", ms=2.5, color=style.LOST)
         return
     frame = {"facecolor": "white", "lw": 0, "pad": 0.1 * size}
     bad: dict[str, Any] = {"color": style.LOST, "fontweight": "bold", "bbox": frame}
     columns = (cells[name] for name in ("outcome", "count", "grasps"))
-    positions = (one.of_row for one in steps)
+    positions = (step.of_row for step in steps)
     for x, y, margin, outcome, count, grasps in zip(*positions, margins, *columns, strict=True):
         good = outcome in SUCCESSES
         text = outcome[:letters] + (f"\n{count} of {grasps}" if several else "")
@@ -240,7 +240,7 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     below the panels names. Crosses at the upper edge are grasps that ended without the object in
     the hand.
     """
-    axes, measures = varied(plan, table), drawn_measures(table)
+    axes, measures = vary(plan, table), draw_measures(table)
     series: list[Level | None] = [None]
     if len(axes) > 1:
         series = [*levels(table, axes[1].path)[:MAX_SERIES]]
@@ -258,7 +258,7 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
                 line = _line(panel, values[rows], steps, rows, color, key or None)
                 name = f"{measure.name}, {key}" if key else measure.name
                 kinds = ("mean", "minimum", "maximum")
-                names = (across, *(f"{name}: {one} [{measure.unit}]" for one in kinds))
+                names = (across, *(f"{name}: {kind} [{measure.unit}]" for kind in kinds))
                 columns.add(dict(zip(names, line, strict=True)))
                 if measure.of_motion:
                     _crosses(panel, table[rows & lost(table)], axes[0], color, 1.0 - 0.06 * index)
@@ -382,13 +382,13 @@ def _lost_key(table: pd.DataFrame) -> list[Any]:
     from matplotlib.lines import Line2D
 
     key = Line2D([], [], ls="", marker="x", color=style.INK, label="not in the hand at the end")
-    drawn = any(measure.of_motion for measure in drawn_measures(table))
+    drawn = any(measure.of_motion for measure in draw_measures(table))
     return [key] if drawn and lost(table).any() else []
 
 
 def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     """Draw the means of measures over the first two axes of a grid."""
-    (first, second), measures = varied(plan, table)[:2], drawn_measures(table)
+    (first, second), measures = vary(plan, table)[:2], draw_measures(table)
     across, along = levels(table, first.path), levels(table, second.path)
     labels = [axis_label(plan.scene, axis.path) for axis in (first, second)]
     with style.figure(path, _height(len(measures), 2.1), dpi=DPI) as (figure, columns):
@@ -444,7 +444,7 @@ def _name_ticks(panel: Axes, names: Sequence[str], max_letters: int = 28) -> Non
 
 def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     """Draw measures of sampled grasps over the first axis, coloured by the second."""
-    axes, measures = varied(plan, table), drawn_measures(table)
+    axes, measures = vary(plan, table), draw_measures(table)
     first = axes[0]
     color = table[axes[1].path] if len(axes) > 1 and is_numeric(table, axes[1].path) else None
     at = table[first.path] if is_numeric(table, first.path) else table[first.path].map(short)
@@ -480,7 +480,7 @@ def _not_shown(axes: Sequence[Axis], shown: int) -> str:
 
 def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     """Draw the rate of held grasps for every value of every axis, with 95 % intervals."""
-    axes, tested = varied(plan, table), table[table["held"].notna()]
+    axes, tested = vary(plan, table), table[table["held"].notna()]
     with style.figure(path, _height(len(axes), 1.9), dpi=DPI) as (figure, columns):
         for panel, axis in zip(_panels(figure, len(axes), high=0.75), axes, strict=True):
             shown, rates = levels(tested, axis.path), list[float]()
@@ -492,13 +492,13 @@ def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
                 panel.vlines(index, 100 * low, 100 * high, color=style.INK, linewidth=1.0)
                 count_text = f"{int(held.sum())} of {len(held)}"
                 panel.annotate(count_text, (index, 2), ha="center", fontsize=6.5)
-            _name_ticks(panel, [one.label for one in shown])
+            _name_ticks(panel, [entry.label for entry in shown])
             panel.set_xlim(-0.8, len(shown) - 0.2)
             panel.set_ylim(0, 105)
             # as a title, because rotated tick labels need the space below
             label = axis_label(plan.scene, axis.path)
             panel.set_title(f"held [%] by {label}")
-            columns.add({label: [one.label for one in shown], f"held [%] by {label}": rates})
+            columns.add({label: [entry.label for entry in shown], f"held [%] by {label}": rates})
             panel.grid(axis="x", visible=False)
     return path
 
@@ -517,7 +517,7 @@ def fit_ticks(axes: Axes, table: pd.DataFrame, axis: Axis, width: float) -> None
         axes.set_xscale("log")
     axes.xaxis.set_minor_locator(NullLocator())
     if len(values) <= MAX_LEVELS:
-        axes.set_xticks(spaced_ticks(values, width, log=log))
+        axes.set_xticks(space_ticks(values, width, log=log))
     elif log:
         few = values[-1] / values[0] < 1e3
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
@@ -526,7 +526,7 @@ def fit_ticks(axes: Axes, table: pd.DataFrame, axis: Axis, width: float) -> None
     axes.xaxis.set_major_formatter(compact)
 
 
-def spaced_ticks(values: Sequence[float], width: float, *, log: bool) -> list[float]:
+def space_ticks(values: Sequence[float], width: float, *, log: bool) -> list[float]:
     """Select ascending values whose tick labels do not overlap on an axis of a width [in]."""
     if len(values) < 2:
         return list(values)

@@ -19,7 +19,7 @@ from softgrasp.description.task import SuccessCriterion
 from softgrasp.evaluation.outcome import Outcome
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sweeps.parameters import SHORT
-from softgrasp.sweeps.summary import MARGIN, is_numeric, varied
+from softgrasp.sweeps.summary import MARGIN, is_numeric, vary
 from softgrasp.sweeps.table import FAILED
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def measures_of(table: pd.DataFrame) -> list[Measure]:
     return [m for m in MEASURES if np.isfinite(numbers(table, m)).sum() > 1]
 
 
-def drawn_measures(table: pd.DataFrame) -> list[Measure]:
+def draw_measures(table: pd.DataFrame) -> list[Measure]:
     """Return measures that differ between grasps; ``constant_text`` describes the others."""
     return [measure for measure in measures_of(table) if not _is_constant(table, measure)]
 
@@ -108,7 +108,7 @@ def _is_constant(table: pd.DataFrame, measure: Measure) -> bool:
 
 def averaging(plan: SweepPlan, table: pd.DataFrame, drawn: int) -> str:
     """Describe over which further axes and repeats the figures average, and how many are drawn."""
-    axes = varied(plan, table)
+    axes = vary(plan, table)
     over = [f"{axis.path} ({table[axis.path].nunique()} values)" for axis in axes[2:]]
     over += [f"{plan.repeats} repeats"] if plan.repeats > 1 else []
     text = "One grasp per combination."

@@ -28,7 +28,7 @@ from softgrasp.description.soft_finger import MountedSoftFinger
 from softgrasp.evaluation.result import GraspResult, PhaseSpan, column
 from softgrasp.mechanics.transforms import Array, euler_from_quaternions, relative_quaternions
 from softgrasp.model import names
-from softgrasp.rendering.keyframes import has_phases, shown_phases
+from softgrasp.rendering.keyframes import choose_shown_phases, has_phases
 from softgrasp.report import style
 from softgrasp.report.formatting import signed
 from softgrasp.report.grasp_text import let_go_s, out_of_hand
@@ -97,7 +97,7 @@ def draw_joints(result: GraspResult, path: str | Path) -> Path:
     columns = max(map(len, rows))
     bar_height = PHASE_BAR_HEIGHT if has_phases(result) else 0.0
     with style.figure(path, 1.2 * len(rows) + 0.8 + bar_height) as (figure, table):
-        table.add(sampled(_joint_columns(result, chain.from_iterable(rows))))
+        table.add(sample(_joint_columns(result, chain.from_iterable(rows))))
         grid = style.panels(figure, len(rows), columns, margins=(0.6, 0.1, 0.5, 0.55 + bar_height))
         if has_phases(result):
             draw_phase_bar(figure, result)
@@ -126,14 +126,14 @@ def _draw_panel(axes: Axes, result: GraspResult, panel: ActuatorPanel, *, brief:
         bars = [(begin, end - begin) for begin, end in spans(result.time, touching(result, bodies))]
         axes.broken_barh(bars, (0, 1), color=color, lw=0, transform=transform)
     if panel.target is not None:
-        target = thinned(result.time, panel.target)
+        target = thin(result.time, panel.target)
         axes.plot(*target, color=style.TARGET, ls=(0, (4, 2)), lw=1.2)
     shown = panel.values
     if panel.limits is not None:
         low, high = panel.limits
         # a joint of a diverged run would hide all other curves
         shown = np.clip(shown, low - BEYOND * (high - low), high + BEYOND * (high - low))
-    axes.plot(*thinned(result.time, shown), color=style.POSITION, lw=1.3)
+    axes.plot(*thin(result.time, shown), color=style.POSITION, lw=1.3)
     style.time_limits(axes, result.time)
     axes.set_title(panel.title, fontsize=8 if brief else 9)
     ending = f"{signed(panel.values[-1], 1)}{panel.unit}"
@@ -182,7 +182,7 @@ def draw_object(result: GraspResult, path: str | Path) -> Path:
             moved, rotation = displacement_mm(result, index), rotation_deg(result, index)
             columns |= {f"{motion.name} {x} [mm]": moved[:, i] for i, x in enumerate("xyz")}
             columns |= {f"{motion.name} about {x} [°]": rotation[:, i] for i, x in enumerate("xyz")}
-        table.add(sampled(columns))
+        table.add(sample(columns))
         gaps = (0.6, 1.05)
         grid = style.panels(figure, count, 2, margins=(0.55, 0.1, 0.75, 0.3), gaps=gaps)
         for index, motion in enumerate(result.objects):
@@ -205,7 +205,7 @@ def _draw_run(
         # the distance of an undisturbed fall is not a property of the grasp
         fell = out_of_hand(result) and end < 0
         label = name if fell else f"{name}: {signed(values[end, axis], 3)}{unit}"
-        axes.plot(*thinned(result.time, values[:, axis]), color=color, label=label)
+        axes.plot(*thin(result.time, values[:, axis]), color=color, label=label)
     margin = 0.3 if has_phases(result) else MARGIN  # for the phase names at the top
     axes.margins(y=margin)
     if end >= 0:
@@ -278,13 +278,13 @@ def overlay_objects(
     with style.figure(path, 1.3 + 1.65 * rows + keys, dpi=dpi) as (figure, table):
         for (times, values), label in zip(series, labels, strict=True):
             columns_of_run = zip((f"{label}: {title}" for title in titles), values.T, strict=True)
-            table.add(sampled({TIME: times, **dict(columns_of_run)}))
+            table.add(sample({TIME: times, **dict(columns_of_run)}))
         margins = (0.55, 0.1, 0.7, 0.6 + keys)
         grid = style.panels(figure, rows, across, margins=margins, gaps=(0.55, 0.3))
         for index, column in enumerate(moving):
             axes = figure.add_subplot(grid[index])
             lines = [
-                axes.plot(*thinned(times, values[:, column]), color=color, label=label)[0]
+                axes.plot(*thin(times, values[:, column]), color=color, label=label)[0]
                 for (times, values), label, color in zip(series, labels, cycle(style.SERIES))
             ]
             axes.set_title(titles[column])
@@ -314,7 +314,7 @@ def _fit_to_grasps(axes: Axes, results: Sequence[GraspResult], values: Sequence[
     axes.set_ylim(low - spare, high + spare)
 
 
-def sampled(columns: Columns) -> Columns:
+def sample(columns: Columns) -> Columns:
     """Select one row per millisecond, and the last, of columns over time.
 
     The first column is the time [s]; ``trajectory.npz`` has all control samples.
@@ -372,7 +372,9 @@ def _joint_panel(
     low, high = (factor * limit for limit in row.limits)
     name = finger.joint_of(row)
     target = None
-    command = next((one.name for one in result.scene.actuators if one.joint == name), None)
+    command = next(
+        (actuator.name for actuator in result.scene.actuators if actuator.joint == name), None
+    )
     if command is not None:
         target = factor * result.joint_target[:, column(result.actuator_names, command)]
     values = factor * result.joint_position[:, column(result.joint_names, name)]
@@ -402,7 +404,7 @@ def _actuator_panel(result: GraspResult, actuator: ClosureActuator) -> ActuatorP
     unit, factor = UNITS.get(command.unit, (f" {command.unit}", 1.0))
     low, high = (factor * limit for limit in command.limits)
     target = factor * result.joint_target[:, column(result.actuator_names, command.name)]
-    bodies = _moved_by(result, actuator)
+    bodies = _measure_motion(result, actuator)
     title = command.name.replace("_", " ")
     if not actuator.stiffness:
         return ActuatorPanel(title, unit, (low, high), target, None, bodies, [])
@@ -413,7 +415,7 @@ def _actuator_panel(result: GraspResult, actuator: ClosureActuator) -> ActuatorP
     )
 
 
-def _moved_by(result: GraspResult, actuator: ClosureActuator) -> list[str]:
+def _measure_motion(result: GraspResult, actuator: ClosureActuator) -> list[str]:
     """Bodies with contact geometry that an actuator moves; all finger bodies for a synergy."""
     known = set(result.contact_bodies.tolist())
     joints = {joint for joint, _ in actuator.arms}
@@ -568,7 +570,7 @@ def _shades(result: GraspResult) -> list[tuple[PhaseSpan, str]]:
     closing = result.closing
     return [
         (phase, CLOSING if phase is closing else (style.HOLD, "#ffffff")[index % 2])
-        for index, phase in enumerate(shown_phases(result))
+        for index, phase in enumerate(choose_shown_phases(result))
     ]
 
 
@@ -607,7 +609,7 @@ def spans(times: Array, on: NDArray[np.bool_]) -> list[tuple[float, float]]:
     return [(float(times[a]), float(times[min(b, last)])) for a, b in edges.reshape(-1, 2).tolist()]
 
 
-def merged(intervals: list[tuple[float, float]], apart: float) -> list[tuple[float, float]]:
+def merge(intervals: list[tuple[float, float]], apart: float) -> list[tuple[float, float]]:
     """Join intervals whose gaps are at most ``apart`` [s]."""
     merged_spans: list[tuple[float, float]] = []
     for begin, end in intervals:
@@ -617,7 +619,7 @@ def merged(intervals: list[tuple[float, float]], apart: float) -> list[tuple[flo
     return merged_spans
 
 
-def thinned(times: Array, values: Array) -> tuple[Array, Array]:
+def thin(times: Array, values: Array) -> tuple[Array, Array]:
     """Select at most ``MAX_POINTS`` evenly spaced rows of times (T,) and values (T, …)."""
     rows = np.linspace(0, len(times) - 1, min(len(times), MAX_POINTS)).round().astype(int)
     return times[rows], values[rows]

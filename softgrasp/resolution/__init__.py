@@ -7,7 +7,7 @@ from softgrasp._lazy import lazy_names
 NAMES = {
     "description.resolved": ("Origin", "ResolvedScene", "ResolvedValue"),
     "resolution.resolve": ("resolve",),
-    "resolution.transfer": ("transferred_grasp", "TransferredGrasp"),
+    "resolution.transfer": ("transfer_grasp", "TransferredGrasp"),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""
 

@@ -20,7 +20,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.errors import ResultError
 from softgrasp.io.convex_decomposition import cache_directory
 from softgrasp.io.files import write_text
-from softgrasp.io.load import described_files, input_hashes
+from softgrasp.io.load import input_hashes, list_described_files
 
 PACKAGE = Path(__file__).resolve().parents[1]
 CODE = (
@@ -46,7 +46,7 @@ def keep_choice(trial: GraspScene, choice: dict[str, Any]) -> None:
 
 
 def _file(trial: GraspScene) -> Path:
-    files = input_hashes(described_files(trial))
+    files = input_hashes(list_described_files(trial))
     text = json.dumps(_without_names(trial.model_dump(mode="json")), sort_keys=True)
     parts = [_code(), mujoco.__version__, text, *files.values()]
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()

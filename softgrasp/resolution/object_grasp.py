@@ -43,7 +43,7 @@ from softgrasp.model.hand import palm_points
 from softgrasp.model.object import object_mass
 from softgrasp.model.scene import build
 from softgrasp.model.shapes import convex_parts, mass_properties
-from softgrasp.model.timestep import resolved_timestep
+from softgrasp.model.timestep import resolve_timestep
 from softgrasp.resolution.choice_cache import keep_choice, read_choice
 from softgrasp.resolution.start import with_clear_start
 from softgrasp.sim.grasp_run import ClosureRun
@@ -106,7 +106,7 @@ def with_object_grasp(scene: GraspScene, origins: dict[str, Origin]) -> GraspSce
     """
     if not _is_open(scene):
         return scene.choose(adapt_grasp=False)
-    chosen = _chosen(_reduced(scene))
+    chosen = _choose(_reduce(scene))
     _warn_of_change(scene, chosen)
     if chosen.grasp != scene.grasp:
         origins["grasp"] = Origin("computed", f"the {scene.grasp} grasp does not hold the object")
@@ -145,7 +145,7 @@ def _is_open(scene: GraspScene) -> bool:
     return scene.preset.per_object and not scene.hand.soft_fingers
 
 
-def _reduced(scene: GraspScene) -> GraspScene:
+def _reduce(scene: GraspScene) -> GraspScene:
     """Return the scene of a trial: closure and short hold test of hand and object alone.
 
     Contact and time step are the defaults, so that all scenes of a sweep over them have one grasp.
@@ -178,17 +178,17 @@ def _reduced(scene: GraspScene) -> GraspScene:
 
 
 @lru_cache(maxsize=256)
-def _chosen(scene: GraspScene) -> Choice:
+def _choose(scene: GraspScene) -> Choice:
     """Return the choice of an earlier search for an equal trial, or else of a new one."""
     kept = read_choice(scene)
     if kept is not None:
         return Choice(kept["grasp"], GraspPreset(**kept["preset"]))
-    choice = _searched(scene)
+    choice = _search(scene)
     keep_choice(scene, {"grasp": choice.grasp, "preset": choice.preset.model_dump(mode="json")})
     return choice
 
 
-def _searched(scene: GraspScene) -> Choice:
+def _search(scene: GraspScene) -> Choice:
     """Return the first grasp that holds in a trial, or the one in which the object moves least."""
     report_progress(f"searching a grasp of {scene.object.name} by {scene.hand.name}")
     best, smallest = None, math.inf
@@ -231,7 +231,7 @@ def run_trial(scene: GraspScene) -> GraspResult | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            timestep = resolved_timestep(scene)
+            timestep = resolve_timestep(scene)
             resolved = ResolvedScene(scene, with_clear_start(scene, timestep, {}), timestep)
             run = ClosureRun(build(resolved))
         except BuildError:
@@ -290,11 +290,11 @@ def _candidates(scene: GraspScene) -> Iterator[Choice]:
         tried = scene.replace(grasp=kind)
         computed[kind] = soft_presets(tried) if hand.soft_fingers else _presets(tried)
         early = islice(computed[kind], None if hand.soft_fingers else EARLY)
-        yield from (Choice(kind, one) for one in early)
+        yield from (Choice(kind, item) for item in early)
         if preset.per_object:
             yield Choice(kind, preset.replace(per_object=False))
     for kind in kinds:
-        yield from (Choice(kind, one) for one in computed[kind])
+        yield from (Choice(kind, item) for item in computed[kind])
 
 
 def _preset_of(hand: Hand, kind: Kind) -> GraspPreset:
@@ -337,7 +337,7 @@ def soft_presets(scene: GraspScene) -> Iterator[GraspPreset]:
         clear = np.flatnonzero(gaps >= SOFT_GAP)
         depths = [max(depth - nearer, int(clear[0])) for nearer in SOFT_DEPTHS if len(clear)]
         for chosen in dict.fromkeys(depths):
-            yield _posed(preset, positions[min(chosen, len(positions) - 1)], rotation)
+            yield _pose(preset, positions[min(chosen, len(positions) - 1)], rotation)
 
 
 def _soft_rotations(scene: GraspScene, field: ObjectField, approach: Array) -> list[Array]:
@@ -402,10 +402,10 @@ def _preset(
 ) -> GraspPreset:
     """Make a preset of a pose of the object; it is not computed again."""
     position = (frame @ [*grasp.position, 1.0])[:3]
-    return _posed(preset.replace(rates=Rates(rates)), position, frame[:3, :3] @ grasp.rotation)
+    return _pose(preset.replace(rates=Rates(rates)), position, frame[:3, :3] @ grasp.rotation)
 
 
-def _posed(preset: GraspPreset, position: Array, rotation: Array) -> GraspPreset:
+def _pose(preset: GraspPreset, position: Array, rotation: Array) -> GraspPreset:
     """Return a grasp with another pose of the object in the hand, which is not computed again."""
     euler = triple(np.round(euler_from_quaternions(_quaternion(rotation)), 6))
     return preset.replace(

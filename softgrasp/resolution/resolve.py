@@ -14,7 +14,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.io.scene import as_scene
 from softgrasp.model.arm import with_carried_pose
 from softgrasp.model.object import with_default_grasp
-from softgrasp.model.timestep import resolved_timestep
+from softgrasp.model.timestep import resolve_timestep
 from softgrasp.resolution.closure import with_sufficient_closure
 from softgrasp.resolution.start import with_clear_start
 
@@ -43,17 +43,17 @@ def resolve(scene: GraspScene | ResolvedScene | str | PathLike[str]) -> Resolved
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            resolved = _resolved(scene)
+            resolved = _resolve(scene)
     finally:
-        for one in caught:
-            warnings.warn(one.message, stacklevel=2)
-    messages = dict.fromkeys(str(one.message) for one in caught)
+        for warning in caught:
+            warnings.warn(warning.message, stacklevel=2)
+    messages = dict.fromkeys(str(warning.message) for warning in caught)
     return ResolvedScene(
         scene, resolved.scene, resolved.timestep, resolved.origins, tuple(messages)
     )
 
 
-def _resolved(described: GraspScene) -> ResolvedScene:
+def _resolve(described: GraspScene) -> ResolvedScene:
     origins: Origins = {}
     kind = with_default_grasp(described)
     if kind.grasp == "precision" and "grasp" not in described.model_fields_set:
@@ -71,7 +71,7 @@ def _resolved(described: GraspScene) -> ResolvedScene:
         from softgrasp.resolution.object_grasp import with_object_grasp  # loads meshes
 
         scene = with_object_grasp(scene, origins)
-    timestep = resolved_timestep(scene)
+    timestep = resolve_timestep(scene)
     if scene.timestep is None:
         origins["timestep"] = Origin("computed", "the longest that contacts and springs allow")
     scene = with_clear_start(scene, timestep, origins)

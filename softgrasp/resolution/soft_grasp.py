@@ -36,7 +36,7 @@ from softgrasp.mechanics.transforms import (
 from softgrasp.model.arm import finger_base, toward_grasp
 from softgrasp.model.placement import on_its_table
 from softgrasp.model.scene import assemble
-from softgrasp.model.timestep import resolved_timestep
+from softgrasp.model.timestep import resolve_timestep
 from softgrasp.resolution.choice_cache import keep_choice, read_choice
 from softgrasp.resolution.object_grasp import parts_of, run_trial, soft_presets
 
@@ -79,7 +79,7 @@ def with_soft_grasp(scene: GraspScene, origins: dict[str, Origin]) -> GraspScene
     preset = scene.preset
     if not _is_open(scene):
         return scene
-    chosen = _chosen(scene.replace(name="", sensors=(), source="", seed=0))
+    chosen = _choose(scene.replace(name="", sensors=(), source="", seed=0))
     held, pressure = chosen.held, chosen.preset.pressure
     name, hand = scene.object.name, scene.hand.name
     reason = "no pressure holds the object in trials"
@@ -96,7 +96,7 @@ def with_soft_grasp(scene: GraspScene, origins: dict[str, Origin]) -> GraspScene
         origins[f"hand.grasps.{scene.grasp}.center"] = Origin("computed", "the first that holds it")
     if chosen.euler is not None and chosen.euler != scene.object_euler:
         origins["object_euler"] = Origin("computed", "narrow between the fingers, and held")
-    return _posed(scene, chosen)
+    return _pose(scene, chosen)
 
 
 def _is_open(scene: GraspScene) -> bool:
@@ -107,25 +107,25 @@ def _is_open(scene: GraspScene) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _chosen(scene: GraspScene) -> Choice:
+def _choose(scene: GraspScene) -> Choice:
     """Return the choice of an earlier search for an equal scene, or else of a new one."""
     kept = read_choice(scene)
     if kept is not None:
         euler = kept["euler"] and triple(np.array(kept["euler"]))
         return Choice(GraspPreset(**kept["preset"]), euler, tuple(kept["held"]), kept["fits"])
-    choice = _searched(scene)
+    choice = _search(scene)
     kept = {"grasp": scene.grasp, "preset": choice.preset.model_dump(mode="json")}
     keep_choice(scene, kept | {name: getattr(choice, name) for name in ("euler", "held", "fits")})
     return choice
 
 
-def _searched(scene: GraspScene) -> Choice:
+def _search(scene: GraspScene) -> Choice:
     """Return the first pose that holds over enough pressures, or that which holds over most."""
     best: Choice | None = None
     pressures = _pressures(scene)
     for number, pose in enumerate(islice(_poses(scene), MAX_POSES), start=1):
         report_progress(f"trying pose {number} of {scene.object.name} in {scene.hand.name}")
-        held = _held_pressures(_posed(scene, pose), pressures)
+        held = _find_held_pressures(_pose(scene, pose), pressures)
         pressure = held[(len(held) - 1) // 2] if held else pressures[-1]
         tried = Choice(_with_pressure(pose.preset, pressure), pose.euler, held)
         if best is None or len(tried.held) > len(best.held):
@@ -151,13 +151,13 @@ def _pressures(scene: GraspScene) -> list[float]:
     return [float(f"{pressure:.2g}") for pressure in series[:-1].tolist()] + [limit]
 
 
-def _held_pressures(scene: GraspScene, pressures: list[float]) -> tuple[float, ...]:
+def _find_held_pressures(scene: GraspScene, pressures: list[float]) -> tuple[float, ...]:
     """Return the longest run of adjacent pressures at which the object is held in a trial."""
     longest: list[float] = []
     run: list[float] = []
     for pressure in pressures:
         preset = _with_pressure(scene.preset, pressure)
-        if _holds(_posed(scene, Choice(preset, scene.object_euler, ()))):
+        if _holds(_pose(scene, Choice(preset, scene.object_euler, ()))):
             run.append(pressure)
             longest = max(longest, run, key=len)
         elif len(run) >= ENOUGH:
@@ -175,7 +175,7 @@ def _holds(scene: GraspScene) -> bool:
     return result is not None and bool(result.held)
 
 
-def _posed(scene: GraspScene, choice: Choice) -> GraspScene:
+def _pose(scene: GraspScene, choice: Choice) -> GraspScene:
     """Return the scene with a pose and its pressure, which are not computed again."""
     preset = choice.preset.replace(per_object=False)
     grasps = scene.hand.grasps.replace(**{scene.grasp: preset})
@@ -192,8 +192,8 @@ def _poses(scene: GraspScene) -> Iterator[Choice]:
     else:
         poses = list(_standing_poses(scene))
     for pose in poses:
-        placed = on_its_table(_posed(scene, pose))
-        if assemble(placed, resolved_timestep(placed)).overlap is None:
+        placed = on_its_table(_pose(scene, pose))
+        if assemble(placed, resolve_timestep(placed)).overlap is None:
             yield pose
 
 

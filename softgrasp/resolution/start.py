@@ -24,7 +24,7 @@ from softgrasp.model.clearance import Overlap, clearing_pairs, refuse_hand_overl
 from softgrasp.model.contact_pairs import penetration
 from softgrasp.model.placement import object_pose, on_its_table
 from softgrasp.model.scene import Assembled, assemble
-from softgrasp.model.timestep import resolved_timestep
+from softgrasp.model.timestep import resolve_timestep
 
 CLEARANCE = 1e-3
 """Gap between hand and object after the displacement [m]."""
@@ -88,7 +88,7 @@ def _origins_on_table(scene: GraspScene) -> dict[str, Origin]:
 def _at_rigid_start(scene: GraspScene, origins: dict[str, Origin]) -> GraspScene:
     """Return the scene with a deformable object at the clear position of a rigid one."""
     rigid = scene.choose(object=scene.object.choose(elasticity=None))
-    clear = with_clear_start(rigid, resolved_timestep(rigid), origins)
+    clear = with_clear_start(rigid, resolve_timestep(rigid), origins)
     return scene.choose(object_position=clear.object_position, surroundings=clear.surroundings)
 
 

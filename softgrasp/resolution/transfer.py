@@ -25,8 +25,8 @@ from softgrasp.mechanics.hand_kinematics import (
     frames_at,
     pose_of,
 )
-from softgrasp.mechanics.inverse_kinematics import damped_descent, gaps_by_differences
-from softgrasp.mechanics.transforms import Array, aligned, euler_from_quaternions, moved_frames
+from softgrasp.mechanics.inverse_kinematics import damp_descent, gaps_by_differences
+from softgrasp.mechanics.transforms import Array, align, euler_from_quaternions, move_frames
 from softgrasp.model.scene import build
 from softgrasp.resolution.resolve import resolve
 
@@ -64,7 +64,7 @@ class TransferredGrasp(NamedTuple):
     """Distance of each fingertip from its contact [mm]."""
 
 
-def transferred_grasp(result: GraspResult, hand: Hand) -> TransferredGrasp:
+def transfer_grasp(result: GraspResult, hand: Hand) -> TransferredGrasp:
     """Transfer the fingertip contacts of a result to another hand with rigid fingers.
 
     Args:
@@ -172,7 +172,7 @@ class _TransferSearch:
         free = np.full(6, np.inf)
         self._limits = np.concatenate([-free, low]), np.concatenate([free, high])
         preset = hand.grasps.precision
-        start = np.array(preset.start or [one.start for one in hand.actuators], dtype=float)
+        start = np.array(preset.start or [item.start for item in hand.actuators], dtype=float)
         rates = np.array(preset.rates.for_fingers(hand.actuator_counts))
         self._opened = np.where(rates > 0, low, np.where(rates < 0, high, start))
         self._postures = self._along(start, rates, low, high)
@@ -204,7 +204,7 @@ class _TransferSearch:
             start = np.concatenate([np.zeros(6), self._postures[posture]])
             gaps = partial(self._gaps, frame, chosen, self._postures[posture])
             numeric = partial(gaps_by_differences, gaps)
-            values, gap = damped_descent(numeric, start[None], self._limits, STEPS)
+            values, gap = damp_descent(numeric, start[None], self._limits, STEPS)
             cost = float(np.square(gap).sum())
             solved.append(Candidate(cost, values[0], frame, chosen))
         return sorted(solved, key=lambda one: one.cost)
@@ -219,15 +219,15 @@ class _TransferSearch:
         low[:6] = high[:6] = values[:6]
         gaps = partial(self._gaps, frame, chosen, values[6:], away=away)
         numeric = partial(gaps_by_differences, gaps)
-        moved, _ = damped_descent(numeric, values[None], (low, high), STEPS)
+        moved, _ = damp_descent(numeric, values[None], (low, high), STEPS)
         probes = np.vstack([values[6:], values[6:] + PROBE * np.eye(len(values) - 6)])
-        tips = self._tips(probes)[:, [one for one in chosen if one >= 0]]
+        tips = self._tips(probes)[:, [item for item in chosen if item >= 0]]
         acting = (tips[1:] != tips[0]).any(axis=(1, 2))
         return np.where(acting, moved[0, 6:], self._opened)
 
     def pose(self, candidate: Candidate) -> Array:
         """Return the pose of the hand in the world, (4, 4)."""
-        return np.asarray(moved_frames(candidate.frame, candidate.values[None, :6])[0])
+        return np.asarray(move_frames(candidate.frame, candidate.values[None, :6])[0])
 
     def errors(self, candidate: Candidate) -> dict[str, float]:
         """Return the distance of each fingertip from its contact, by finger [mm]."""
@@ -247,7 +247,7 @@ class _TransferSearch:
     ) -> Array:
         """Return differences of tips, object and joints from their goals, (n, m)."""
         tips = self._differences(values, frame, chosen, away).reshape(len(values), -1)
-        poses = moved_frames(frame, values[:, :6])
+        poses = move_frames(frame, values[:, :6])
         center = np.einsum("nji,nj->ni", poses[:, :3, :3], self._center - poses[:, :3, 3])
         beside = CENTER_WEIGHT * (center - self.hand.grasps.precision.center)
         return np.concatenate([tips, beside, REST_WEIGHT * (rest - values[:, 6:])], axis=1)
@@ -258,7 +258,7 @@ class _TransferSearch:
         """Return goals less tips of the fingers with contacts, (n, k, 3) [m], world frame."""
         used = [index for index, finger in enumerate(chosen) if finger >= 0]
         mine = [chosen[index] for index in used]
-        poses, tips = moved_frames(frame, values[:, :6]), self._tips(values[:, 6:])[:, mine]
+        poses, tips = move_frames(frame, values[:, :6]), self._tips(values[:, 6:])[:, mine]
         placed = tips @ np.swapaxes(poses[:, :3, :3], 1, 2) + poses[:, None, :3, 3]
         goals = self._points[used] + (self._radii[mine] + away)[:, None] * self._outward[used]
         return np.asarray(goals - placed)
@@ -272,7 +272,7 @@ class _TransferSearch:
         # the object's centre goes to where the grasp of the hand has it
         ours = np.concatenate([tips[mine], [self.hand.grasps.precision.center]])
         theirs = np.concatenate([goals, self._center[None]])
-        return aligned(ours, theirs)
+        return align(ours, theirs)
 
     def _tips(self, targets: Array) -> Array:
         """Return the ends of the last links of all fingers, (n, nf, 3) [m], hand frame."""

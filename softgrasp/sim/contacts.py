@@ -162,7 +162,7 @@ class ContactReader:
                     separation=contact.separation,
                     normal_force=pressing,
                     friction_force=math.hypot(across, along),
-                    slip_speed=math.hypot(*_minus(slip, _scaled(normal, _dot(slip, normal)))),
+                    slip_speed=math.hypot(*_minus(slip, _scale(normal, _dot(slip, normal)))),
                     object_name=self._bodies[self._body_of_geom[object_geom]],
                 )
             )
@@ -180,7 +180,7 @@ class ContactReader:
             one, two, three, four = rows[row : row + 4]
             across = 0.5 * (one - two) / contact.friction[0]
             along = 0.5 * (three - four) / contact.friction[1]
-        first, second = _scaled(frame[3:6], across), _scaled(frame[6:9], along)
+        first, second = _scale(frame[3:6], across), _scale(frame[6:9], along)
         return (first[0] + second[0], first[1] + second[1], first[2] + second[2])
 
     def others(self, data: mujoco.MjData) -> list[OtherPoint]:
@@ -192,11 +192,11 @@ class ContactReader:
         for contact in self._all(data):
             first, second = (self._body_of_geom[geom] for geom in (contact.first, contact.second))
             if self._is_around[first]:
-                contact, first, second = _swapped(contact), second, first
+                contact, first, second = _swap(contact), second, first
             if self._is_object[second] and not self._is_object[first]:
                 continue
             if self._rank[first] == self._rank[second] and first > second:
-                contact, first, second = _swapped(contact), second, first
+                contact, first, second = _swap(contact), second, first
             mujoco.mj_contactForce(self._model, data, contact.number, force)
             rows = [contact.frame[3 * row : 3 * row + 3] for row in range(3)]
             sign = -1.0 if contact.swapped else 1.0
@@ -223,7 +223,7 @@ class ContactReader:
         """
         total, force = np.zeros(3), np.zeros(6)
         for contact in self._all(data):
-            inside = [self._is_carried[self._body_of_geom[one]] for one in contact[1:3]]
+            inside = [self._is_carried[self._body_of_geom[item]] for item in contact[1:3]]
             if inside[0] == inside[1]:
                 continue
             mujoco.mj_contactForce(self._model, data, contact.number, force)
@@ -241,7 +241,7 @@ class ContactReader:
         force = np.zeros(6)
         for contact in self._all(data):
             pair = [
-                self._bodies[self._body_of_geom[one]] for one in (contact.first, contact.second)
+                self._bodies[self._body_of_geom[item]] for item in (contact.first, contact.second)
             ]
             if body not in pair:
                 continue
@@ -277,7 +277,7 @@ class ContactReader:
             yield _RawContact(index, *pair, swapped, frame, tuple(point), separation)
 
     def _normal(self, contact: _RawContact) -> Vec3:
-        return _scaled(contact.frame[:3], -1.0 if contact.swapped else 1.0)
+        return _scale(contact.frame[:3], -1.0 if contact.swapped else 1.0)
 
     def _velocity(
         self, geom: int, point: Vec3, twists: list[list[float]], centres: list[list[float]]
@@ -305,7 +305,7 @@ def on_hardest(points: list[ContactPoint]) -> list[ContactPoint]:
     return [point for point in points if point.object_name == hardest]
 
 
-def merged(points: list[ContactPoint]) -> BodyContactState | None:
+def merge(points: list[ContactPoint]) -> BodyContactState | None:
     """Combine the contacts of one body, weighted by normal force; None without contacts.
 
     Args:
@@ -316,11 +316,11 @@ def merged(points: list[ContactPoint]) -> BodyContactState | None:
     total = sum(point.normal_force for point in points)
     weights = [p.normal_force / total if total > 0.0 else 1.0 / len(points) for p in points]
     strongest = max(points, key=lambda point: point.normal_force)
-    normal = _weighted(weights, [point.normal for point in points])
+    normal = _weight(weights, [point.normal for point in points])
     norm = math.hypot(*normal)
-    direction = _scaled(normal, 1.0 / norm) if norm > 1e-9 else strongest.normal
+    direction = _scale(normal, 1.0 / norm) if norm > 1e-9 else strongest.normal
     return BodyContactState(
-        point=_weighted(weights, [point.point for point in points]),
+        point=_weight(weights, [point.point for point in points]),
         normal=direction,
         separation=min(point.separation for point in points),
         normal_force=total,
@@ -329,19 +329,19 @@ def merged(points: list[ContactPoint]) -> BodyContactState | None:
     )
 
 
-def _swapped(contact: _RawContact) -> _RawContact:
+def _swap(contact: _RawContact) -> _RawContact:
     """Return a contact with its two bodies exchanged."""
     return contact._replace(first=contact.second, second=contact.first, swapped=not contact.swapped)
 
 
-def _weighted(weights: list[float], vectors: list[Vec3]) -> Vec3:
+def _weight(weights: list[float], vectors: list[Vec3]) -> Vec3:
     x = y = z = 0.0
     for weight, vector in zip(weights, vectors, strict=True):
         x, y, z = x + weight * vector[0], y + weight * vector[1], z + weight * vector[2]
     return (x, y, z)
 
 
-def _scaled(vector: Vector, factor: float) -> Vec3:
+def _scale(vector: Vector, factor: float) -> Vec3:
     return (vector[0] * factor, vector[1] * factor, vector[2] * factor)
 
 

@@ -31,7 +31,7 @@ from softgrasp.extensions import CARRIERS
 from softgrasp.io.files import delayed_interrupt
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.closing_check import closing_obstacle
-from softgrasp.model.placement import REMOVED, removed_bodies
+from softgrasp.model.placement import REMOVED, find_removed_bodies
 from softgrasp.model.scene import CompiledScene, start_targets
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
 from softgrasp.sim.control_state import ClosureState, Peaks, Recording, closure_layout
@@ -229,7 +229,7 @@ class ClosureRun:
             if not self.diverged and (self.scene.success or self.scene.lift or self.scene.sequence):
                 self.hold_from = self.recording.rows - 1
                 self.closing_others = self.other_points()
-                self.model.body_pos[removed_bodies(self.model, self.scene), 2] -= REMOVED
+                self.model.body_pos[find_removed_bodies(self.model, self.scene), 2] -= REMOVED
                 if not self.scene.closure.stays_on:
                     self._stepper.freeze()
             return
@@ -275,7 +275,7 @@ class ClosureRun:
     def _closing(self) -> Plans:
         scene = self.scene
         has_duration = scene.duration is not None
-        total = planned_samples(self.scene) - min(self.recording.rows, 1)
+        total = plan_samples(self.scene) - min(self.recording.rows, 1)
         settle = round(scene.settling_time / scene.control_period)
         self._closes = True
         yield from self.advancing(total, idle_limit=total + 1 if has_duration else max(settle, 1))
@@ -418,9 +418,9 @@ def carrier_path(scene: GraspScene, samples: int) -> Array:
     return path
 
 
-def planned_samples(scene: GraspScene) -> int:
+def plan_samples(scene: GraspScene) -> int:
     """Return the largest number of control samples of a closure."""
-    lags = [one.finger.pressure_lag for one in scene.hand.soft_fingers]
+    lags = [finger.finger.pressure_lag for finger in scene.hand.soft_fingers]
     extra = scene.closure.extra_time(scene.hand, scene.preset)
     extra += max((lag.settling for lag in lags if lag is not None), default=0.0)
     duration = scene.duration or scene.longest_closure + GRACE + extra
@@ -434,4 +434,4 @@ def max_rows(scene: GraspScene) -> int:
     parts += 0 if success is None else len(success.directions) + len(success.pulls)
     # one more per part, and two, for what rounding may add
     besides = round(scene.time_besides_closing / scene.control_period)
-    return planned_samples(scene) + besides + parts + 1
+    return plan_samples(scene) + besides + parts + 1

@@ -355,7 +355,7 @@ def palm_body(model: mujoco.MjModel, hand: Hand, prefix: str = "") -> int:
         for finger in hand.fingers
         if not carried & _bodies_of(finger)
     ]
-    soft = [prefix + names.soft_link(one.name, 0) for one in hand.soft_fingers]
+    soft = [prefix + names.soft_link(item.name, 0) for item in hand.soft_fingers]
     roots += [int(model.body(name).id) for name in soft]
     chains = [_ancestors(model, int(model.body_parentid[root])) for root in roots]
     common = set[int]().union(*chains[:1]).intersection(*chains[1:]) - {0}

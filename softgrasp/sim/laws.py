@@ -3,7 +3,7 @@
 Source: Mostashiri, Dhupia, Verl, Xu (paper 004), section 2.2.3 and Table 2. The functions are pure,
 work on plain lists and know no physics engine. There is one implementation of each law: runs in
 MuJoCo, environments and the controller inside Webots call these functions.
-``stepper.planned_targets``, ``blocks`` and the kernels of MuJoCo Warp repeat some of them for many
+``stepper.plan_targets``, ``blocks`` and the kernels of MuJoCo Warp repeat some of them for many
 samples or worlds at once and are tested equal to them. This file is copied into the directory of
 the Webots controller, so it imports the standard library only and runs with Python 3.7, which may
 be the interpreter that Webots finds.
@@ -174,7 +174,7 @@ def limited_lead(target: float, position: float, lead: float) -> float:
     return target
 
 
-def relieved_targets(
+def relieve_targets(
     targets: Sequence[float],
     positions: Sequence[float],
     forces: Sequence[float],

@@ -82,15 +82,15 @@ class LoadBalance(Description):
 
         The two differ where bodies that the hand presses on push the object along its load.
         """
-        fixed = [one for one in self.bearers if one.kind in ("surroundings", MOUNT)]
-        return max(1.0 - self.hand_fraction, sum(max(one.fraction, 0.0) for one in fixed))
+        fixed = [bearer for bearer in self.bearers if bearer.kind in ("surroundings", MOUNT)]
+        return max(1.0 - self.hand_fraction, sum(max(item.fraction, 0.0) for item in fixed))
 
     @property
     def sentence(self) -> str:
         """What bears the load: ``the table carries 98 % of the load (19.25 of 19.62 N), …``."""
         ordered = sorted(self.bearers, key=lambda bearer: -bearer.fraction)
-        shown = [one for one in ordered if abs(one.fraction) >= SHOWN or one.kind == HAND]
-        first, *rest = ((_called(one), f"{percent(one.fraction)} %") for one in shown)
+        shown = [item for item in ordered if abs(item.fraction) >= SHOWN or item.kind == HAND]
+        first, *rest = ((_called(entry), f"{percent(entry.fraction)} %") for entry in shown)
         borne = f"{shown[0].fraction * self.size:.4g} of {self.size:.4g} N"
         sentence = f"{first[0]} carries {first[1]} of the load ({borne})"
         return ", ".join([sentence, *(f"{name} {part}" for name, part in rest)])
@@ -175,7 +175,7 @@ def moving_axes(model: mujoco.MjModel) -> list[tuple[int, int, int]]:
     kinds = {int(mujoco.mjtJoint.mjJNT_FREE): 3, int(mujoco.mjtJoint.mjJNT_SLIDE): 1}
     return [
         (joint, int(model.jnt_dofadr[joint]), kinds[int(model.jnt_type[joint])])
-        for body in {moved for one in bodies for moved in (one, int(model.body_parentid[one]))}
+        for body in {moved for item in bodies for moved in (item, int(model.body_parentid[item]))}
         for joint in np.flatnonzero(model.jnt_bodyid == body).tolist()
         if int(model.jnt_type[joint]) in kinds
     ]
@@ -191,7 +191,7 @@ def borne_by_hand(model: mujoco.MjModel, scene: GraspScene, row: int, gravity: A
         gravity: (3,) [m/s²].
     """
     load = object_mass(model) * np.asarray(gravity)
-    free = np.eye(3) - _constrained(scene)
+    free = np.eye(3) - _constrain(scene)
     return LoadRecord(row, load, {HAND: -free @ load}, measured=False)
 
 
@@ -203,7 +203,7 @@ def load_balance(model: mujoco.MjModel, scene: GraspScene, record: LoadRecord) -
         kind: Kind = "surroundings" if names.is_around(body) else "object"
         key = (called[body], kind) if body in called else (HAND, HAND)
         forces[key] = forces.get(key, 0.0) + force
-    constrained = _constrained(scene)
+    constrained = _constrain(scene)
     if constrained.any():
         forces[MOUNT, MOUNT] = -constrained @ (record.load + np.sum([*forces.values()], axis=0))
     square = float(record.load @ record.load)
@@ -239,8 +239,8 @@ def first_unborne(
     """
     if max_support >= 1.0:
         return True, None
-    loaded = [one for one in parts if one is None or one.is_loaded]
-    enough = [one is not None and one.support <= max_support for one in loaded]
+    loaded = [part for part in parts if part is None or part.is_loaded]
+    enough = [item is not None and item.support <= max_support for item in loaded]
     begin = enough.index(True) if True in enough else len(loaded) - 1
     needed = [*loaded[max(begin, 0) :], *pushes]
     for balance in needed:
@@ -249,7 +249,7 @@ def first_unborne(
     return (None if None in needed else True), None
 
 
-def _constrained(scene: GraspScene) -> Array:
+def _constrain(scene: GraspScene) -> Array:
     """Return the projection onto the directions in which the mount holds the object, (3, 3)."""
     held = {"free": (0.0, 0.0, 0.0), "planar": (0.0, 1.0, 0.0), "fixed": (1.0, 1.0, 1.0)}
     return np.diag(held[scene.object_mount])

@@ -23,7 +23,7 @@ from softgrasp.description.task import (
     ReleasePhase,
     ShakePhase,
 )
-from softgrasp.mechanics.trajectory import eased, moved, shaken, straight_path, unit
+from softgrasp.mechanics.trajectory import ease, move, shaken, straight_path, unit
 from softgrasp.mechanics.transforms import Array, minimum_jerk
 from softgrasp.model.arm import arm_base, carrier_start, carrier_targets, home_pose, start_pose
 from softgrasp.model.scene import start_targets
@@ -102,22 +102,20 @@ class MountTrajectory:
 
     def _poses(self, phase: Phase, samples: int) -> Array | None:
         """Compute hand poses in the world, (samples, 4, 4); None if the hand does not move."""
-        fractions, still = eased(samples)[:, None], np.zeros((samples, 3))
+        fractions, still = ease(samples)[:, None], np.zeros((samples, 3))
         match phase:
             case ApproachPhase():
                 displacement = home_pose(self._scene)[:3, 3] - self._pose[:3, 3]
-                return moved(self._pose, fractions * displacement, still, np.zeros(3))
+                return move(self._pose, fractions * displacement, still, np.zeros(3))
             case LiftPhase():
                 up = np.array([0.0, 0.0, phase.height])
-                return moved(self._pose, fractions * up, still, np.zeros(3))
+                return move(self._pose, fractions * up, still, np.zeros(3))
             case MovePhase():
                 displacement, rotation = (
                     np.array(phase.displacement),
                     np.array(phase.rotation_vector),
                 )
-                return moved(
-                    self._pose, fractions * displacement, fractions * rotation, phase.about
-                )
+                return move(self._pose, fractions * displacement, fractions * rotation, phase.about)
             case ShakePhase():
                 return self._shaken(phase, samples)
             case _:
@@ -129,7 +127,7 @@ class MountTrajectory:
         displacement = wave * phase.reach * unit(phase.direction) if phase.reach else still
         rotation = wave * phase.angle * unit(phase.axis) if phase.angle else still
         about = self._scene.preset.center if phase.about is None else phase.about
-        return moved(self._pose, displacement, rotation, about)
+        return move(self._pose, displacement, rotation, about)
 
 
 def finger_path(scene: GraspScene, phase: Phase, targets: Array, samples: int) -> Array:
@@ -146,7 +144,7 @@ def finger_path(scene: GraspScene, phase: Phase, targets: Array, samples: int) -
         goal = np.array(scene.hand.preshape(phase.preshape).positions)
     elif isinstance(phase, ReleasePhase):
         goal = np.array(scene.closing_start)
-    return np.asarray(targets + eased(samples)[:, None] * (goal - targets))
+    return np.asarray(targets + ease(samples)[:, None] * (goal - targets))
 
 
 def lift_path(scene: GraspScene, lift: Lift, samples: int) -> Array:

@@ -17,7 +17,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import Pull
 from softgrasp.model import names
 from softgrasp.model.scene import CompiledScene
-from softgrasp.sim.contacts import BodyContactState, ContactPoint, OtherPoint, merged, on_hardest
+from softgrasp.sim.contacts import BodyContactState, ContactPoint, OtherPoint, merge, on_hardest
 from softgrasp.sim.control_state import ClosureLayout, ClosureState, Peaks, Recording
 from softgrasp.sim.laws import ESTABLISHED, LOST, TOUCHING
 from softgrasp.sim.load_balance import LoadRecord
@@ -224,7 +224,7 @@ class EventLog:
                 continue
             finger, phalanx = parts.get(body, ("", ""))
             body_points = on_hardest([point for point in points if point.body == body])
-            state = merged(body_points)
+            state = merge(body_points)
             if body_points:
                 self._last[body] = self._called[body_points[0].object_name]
             fields: dict[str, Any] = {"time_s": entry.time, "body": body}

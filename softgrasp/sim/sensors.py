@@ -178,7 +178,7 @@ class Sensed(Protocol):
         """Recorded rows."""
 
 
-def sensed(run: Sensed) -> dict[str, Any]:
+def sense(run: Sensed) -> dict[str, Any]:
     """Return the sensors' arrays of a finished run; empty without sensors."""
     return {} if run.sensing is None else run.sensing.recorded(run.recording.rows)
 

@@ -43,7 +43,7 @@ from softgrasp.model.soft_finger import TIP, finger_model, finger_spec
 from softgrasp.sim.engine import caught_warnings
 from softgrasp.sim.engines import ReleaseEngine, engine_named
 from softgrasp.sim.run_record import EngineRecord
-from softgrasp.sim.soft_statics import damped_finger, loaded_shape
+from softgrasp.sim.soft_statics import damp_finger, solve_loaded_shape
 
 NUMBER = 1
 """Column of a batch's warnings that counts them."""
@@ -279,10 +279,10 @@ def release_motion(
         DescriptionError: The weight is too large for the finger.
         SimulationError: The motion diverges.
     """
-    finger = damped_finger(release)
+    finger = damp_finger(release)
     return free_motion(
         finger,
-        loaded_shape(release),
+        solve_loaded_shape(release),
         backend,
         timestep=timestep or release.timestep,
         sample_period=release.sample_period,
@@ -317,7 +317,7 @@ def free_motion(
     if backend == MUJOCO:
         angles, engine = _in_mujoco(finger, start, timestep, sample_period, samples)
     else:
-        angles, engine = _simulated(finger, start, backend, timestep, sample_period, samples)
+        angles, engine = _simulate(finger, start, backend, timestep, sample_period, samples)
     time = np.arange(samples, dtype=float) * sample_period
     return FreeMotion(time, angles, PlanarChain.of(finger).tip(angles), engine)
 
@@ -369,7 +369,7 @@ def _in_mujoco(
     return motion.joint_angles[::every], engine
 
 
-def _simulated(
+def _simulate(
     finger: SoftFinger,
     start: Array,
     backend: str,
@@ -469,7 +469,7 @@ def move_finger(
     forces = actuation_forces(
         finger, pressure=pressure, tension=tension, joint_moments=joint_moments, steps=steps
     )
-    angles = _recorded(model, start_angles, forces)
+    angles = _record(model, start_angles, forces)
     _refuse_diverged(finger, angles, step, integrator, model)
     time = np.arange(steps + 1, dtype=float) * step
     return FingerMotion(finger, time, angles, step, integrator)
@@ -487,7 +487,7 @@ def _model(finger: SoftFinger, tip_mass: float) -> mujoco.MjModel:
     return compiled(spec, finger.name)
 
 
-def _recorded(model: mujoco.MjModel, start: ArrayLike, controls: Array) -> Array:
+def _record(model: mujoco.MjModel, start: ArrayLike, controls: Array) -> Array:
     """Record joint positions from the start on, (steps + 1, nq)."""
     data = mujoco.MjData(model)
     try:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softgrasp.continuum.load_path import NEUTRAL, PathPoint, follow, solve_near
-from softgrasp.continuum.rld import refined
+from softgrasp.continuum.rld import refine
 from softgrasp.continuum.settling import from_webots
 from softgrasp.continuum.statics import GRAVITY, PlanarChain, pressed, rest
 from softgrasp.description.calibration import FingerRelease
@@ -120,7 +120,7 @@ def equilibrium(
     _warn_of_large_rotations(finger, rest)
     if not (error_estimate and rest.converged):
         return rest
-    twice = _Chain(refined(finger), loads.halved())
+    twice = _Chain(refine(finger), loads.halved())
     start = twice.halves_of(finger, rest.joint_angles)
     finer = solve_near(twice.forces, start, twice.joint_stiffness, stiffness=twice.stiffness)
     if finer is None or finer.stable != point.stable:
@@ -290,7 +290,7 @@ class _Chain:
         return linear, angular, weight
 
     def halves_of(self, finger: SoftFinger, angles: Array) -> Array:
-        """Return joint angles of a ``refined`` finger that has the shape of another one."""
+        """Return joint angles of a ``refine`` finger that has the shape of another one."""
         at = dict(zip(finger.freedoms, angles, strict=True))
         return np.array([0.5 * at[index // 2, axis] for index, axis in self._finger.freedoms])
 
@@ -516,12 +516,12 @@ class _Cells:
 # Fingers with a weight at the tip.
 
 
-def damped_finger(release: FingerRelease) -> SoftFinger:
+def damp_finger(release: FingerRelease) -> SoftFinger:
     """Return the finger with all of its damping: c + h·k where it was identified in Webots."""
     return from_webots(release.finger, release.webots_timestep or 0.0)
 
 
-def loaded_shape(release: FingerRelease) -> Array:
+def solve_loaded_shape(release: FingerRelease) -> Array:
     """Compute joint angles at rest under the weight, in closed form, (n,) [rad].
 
     Raises:

@@ -48,7 +48,7 @@ from softgrasp.sim.laws import (
     latch,
     light_touches,
     limited_lead,
-    relieved_targets,
+    relieve_targets,
 )
 from softgrasp.sim.sensors import SavedErrors, Sensing
 from softgrasp.sim.step_refinement import SavedSteps, StepRefinement
@@ -219,7 +219,7 @@ class Stepper(ABC):
                 bodies if joint >= 0 else ()
                 for bodies, joint in zip(layout.stops, layout.joint_of_actuator, strict=True)
             ]
-            following = relieved_targets(
+            following = relieve_targets(
                 state.targets.tolist(),
                 positions.tolist(),
                 pressing.tolist(),
@@ -288,7 +288,7 @@ class Stepper(ABC):
             increments = np.where(
                 self._pressing, layout.contact_rate_scale * layout.increments, increments
             )
-        plan = planned_targets(state.targets, increments, self._free, limits, count)
+        plan = plan_targets(state.targets, increments, self._free, limits, count)
         path = self._path[:count]
         if len(path):
             plan[1 : 1 + len(path), self._led] = path
@@ -367,7 +367,7 @@ class Stepper(ABC):
         self._path, self.loads = self._path[count:], self.loads[count:]
 
 
-def planned_targets(
+def plan_targets(
     targets: Array,
     increments: Array,
     free: Sequence[bool],

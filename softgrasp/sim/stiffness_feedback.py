@@ -226,7 +226,9 @@ class StiffnessFeedback:
         """Summarise the contacts of one pair, sample by sample."""
         last = samples[-1]
         pair = last[0].pair
-        sliding = [any(one.friction_ratio >= AT_LIMIT for one in contacts) for contacts in samples]
+        sliding = [
+            any(item.friction_ratio >= AT_LIMIT for item in contacts) for contacts in samples
+        ]
         damping = float(np.average([c.damping for c in last], weights=[c.weight for c in last]))
         model = self._model
         inverse_mass = -model.pair_solref[pair, 0] / (1.0 - model.pair_solimp[pair, 0])

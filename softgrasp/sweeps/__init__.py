@@ -6,7 +6,7 @@ from softgrasp._lazy import lazy_names
 
 NAMES = {
     "sweeps.ensemble": ("EnsembleResult", "grasp_ensemble", "load_ensemble_result"),
-    "sweeps.planner": ("imported_plan", "plan_grasps", "PlannedGrasps"),
+    "sweeps.planner": ("plan_imported", "plan_grasps", "PlannedGrasps"),
     "sweeps.run": ("merge", "Shard", "sweep"),
     "sweeps.table": ("COLUMNS", "Row"),
 }

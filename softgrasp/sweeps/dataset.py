@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import missing_library
 from softgrasp.evaluation.result import GraspResult
-from softgrasp.exports.episodes import FPS, sampled, task_of
+from softgrasp.exports.episodes import FPS, sample, task_of
 from softgrasp.exports.grasps import (
     closure_end,
     contacts_in_object,
     grasp_set,
     hand_in_object,
     load_grasps,
-    merged_grasps,
+    merge_grasps,
     save_grasps,
 )
 from softgrasp.exports.lerobot import write_lerobot
@@ -181,9 +181,9 @@ def write_dataset(
     if kind == "arrays":
         return []
     if kind == "grasps":
-        parts = [load_grasps(one) for one in sorted(directory.glob(f"**/{DATASET}/rows-*.json"))]
-        sets = merged_grasps(parts, lambda grasp: int(grasp.name.removeprefix("row-")))
-        names = [f"grasps-{one.hand}.json" if len(sets) > 1 else "grasps.json" for one in sets]
+        parts = [load_grasps(path) for path in sorted(directory.glob(f"**/{DATASET}/rows-*.json"))]
+        sets = merge_grasps(parts, lambda grasp: int(grasp.name.removeprefix("row-")))
+        names = [f"grasps-{item.hand}.json" if len(sets) > 1 else "grasps.json" for item in sets]
         pairs = zip(sets, names, strict=True)
         return [
             file for one, name in pairs for file in save_grasps(one, directory / DATASET / name)
@@ -192,7 +192,7 @@ def write_dataset(
     episodes = []
     for row, arrays in sorted(trajectories(directory), key=lambda run: run[0]):
         success = bool(held[row]) if row in held else None
-        episodes.append(sampled(arrays, FPS, task_of(scene_of_row(plan, row)), success))
+        episodes.append(sample(arrays, FPS, task_of(scene_of_row(plan, row)), success))
     write = write_lerobot if kind == "lerobot" else write_minari
     return [write(episodes, directory / DATASET / kind)]
 

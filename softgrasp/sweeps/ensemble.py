@@ -117,7 +117,7 @@ class EnsembleResult:
         """Success rate with its interval, in a sentence."""
         names = ", ".join(f"{count} {name}" for name, count in sorted(self.outcomes.items()))
         fractions = (self.succeeded / self.size, self.success_low, self.success_high)
-        rate, low, high = (f"{100.0 * one:.0f}" for one in fractions)
+        rate, low, high = (f"{100.0 * fraction:.0f}" for fraction in fractions)
         return (
             f"{self.succeeded} of {self.size} fingers of the posterior succeed "
             f"({rate} %; 95 % interval {low} to {high} %): {names}"
@@ -149,7 +149,7 @@ def load_ensemble_result(directory: str | Path) -> EnsembleResult:
     try:
         data = read_json(path)
         data |= {key: _time_band(data[key]) for key in ("force", "displacement")}
-        data["bands"] = tuple(Band(**one) for one in data["bands"])
+        data["bands"] = tuple(Band(**datum) for datum in data["bands"])
         return EnsembleResult(**data)
     except OSError as error:
         raise ResultError(f"{path}: expected an ensemble, found: {error.strerror}") from error
@@ -215,7 +215,7 @@ def ensemble_plan(scene: GraspScene, ensemble: FingerEnsemble) -> SweepPlan:
         raise DescriptionError(
             f"expected a hand with soft fingers, found '{hand.name}' without", field="hand"
         )
-    mounted = tuple(one.replace(finger=ensemble.finger) for one in hand.soft_fingers)
+    mounted = tuple(finger.replace(finger=ensemble.finger) for finger in hand.soft_fingers)
     axes = []
     for column, values in ensemble.columns.items():
         path = ensemble.path_in_finger(column)
@@ -283,4 +283,4 @@ def _over_time(series: dict[int, tuple[Array, Array]]) -> TimeBand:
     }
     nominal = values.pop(0, np.full(POINTS, np.nan))
     low, median, high = np.nanquantile(np.array(list(values.values())), QUANTILES, axis=0)
-    return TimeBand(*(tuple(one.tolist()) for one in (time, nominal, low, median, high)))
+    return TimeBand(*(tuple(item.tolist()) for item in (time, nominal, low, median, high)))

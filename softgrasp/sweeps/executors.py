@@ -48,7 +48,7 @@ from softgrasp.sweeps.parameters import (
     scene_of_row,
     start_noise,
 )
-from softgrasp.sweeps.table import Row, failed_row, row_of
+from softgrasp.sweeps.table import Row, make_failed_row, row_of
 
 Chunk = tuple[int, ...]
 """Numbers of rows that are computed together."""
@@ -142,8 +142,8 @@ def _outcome(item: SimulatedScene) -> Row:
     if isinstance(result, GraspResult):
         return row_of(result) | {"wall_build_s": item.build_time}
     if isinstance(result, SoftgraspError):
-        return failed_row(str(result))
-    return failed_row(f"internal error: {type(result).__name__}: {result}")
+        return make_failed_row(str(result))
+    return make_failed_row(f"internal error: {type(result).__name__}: {result}")
 
 
 # Executors. Each yields the rows of finished chunks, and then has its workers do other work.
@@ -225,7 +225,7 @@ class LocalPool:
             if not lost:
                 return
         message = f"the worker died {ROW_RETRIES + 1} times with this grasp"
-        yield [Rows(self._plan).inputs(row) | failed_row(message)]
+        yield [Rows(self._plan).inputs(row) | make_failed_row(message)]
 
     def _run_pool(
         self, waiting: list[Chunk], lost: list[Chunk], workers: int
@@ -240,7 +240,7 @@ class LocalPool:
         self._close()
         pool = self._pool = _process_pool(workers, (self._plan, self._extra, os.getpid()))
         self._require_start(pool, workers)
-        for chunk, future in _finished(pool, _compute, waiting, CHUNKS_AHEAD * workers):
+        for chunk, future in _finish(pool, _compute, waiting, CHUNKS_AHEAD * workers):
             if isinstance(future.exception(), BrokenExecutor):
                 lost.append(chunk)
             else:
@@ -322,14 +322,14 @@ class DaskCluster:
             ResultError: Extra files cannot be written.
         """
         compute = partial(_compute_from_json, self._plan.model_dump_json(), self._extra)
-        for chunk, future in _finished(self._executor, compute, list(chunks), len(chunks)):
+        for chunk, future in _finish(self._executor, compute, list(chunks), len(chunks)):
             if isinstance(error := future.exception(), ResultError):  # such as a full disk
                 raise error
             if error is None:
                 yield future.result()
             else:
                 message = f"the cluster could not compute it: {error}"
-                yield [Rows(self._plan).inputs(row) | failed_row(message) for row in chunk]
+                yield [Rows(self._plan).inputs(row) | make_failed_row(message) for row in chunk]
 
     def submit(self, function: Callable[..., R], *arguments: Any) -> Callable[[], R]:
         """Have an idle worker call a function; see ``Submit``."""
@@ -367,7 +367,7 @@ def _dask_client(stack: ExitStack, workers: int, scheduler: str | None) -> Any:
         ) from error
 
 
-def _finished(
+def _finish(
     executor: Executor, compute: Callable[[Chunk], list[Row]], waiting: list[Chunk], ahead: int
 ) -> Iterator[tuple[Chunk, Future[list[Row]]]]:
     """Submit chunks and yield each with its finished future, until a worker dies.
@@ -447,7 +447,7 @@ def _why_not_started(pool: ProcessPoolExecutor) -> str:
     if UNGUARDED in codes:
         return NOT_STARTED
     # the pool itself terminates the others
-    code = next((one for one in codes if one not in (None, -signal.SIGTERM)), -signal.SIGTERM)
+    code = next((item for item in codes if item not in (None, -signal.SIGTERM)), -signal.SIGTERM)
     if code >= 0:
         return (
             f"no worker could start: one ended with exit code {code} before its first row; what it "

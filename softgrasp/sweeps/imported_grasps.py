@@ -143,7 +143,7 @@ def import_grasps(
     offset = np.eye(4)
     offset[:3, 3] = center_in_file(scene.object.shape)
     imported = [
-        _imported_grasp(grasp, read.format, joints, offset, f"{path}: [{index}]")
+        _convert_imported_grasp(grasp, read.format, joints, offset, f"{path}: [{index}]")
         for index, grasp in enumerate(read.grasps)
     ]
     errors = np.array([error for _, error in imported])
@@ -157,7 +157,7 @@ def import_grasps(
             stacklevel=2,
         )
     grasps = [grasp for grasp, _ in imported]
-    single = [not _moving(one, joints.limits).any() for one in grasps]
+    single = [not _moving(item, joints.limits).any() for item in grasps]
     if any(single):
         warnings.warn(
             f"{path}: {sum(single)} of {len(grasps)} grasps state one posture: the hand opens "
@@ -178,9 +178,9 @@ def _of_size(
 ) -> tuple[ForeignGrasp, ...]:
     """Select the grasps for a size of the object."""
     factor = file_scale(obj) if scale is None else scale
-    kept = tuple(one for one in grasps if np.isclose(one.object_scale, factor, rtol=1e-3))
+    kept = tuple(grasp for grasp in grasps if np.isclose(grasp.object_scale, factor, rtol=1e-3))
     if len(kept) < len(grasps):
-        counts = Counter(f"{one.object_scale:.4g}" for one in grasps)
+        counts = Counter(f"{grasp.object_scale:.4g}" for grasp in grasps)
         listed = ", ".join(f"{count} for {size}" for size, count in sorted(counts.items()))
         if not kept:
             raise DescriptionError(
@@ -199,7 +199,9 @@ def _of_size(
 
 def _warn_of_moving_hands(grasps: Sequence[ForeignGrasp], path: str | Path) -> None:
     """Warn of hands that move between the postures of a grasp."""
-    paths = np.array([np.linalg.norm(np.ptp(one.hand_poses[:, :3, 3], axis=0)) for one in grasps])
+    paths = np.array(
+        [np.linalg.norm(np.ptp(grasp.hand_poses[:, :3, 3], axis=0)) for grasp in grasps]
+    )
     moving = int((paths > MOVED).sum())
     if moving:
         warnings.warn(
@@ -229,7 +231,7 @@ def _with_motion(grasp: ImportedGrasp, limits: Array, closing: Array) -> Importe
     return grasp.replace(start=tuple(start.tolist()), squeeze=tuple(squeeze.tolist()))
 
 
-def _imported_grasp(
+def _convert_imported_grasp(
     grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, offset: Array, where: str
 ) -> tuple[ImportedGrasp, float]:
     """Convert a grasp; ``offset`` is the object's centre of mass in the frame of its file.
@@ -238,7 +240,7 @@ def _imported_grasp(
         The grasp, and the largest error of a joint that the actuators cannot set [rad or m].
     """
     rows, errors = [], []
-    for variables in _ordered(grasp, form, joints, where):
+    for variables in _order(grasp, form, joints, where):
         targets, error = joints.targets(variables)
         if error > MAX_ERROR:
             raise DescriptionError(
@@ -253,7 +255,7 @@ def _imported_grasp(
     return imported, max(errors)
 
 
-def _ordered(grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, where: str) -> list[Array]:
+def _order(grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, where: str) -> list[Array]:
     """Return the joint variables of the three postures in the order of the hand's model."""
     count, size = len(joints.names), grasp.joints.shape[1]
     listed = grasp.joint_names
@@ -275,7 +277,7 @@ def _ordered(grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, where: 
         signs.append(-1.0 if shifted and plain in REVERSED else 1.0)
         if shifted and plain[-1].isdigit():
             plain = f"{plain[:-1]}{int(plain[-1]) - 1}"
-        match = next((one for one in (name, plain) if one in columns), None)
+        match = next((item for item in (name, plain) if item in columns), None)
         if match is None:
             raise DescriptionError(
                 f"{where}: expected a value for joint '{name}' of the hand, found none; "
@@ -293,7 +295,7 @@ def _same_names(listed: Sequence[str], joints: HandJoints) -> bool:
 # Candidates and export
 
 
-def imported_postures(plan: GraspPlan) -> list[SynthesizedPosture]:
+def convert_postures(plan: GraspPlan) -> list[SynthesizedPosture]:
     """Return the given grasps of a plan as postures without a score."""
     postures = []
     limits = np.array([actuator.limits for actuator in plan.scene.hand.actuators])

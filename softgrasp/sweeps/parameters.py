@@ -24,8 +24,8 @@ from softgrasp.description.scene import GraspScene, with_field
 from softgrasp.description.sweep import Axis, SweepPlan
 from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.io.files import json_text
-from softgrasp.io.input_limits import recorded_inputs
-from softgrasp.io.load import described_files, load_hand, load_object
+from softgrasp.io.input_limits import record_inputs
+from softgrasp.io.load import list_described_files, load_hand, load_object
 from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import Array, euler_from_rotation
 from softgrasp.model.placement import lowest_of_object, object_pose
@@ -70,7 +70,7 @@ def combinations(plan: SweepPlan) -> list[dict[str, Any]]:
 
 def _combinations(plan: SweepPlan) -> Iterator[tuple[Any, ...]]:
     if plan.method == "grid":
-        yield from product(*(_spaced(axis) for axis in plan.axes))
+        yield from product(*(_space(axis) for axis in plan.axes))
     elif plan.method == "list":
         yield from zip(*(axis.values or () for axis in plan.axes), strict=True)
         if not plan.axes:
@@ -81,7 +81,7 @@ def _combinations(plan: SweepPlan) -> Iterator[tuple[Any, ...]]:
             yield tuple(_between(axis, fraction) for axis, fraction in pairs)
 
 
-def _spaced(axis: Axis) -> list[Any]:
+def _space(axis: Axis) -> list[Any]:
     if axis.values is not None:
         return list(axis.values)
     steps = axis.steps or 1
@@ -147,7 +147,7 @@ def with_one_grasp(plan: SweepPlan) -> SweepPlan:
         return plan.choose(scene=scene.choose(adapt_grasp=False))
     if not (scene.adapts_grasp or scene.preset.per_object):
         return plan
-    chosen = _chosen(plan) if all(path.startswith(OUTSIDE_THE_TRIAL) for path in paths) else None
+    chosen = _choose(plan) if all(path.startswith(OUTSIDE_THE_TRIAL) for path in paths) else None
     if chosen is not None:
         one = scene.choose(hand=chosen.hand, grasp=chosen.grasp, adapt_grasp=False)
         return plan.choose(scene=one)
@@ -157,7 +157,7 @@ def with_one_grasp(plan: SweepPlan) -> SweepPlan:
     return plan.choose(scene=scene.choose(grasp=kind, adapt_grasp=True))
 
 
-def _chosen(plan: SweepPlan) -> GraspScene | None:
+def _choose(plan: SweepPlan) -> GraspScene | None:
     """Resolve the row with the heaviest object; None where it cannot start, as its row reports."""
     scene, weights = plan.scene, ("object.density", "object.mass")
     try:
@@ -189,20 +189,20 @@ def scene_of(plan: SweepPlan, values: Mapping[str, Any], noise: StartNoise | Non
         DescriptionError: A path names no field, or a value does not fit.
     """
     try:  # the usual row is validated once, and shares the parts that no axis changes
-        scene = _validated_once(plan.scene, values)
+        scene = _validate_once(plan.scene, values)
     except (DescriptionError, AttributeError, TypeError, LookupError):
-        scene = _validated_by_axis(plan.scene, values)
-    return scene if noise is None else _displaced(scene, noise)
+        scene = _validate_by_axis(plan.scene, values)
+    return scene if noise is None else _displace(scene, noise)
 
 
-def _validated_once(scene: GraspScene, values: Mapping[str, Any]) -> GraspScene:
+def _validate_once(scene: GraspScene, values: Mapping[str, Any]) -> GraspScene:
     """Set all values and validate the scene at the end."""
     for path in sorted(values, key=_rank):
-        scene = _with_value(scene, path, values[path], _constructed, _with_part)
+        scene = _with_value(scene, path, values[path], _construct, _with_part)
     return scene.replace()
 
 
-def _constructed(scene: GraspScene, **changes: Any) -> GraspScene:
+def _construct(scene: GraspScene, **changes: Any) -> GraspScene:
     """Return a scene with other fields that is not validated."""
     fields = {name: getattr(scene, name) for name in GraspScene.model_fields}
     stated = {*scene.model_fields_set, *changes}
@@ -218,23 +218,23 @@ def _with_part(scene: GraspScene, path: str, value: Any) -> GraspScene:
     """
     head, *rest = path.split(".")
     part = getattr(scene, head)
-    return _constructed(scene, **{head: _replaced_in(part, rest, value)})
+    return _construct(scene, **{head: _replace_in(part, rest, value)})
 
 
-def _replaced_in(part: Any, rest: list[str], value: Any) -> Any:
+def _replace_in(part: Any, rest: list[str], value: Any) -> Any:
     """Return a description with the value at a path inside replaced."""
     if not rest:
         return value
-    inside = _replaced_in(getattr(part, rest[0]), rest[1:], value)
+    inside = _replace_in(getattr(part, rest[0]), rest[1:], value)
     changed: Any = part.replace(**{rest[0]: inside})
     return changed
 
 
-def _validated_by_axis(scene: GraspScene, values: Mapping[str, Any]) -> GraspScene:
+def _validate_by_axis(scene: GraspScene, values: Mapping[str, Any]) -> GraspScene:
     """Set one value after the other, each validated, so that errors name its axis."""
     for path in sorted(values, key=_rank):
         try:
-            for single in expanded(scene, path):
+            for single in expand(scene, path):
                 scene = _with_value(scene, single, values[path])
         except DescriptionError as error:
             if path in str(error):
@@ -247,7 +247,7 @@ def _rank(path: str) -> int:
     return FIRST.index(path) if path in FIRST else len(FIRST)
 
 
-def expanded(scene: GraspScene, path: str) -> Iterator[str]:
+def expand(scene: GraspScene, path: str) -> Iterator[str]:
     """Expand ``[*]`` in a path to all indices of the list before it.
 
     Raises:
@@ -264,7 +264,7 @@ def expanded(scene: GraspScene, path: str) -> Iterator[str]:
     if not isinstance(node, tuple | list):
         raise DescriptionError(f"expected a list before {EVERY}, found none", field=path)
     for index in range(len(node)):
-        yield from expanded(scene, f"{before}[{index}]{after}")
+        yield from expand(scene, f"{before}[{index}]{after}")
 
 
 def _with_value(
@@ -308,7 +308,7 @@ def _object(name: str, before: GraspObject) -> GraspObject:
     return load_object(name)
 
 
-def _displaced(scene: GraspScene, noise: StartNoise) -> GraspScene:
+def _displace(scene: GraspScene, noise: StartNoise) -> GraspScene:
     pose = object_pose(scene)
     position = np.add(pose.position, noise.position)
     if scene.table is not None:
@@ -331,7 +331,7 @@ def files_of(plan: SweepPlan) -> list[Path]:
     These are the files that its scene names, and those that are read for values of its axes, such
     as names of objects. They are listed in the order of the plan, some repeatedly.
     """
-    files = list(described_files(plan.scene))
+    files = list(list_described_files(plan.scene))
     named = [axis.path for axis in plan.axes if _has_text(axis.values)]
     known: set[tuple[str, str]] = set()
     for values in combinations(plan) if named else ():
@@ -343,10 +343,10 @@ def files_of(plan: SweepPlan) -> list[Path]:
 
 
 def _files_of_row(plan: SweepPlan, values: Mapping[str, Any]) -> list[Path]:
-    with recorded_inputs() as files, warnings.catch_warnings():
+    with record_inputs() as files, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with suppress(Exception):  # reported in its row
-            files += described_files(scene_of(plan, values, None))
+            files += list_described_files(scene_of(plan, values, None))
     return files
 
 

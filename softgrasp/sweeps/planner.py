@@ -48,20 +48,20 @@ from softgrasp.model.object import with_default_grasp
 from softgrasp.model.placement import object_pose, on_its_table
 from softgrasp.model.retreat import HandRetreat
 from softgrasp.sweeps.imported_grasps import (
+    convert_postures,
     foreign_grasp,
     hand_joints_of,
     import_grasps,
-    imported_postures,
 )
 from softgrasp.sweeps.parameters import scene_of_row
-from softgrasp.sweeps.robustness import finished_robustness, robustness
-from softgrasp.sweeps.run import Progress, finished_sweep, sweep
+from softgrasp.sweeps.robustness import finish_robustness, robustness
+from softgrasp.sweeps.run import Progress, finish_sweep, sweep
 from softgrasp.sweeps.storage import PLAN as SWEEP_PLAN
 from softgrasp.sweeps.storage import plan_in
 from softgrasp.sweeps.synthesis import (
     PlacedPosture,
-    kept_postures,
-    placed_grasps,
+    arrange_grasps,
+    keep_postures,
     preshape_name,
     table_plane,
     with_starts,
@@ -218,20 +218,20 @@ def plan_grasps(
     if plan.rank_by == ROBUSTNESS:
         directory = None if out is None else Path(out)
         rows[ROBUSTNESS] = robustness(plan, swept, rows, directory, workers, progress, executor)
-    table = ranked_table(plan, candidates, rows)
+    table = rank_table(plan, candidates, rows)
     if out is not None:
         _write(plan, table, Path(out))
-    return _planned(plan, swept, table, candidates)
+    return _plan(plan, swept, table, candidates)
 
 
-def _planned(
+def _plan(
     plan: GraspPlan, swept: SweepPlan, table: pd.DataFrame, candidates: Sequence[Candidate]
 ) -> PlannedGrasps:
-    postures = tuple(one.posture for one in candidates)
+    postures = tuple(candidate.posture for candidate in candidates)
     return PlannedGrasps(plan=plan, sweep_plan=swept, table=table, postures=postures)
 
 
-def imported_plan(plan: GraspPlan, path: str | Path, scale: float | None = None) -> GraspPlan:
+def plan_imported(plan: GraspPlan, path: str | Path, scale: float | None = None) -> GraspPlan:
     """Return a plan that simulates the grasps of a file of another program.
 
     Args:
@@ -248,7 +248,7 @@ def imported_plan(plan: GraspPlan, path: str | Path, scale: float | None = None)
     return plan.replace(method="imported", grasps=grasps, candidates=len(grasps))
 
 
-def finished_search(directory: str | Path) -> PlannedGrasps:
+def finish_search(directory: str | Path) -> PlannedGrasps:
     """Read a finished search from its directory.
 
     The poses are drawn again from the seed of the plan.
@@ -267,14 +267,14 @@ def finished_search(directory: str | Path) -> PlannedGrasps:
         ) from error
     except (ValueError, KeyError, TypeError, DescriptionError) as error:
         raise ResultError(f"{path}: damaged: {error}") from error
-    swept, rows = finished_sweep(directory)
+    swept, rows = finish_sweep(directory)
     candidates = candidates_of(plan, directory)
     if plan.rank_by == ROBUSTNESS:
-        rows[ROBUSTNESS] = finished_robustness(plan, rows, directory)
-    return _planned(plan, swept, ranked_table(plan, candidates, rows), candidates)
+        rows[ROBUSTNESS] = finish_robustness(plan, rows, directory)
+    return _plan(plan, swept, rank_table(plan, candidates, rows), candidates)
 
 
-def ranked_table(
+def rank_table(
     plan: GraspPlan, candidates: Sequence[Candidate], rows: pd.DataFrame
 ) -> pd.DataFrame:
     """Join candidate hand poses with the table of their sweep, the best first."""
@@ -311,20 +311,23 @@ def _as_stored(swept: SweepPlan, directory: Path) -> SweepPlan:
 def _pose_columns(candidates: Sequence[Candidate]) -> dict[str, object]:
     import pandas as pd
 
-    columns: dict[str, object] = {"row": [one.row for one in candidates]}
+    columns: dict[str, object] = {"row": [candidate.row for candidate in candidates]}
     for index, axis in enumerate("xyz"):
-        columns[f"direction_{axis}"] = [float(one.direction[index]) for one in candidates]
-        columns[f"offset_{axis}_m"] = [float(one.offset[index]) for one in candidates]
-    distances = [one.pulled_back for one in candidates]
+        columns[f"direction_{axis}"] = [
+            float(candidate.direction[index]) for candidate in candidates
+        ]
+        columns[f"offset_{axis}_m"] = [float(candidate.offset[index]) for candidate in candidates]
+    distances = [candidate.pulled_back for candidate in candidates]
+    postures = [candidate.posture for candidate in candidates]
+    scores = [posture and posture.score for posture in postures]
+    penetrations = [posture and posture.penetration for posture in postures]
     return columns | {
-        "roll_rad": [one.roll for one in candidates],
+        "roll_rad": [candidate.roll for candidate in candidates],
         "pulled_back_m": pd.Series(distances, dtype="Float64"),
-        "preshape": pd.Series([one.preshape for one in candidates], dtype="string"),
-        "predicted": pd.Series([one.posture and one.posture.score for one in candidates],
-                               dtype="Float64"),
-        "penetration_m": pd.Series([one.posture and one.posture.penetration for one in candidates],
-                                   dtype="Float64"),
-        "trial_held": pd.Series([one.held for one in candidates], dtype="boolean"),
+        "preshape": pd.Series([candidate.preshape for candidate in candidates], dtype="string"),
+        "predicted": pd.Series(scores, dtype="Float64"),
+        "penetration_m": pd.Series(penetrations, dtype="Float64"),
+        "trial_held": pd.Series([candidate.held for candidate in candidates], dtype="boolean"),
     }  # fmt: skip
 
 
@@ -370,10 +373,10 @@ def candidates_of(plan: GraspPlan, directory: Path | None = None) -> list[Candid
         BuildError: The hand, or the object, cannot be built.
     """
     if plan.method == "imported":
-        return _with_postures(plan, placed_grasps(plan, imported_postures(plan)))
+        return _with_postures(plan, arrange_grasps(plan, convert_postures(plan)))
     synthesized: list[Candidate] = []
     if plan.method == "synthesis":
-        synthesized = _with_postures(plan, kept_postures(plan, directory))
+        synthesized = _with_postures(plan, keep_postures(plan, directory))
     return [*synthesized, *_candidates(plan, len(synthesized))]
 
 
@@ -403,7 +406,7 @@ def _candidates(plan: GraspPlan, first: int) -> Iterator[Candidate]:
     for row in range(first, plan.candidates):
         random, distance = np.random.default_rng([plan.seed, row]), None
         for _ in range(DRAWS):
-            rotation, direction, roll = _drawn_rotation(plan, reference, random)
+            rotation, direction, roll = _draw_rotation(plan, reference, random)
             offset = point_in_ball(random, plan.poses.offset)
             preshape = _preshape(plan, random)
             if preshape not in probes:
@@ -457,7 +460,7 @@ def _climb(probe: HandRetreat, pose: Array, plane: Array) -> float:
     return float(-(pose[:3, :3] @ plane[:3]) @ probe.approach)
 
 
-def _drawn_rotation(
+def _draw_rotation(
     plan: GraspPlan, reference: Array, random: np.random.Generator
 ) -> tuple[Array, Array, float]:
     """Draw the object's orientation in the hand (3, 3), a direction in its frame (3,) and a roll.
@@ -504,17 +507,19 @@ def sweep_plan_of(plan: GraspPlan, candidates: list[Candidate]) -> SweepPlan:
     """Make the sweep plan with one row per candidate hand pose."""
     scene = standing(plan.scene)
     placed = [_fields(scene, plan.poses, candidate.pose) for candidate in candidates]
-    axes = [Axis(path=path, values=tuple(one[path] for one in placed)) for path in placed[0]]
-    postures = [one.posture for one in candidates if one.posture is not None]
+    axes = [Axis(path=path, values=tuple(item[path] for item in placed)) for path in placed[0]]
+    postures = [item.posture for item in candidates if item.posture is not None]
     if plan.preshapes or postures:
-        axes.append(Axis(path="preshape", values=tuple(one.preshape for one in candidates)))
+        axes.append(Axis(path="preshape", values=tuple(item.preshape for item in candidates)))
     if postures:
-        rates = [None if one.posture is None else one.posture.rates.tolist() for one in candidates]
+        rates = [
+            None if item.posture is None else item.posture.rates.tolist() for item in candidates
+        ]
         axes.append(Axis(path="closure.rates", values=tuple(rates)))
         spans = np.ptp([actuator.limits for actuator in scene.hand.actuators], axis=1)
-        ends = [None if one.posture is None else _ends(one.posture, spans) for one in candidates]
+        ends = [None if item.posture is None else _ends(item.posture, spans) for item in candidates]
         axes.append(Axis(path="closure.ends", values=tuple(ends)))
-        scene = with_starts(scene, [one.start for one in postures])
+        scene = with_starts(scene, [posture.start for posture in postures])
     quality = plan.rank_by == "quality_epsilon"  # costs a tenth of a closure
     return SweepPlan(scene=scene, axes=tuple(axes), method="list", seed=plan.seed, quality=quality)
 

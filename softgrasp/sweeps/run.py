@@ -182,8 +182,8 @@ def sweep(
         stack.enter_context(pool)
         if not isinstance(pool, InProcess):  # else it would only delay the rows
             import_in_background(*TABLE_MODULES, *(finish.modules if finish else ()))
-        chunks = chunked(remaining, workers, _rows_per_chunk(plan, executor, extra))
-        collected = _collected(done, len(rows), pool.run(chunks), progress, store)
+        chunks = chunk(remaining, workers, _rows_per_chunk(plan, executor, extra))
+        collected = _collect(done, len(rows), pool.run(chunks), progress, store)
         table = table_of(plan, collected)
         if store is not None and remaining:
             require_inputs(store.directory)
@@ -198,7 +198,7 @@ def sweep(
     return table
 
 
-def _collected(
+def _collect(
     done: dict[int, Row],
     count: int,
     computed: Iterable[list[Row]],
@@ -237,14 +237,14 @@ def _rows_per_chunk(plan: SweepPlan, executor: str, extra: ExtraOutputs | None) 
     return max(CHUNK_STEPS // total_steps(plan.scene), 1)
 
 
-def chunked(rows: Sequence[int], workers: int, max_rows: int = CHUNK_ROWS) -> list[Chunk]:
+def chunk(rows: Sequence[int], workers: int, max_rows: int = CHUNK_ROWS) -> list[Chunk]:
     """Divide rows into chunks that one worker computes together."""
     size = max(min(len(rows) // (workers * CHUNKS_PER_WORKER), CHUNK_ROWS, max_rows), 1)
     return [tuple(rows[start : start + size]) for start in range(0, len(rows), size)]
 
 
 @result_loader
-def finished_sweep(directory: str | Path) -> tuple[SweepPlan, pd.DataFrame]:
+def finish_sweep(directory: str | Path) -> tuple[SweepPlan, pd.DataFrame]:
     """Read the plan and the table of a finished sweep from its directory.
 
     Raises:

@@ -33,7 +33,7 @@ from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.files import note_written, write_text
 from softgrasp.io.input_limits import read_json
 from softgrasp.io.json_lines import JsonLines
-from softgrasp.io.load import changed_input, current_hashes, input_hashes
+from softgrasp.io.load import change_input, current_hashes, input_hashes
 from softgrasp.sweeps.parameters import combinations, files_of, inputs_of
 from softgrasp.sweeps.table import COLUMNS, Row
 
@@ -134,7 +134,7 @@ class SweepStore:
         Raises:
             ResultError: The journal cannot be read, or not be written without such lines.
         """
-        check = partial(_checked_row, self.plan, combinations(self.plan))
+        check = partial(_check_row, self.plan, combinations(self.plan))
         try:
             rows = self._journal.checked(check, repair=self._lock is not None)
         except OSError as error:
@@ -208,7 +208,7 @@ class SweepStore:
             )
 
 
-def _checked_row(plan: SweepPlan, values: Sequence[Any], record: Any) -> Row:
+def _check_row(plan: SweepPlan, values: Sequence[Any], record: Any) -> Row:
     """Return the row in a record of the journal of a plan with combinations of axis values.
 
     Raises:
@@ -271,7 +271,7 @@ def require_inputs(directory: Path, now: Mapping[str, Hashes] | None = None) -> 
     before = inputs_in(directory)
     now = now or {key: current_hashes(hashes) for key, hashes in before.items()}
     for key in before.keys() & now.keys():
-        if (name := changed_input(before[key], now[key])) is not None:
+        if (name := change_input(before[key], now[key])) is not None:
             raise ResultError(
                 f"{directory}: expected the files with which this sweep began, found another "
                 f"content of {name}; bring the old one back, or choose another directory"

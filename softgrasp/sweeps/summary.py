@@ -49,7 +49,7 @@ class ErraticRow(NamedTuple):
         return f"row {middle} is between rows {before} and {after} along {self.path}"
 
 
-def varied(plan: SweepPlan, table: pd.DataFrame) -> list[Axis]:
+def vary(plan: SweepPlan, table: pd.DataFrame) -> list[Axis]:
     """Return the axes of a sweep with at least two values."""
     return [axis for axis in plan.axes if table[axis.path].nunique() > 1]
 
@@ -85,7 +85,7 @@ def erratic_rows(plan: SweepPlan, table: pd.DataFrame) -> list[ErraticRow]:
     Neighbours differ in one field only, so samples have none; where an outcome changes once along a
     field, no row differs from both.
     """
-    paths = [axis.path for axis in varied(plan, table)]
+    paths = [axis.path for axis in vary(plan, table)]
     if not paths or plan.method in SAMPLING_METHODS:
         return []
     cells = cells_of(table[table["status"] != FAILED], paths)
@@ -93,7 +93,7 @@ def erratic_rows(plan: SweepPlan, table: pd.DataFrame) -> list[ErraticRow]:
         erratic
         for path in paths
         if is_numeric(table, path)
-        for erratic in _erratic_along(path, cells, [one for one in paths if one != path])
+        for erratic in _erratic_along(path, cells, [item for item in paths if item != path])
     ]
 
 

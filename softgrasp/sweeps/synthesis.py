@@ -17,7 +17,7 @@ from softgrasp.description.sweep import GraspPlan, PoseSampling
 from softgrasp.errors import ResultError
 from softgrasp.grasp_synthesis.grasp_energy import GraspEnergy
 from softgrasp.grasp_synthesis.grasp_seeds import GraspingHand
-from softgrasp.grasp_synthesis.object_surface import filled
+from softgrasp.grasp_synthesis.object_surface import fill
 from softgrasp.grasp_synthesis.posture_search import (
     BATCH,
     PostureSearch,
@@ -26,7 +26,7 @@ from softgrasp.grasp_synthesis.posture_search import (
 )
 from softgrasp.io.files import write_text
 from softgrasp.io.input_limits import read_json
-from softgrasp.io.load import described_files, input_hashes
+from softgrasp.io.load import input_hashes, list_described_files
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
 from softgrasp.model.arm import toward_grasp
@@ -77,7 +77,7 @@ class PlacedPosture(NamedTuple):
     """Outcome of its trial; None without one."""
 
 
-def placed_postures(plan: GraspPlan) -> list[PlacedPosture]:
+def arrange_postures(plan: GraspPlan) -> list[PlacedPosture]:
     """Synthesize the postures of a plan, at most ``plan.candidates``.
 
     With ``plan.trial`` seeds descend in rounds until enough postures have held the object in the
@@ -95,38 +95,40 @@ def placed_postures(plan: GraspPlan) -> list[PlacedPosture]:
     tips_only = TIPS_ONLY[scene.grasp]
     if not plan.trial:
         postures = search.postures(random, plan.candidates, seeds, tips_only)
-        return _placed(retreat, postures, plan.poses.gap)
+        return _arrange(retreat, postures, plan.poses.gap)
     trial = PostureTrial(retreat, scene.grip_friction)
     tried: list[PlacedPosture] = []
     while seeds > 0 and (missing := plan.candidates - _held(tried)) > 0:
         size = min(max(SEEDS_OF_MISSING * missing, ROUND), BATCH, seeds)
         seeds -= size
         postures = search.rated_postures(random, size, tips_only)
-        placed = _placed(retreat, postures, plan.poses.gap)
-        tried += [one._replace(trial=trial.run(one.posture)) for one in placed]
-    return _ranked(tried)[: plan.candidates]
+        placed = _arrange(retreat, postures, plan.poses.gap)
+        tried += [item._replace(trial=trial.run(item.posture)) for item in placed]
+    return _rank(tried)[: plan.candidates]
 
 
 def _held(tried: Sequence[PlacedPosture]) -> int:
     """Return the number of different postures that held the object in the trial."""
-    return len(distinct([one.posture.pose for one in tried if one.trial and one.trial.held]))
+    return len(
+        distinct([trial.posture.pose for trial in tried if trial.trial and trial.trial.held])
+    )
 
 
-def _ranked(tried: Sequence[PlacedPosture]) -> list[PlacedPosture]:
+def _rank(tried: Sequence[PlacedPosture]) -> list[PlacedPosture]:
     """Sort postures by the outcome of the trial, those close to a better one last of theirs."""
-    held = [one for one in tried if one.trial and one.trial.held]
-    lost = [one for one in tried if not (one.trial and one.trial.held)]
+    held = [trial for trial in tried if trial.trial and trial.trial.held]
+    lost = [trial for trial in tried if not (trial.trial and trial.trial.held)]
     held.sort(key=lambda one: one.trial.motion if one.trial else np.inf)
     lost.sort(key=lambda one: -one.posture.score)
     ranked = []
     for group in (held, lost):
-        first = distinct([one.posture.pose for one in group])
+        first = distinct([item.posture.pose for item in group])
         similar = sorted(set(range(len(group))) - set(first))
         ranked += [group[index] for index in first + similar]
     return ranked
 
 
-def placed_grasps(plan: GraspPlan, postures: Sequence[SynthesizedPosture]) -> list[PlacedPosture]:
+def arrange_grasps(plan: GraspPlan, postures: Sequence[SynthesizedPosture]) -> list[PlacedPosture]:
     """Open hands further, or pull them back, that would penetrate the object at the start.
 
     A hand is pulled back only where no opening is enough; all postures stay.
@@ -135,7 +137,10 @@ def placed_grasps(plan: GraspPlan, postures: Sequence[SynthesizedPosture]) -> li
         BuildError: The hand, or the object, cannot be built.
     """
     scene = plan.scene.replace(preshape=None)
-    retreat, limits = HandRetreat(scene), np.array([one.limits for one in scene.hand.actuators])
+    retreat, limits = (
+        HandRetreat(scene),
+        np.array([actuator.limits for actuator in scene.hand.actuators]),
+    )
     openings = -np.ptp(limits, axis=1) * np.sign(
         scene.preset.rates.for_fingers(scene.hand.actuator_counts)
     )
@@ -145,9 +150,9 @@ def placed_grasps(plan: GraspPlan, postures: Sequence[SynthesizedPosture]) -> li
             posture._replace(start=np.clip(posture.start + fraction * openings, *limits.T))
             for fraction in OPENINGS
         ]
-        clear = (one for one in opened if _is_clear(retreat, one, plan.poses.gap))
+        clear = (item for item in opened if _is_clear(retreat, item, plan.poses.gap))
         chosen = next(clear, posture)
-        one = _placed(retreat, [chosen], plan.poses.gap)
+        one = _arrange(retreat, [chosen], plan.poses.gap)
         placed += one or [PlacedPosture(chosen, 0.0, chosen.pose)]
     return placed
 
@@ -158,7 +163,7 @@ def _is_clear(retreat: HandRetreat, posture: SynthesizedPosture, gap: float) -> 
     return retreat.distance(posture.pose, gap) == 0.0
 
 
-def _placed(
+def _arrange(
     retreat: HandRetreat, postures: Sequence[SynthesizedPosture], gap: float
 ) -> list[PlacedPosture]:
     """Pull hands back that would penetrate the object; those that stay in it are left out."""
@@ -173,7 +178,7 @@ def _placed(
     return placed
 
 
-def kept_postures(plan: GraspPlan, directory: Path | None) -> list[PlacedPosture]:
+def keep_postures(plan: GraspPlan, directory: Path | None) -> list[PlacedPosture]:
     """Return the postures of a plan from its directory, or synthesize and keep them there.
 
     Args:
@@ -185,18 +190,18 @@ def kept_postures(plan: GraspPlan, directory: Path | None) -> list[PlacedPosture
         ResultError: The directory cannot be written, or its file of postures is damaged.
     """
     if directory is None:
-        return placed_postures(plan)
+        return arrange_postures(plan)
     path, key = directory / POSTURES, _key(plan)
     if path.exists():
         try:
             content = read_json(path)
             if content["plan"] == key:
-                return [_from_plain(one) for one in content["postures"]]
+                return [_from_plain(item) for item in content["postures"]]
         except (ValueError, KeyError, TypeError) as error:
             raise ResultError(f"{path}: damaged: {error}") from error
-    placed = placed_postures(plan)
+    placed = arrange_postures(plan)
     directory.mkdir(parents=True, exist_ok=True)
-    plain = [_plain(one) for one in placed]
+    plain = [_plain(item) for item in placed]
     write_text(path, json.dumps({"plan": key, "postures": plain}) + "\n")
     return placed
 
@@ -206,7 +211,7 @@ def _key(plan: GraspPlan) -> str:
     content = plan.model_dump_json(
         include={"scene", "candidates", "poses", "seed", "seeds", "trial"}
     )
-    files = input_hashes(described_files(plan.scene))
+    files = input_hashes(list_described_files(plan.scene))
     return hashlib.sha256(f"{content}{[*files.values()]}".encode()).hexdigest()
 
 
@@ -285,7 +290,7 @@ def posture_search_of(
         energy,
         tree=fewer,
         links=contact_links(fewer, along, rates, center),
-        surface=filled(surface),
+        surface=fill(surface),
     )
     direction = None
     if poses.cone < np.pi:

@@ -119,13 +119,13 @@ def row_of(result: GraspResult) -> dict[str, Any]:
         "peak_resolved": None if result.peak is None else result.peak.resolved,
         "final_force_N": float(result.normal_force[-1].sum()),
         "force_over_limit": max(
-            (one.force_N / one.limit_N for one in result.reached_forces), default=None
+            (force.force_N / force.limit_N for force in result.reached_forces), default=None
         ),
         "displacement_m": float(np.linalg.norm(motion.displacement_m)),
-        **_named("displacement", "xyz", motion.displacement_m, "_m"),
+        **_name("displacement", "xyz", motion.displacement_m, "_m"),
         "rotation_rad": float(2.0 * np.arccos(min(abs(float(start @ end)), 1.0))),
-        **_named("final", "xyz", motion.final_position_m, "_m"),
-        **_named("final_q", "wxyz", motion.final_quat_wxyz, "", ""),
+        **_name("final", "xyz", motion.final_position_m, "_m"),
+        **_name("final_q", "wxyz", motion.final_quat_wxyz, "", ""),
         **_quality(result),
         "hold_drop_m": None if hold is None else hold.drop_m,
         "hold_hand_fraction": _hand_fraction(hold),
@@ -148,7 +148,9 @@ def row_of(result: GraspResult) -> dict[str, Any]:
 def _hand_fraction(hold: HoldTest | None) -> float | None:
     """Return the fraction of the load on the hand at the end of the last part with a load."""
     balances = [] if hold is None else [part.balance for part in hold.parts]
-    loaded = [one.hand_fraction for one in balances if one is not None and one.is_loaded]
+    loaded = [
+        balance.hand_fraction for balance in balances if balance is not None and balance.is_loaded
+    ]
     return loaded[-1] if loaded else None
 
 
@@ -180,13 +182,13 @@ def _slip_force(hold: HoldTest | None) -> float | None:
     return min((pull.slip_force_N for pull in pulls if pull.slip_force_N is not None), default=None)
 
 
-def _named(
+def _name(
     stem: str, axes: str, values: tuple[float, ...], unit: str, joint: str = "_"
 ) -> dict[str, float]:
     return {f"{stem}{joint}{axis}{unit}": value for axis, value in zip(axes, values, strict=True)}
 
 
-def failed_row(error: str) -> dict[str, Any]:
+def make_failed_row(error: str) -> dict[str, Any]:
     """Return the table columns of a grasp without a result."""
     empty = dict.fromkeys(COLUMNS)
     return empty | {

@@ -23,7 +23,7 @@ NAMES = {
     "twin.pneumatic_controller": ("connect_controller", "ControllerReading", "Valve"),
     "twin.piecewise_bending": ("angles_at", "fit_pressures", "FitReport", "pressure_for"),
     "twin.record": ("read_twin_record",),
-    "vision.point_picking": ("direction_rows", "picked_angles", "Picks"),
+    "vision.point_picking": ("direction_rows", "pick_angles", "Picks"),
 }  # fmt: skip
 """Public names by the module that defines them; ``=name`` is the module itself."""
 

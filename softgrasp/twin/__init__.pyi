@@ -38,6 +38,6 @@ from softgrasp.twin.record import read_twin_record as read_twin_record
 from softgrasp.twin.robot_server import RobotServer as RobotServer
 from softgrasp.vision.point_picking import Picks as Picks
 from softgrasp.vision.point_picking import direction_rows as direction_rows
-from softgrasp.vision.point_picking import picked_angles as picked_angles
+from softgrasp.vision.point_picking import pick_angles as pick_angles
 
 NAMES: dict[str, tuple[str, ...]]

@@ -52,7 +52,7 @@ def run_twin_demo(directory: Path, *, renderer: str, video: bool, report: bool, 
     _clear_earlier_twin_files(directory)
     with terminal.progress_bar() as update:
         update(f"running the twin for {SECONDS:g} s", None)
-        asyncio.run(_served(twin, directory))
+        asyncio.run(_serve_twin(twin, directory))
         record, written = read_twin_record(directory), [directory / TABLE]
         if report:
             written += write_twin_report(
@@ -79,7 +79,7 @@ def _clear_earlier_twin_files(directory: Path) -> None:
     remove_written(directory, written)
 
 
-async def _served(twin: Twin, directory: Path) -> None:
+async def _serve_twin(twin: Twin, directory: Path) -> None:
     from softgrasp.twin.loop import run_twin
     from softgrasp.twin.modbus_server import controller_server
 

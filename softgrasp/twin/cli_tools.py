@@ -137,7 +137,7 @@ def _fit_document(report: FitReport) -> Row:
         "largest_rad": report.largest.tolist(),
         "scatter_rad": report.scatter.tolist(),
         "r_squared": report.r_squared.tolist(),
-        "reversals": [one._asdict() for one in report.reversals],
+        "reversals": [reversal._asdict() for reversal in report.reversals],
         "pressures_Pa": report.pressures.tolist(),
         "angles_rad": report.angles.tolist(),
         "residuals_rad": report.residuals.tolist(),
@@ -149,7 +149,7 @@ def _print_fit(report: FitReport) -> None:
 
     fit, errors = report.fit, report.curve_errors
     low, high, scale = (1e-3 * pressure for pressure in (*fit.pressures, fit.scale))
-    back = "; ".join(reversal_clause(fit, one) for one in report.reversals)
+    back = "; ".join(reversal_clause(fit, reversal) for reversal in report.reversals)
     verdict = "not assessed: the sigma of a measurement is unknown (--sigma-deg)"
     if errors is not None and report.sigma is not None:
         worst = float(errors.max())
@@ -246,7 +246,7 @@ def pick(
         measure_picks, photo, lens, depth=None if depth is None else read_depth(depth, photo.shape),
         pick_noise=pick_noise_px, depth_noise=1e-3 * depth_noise_mm, anticlockwise=anticlockwise,
     )  # fmt: skip
-    picks = _scripted(points, line, edges)
+    picks = _script(points, line, edges)
     if picks is None:
         terminal.note("click on the image in the window; Esc cancels")
         picks = pick_in_window(photo, pieces, edges, measure)
@@ -267,7 +267,7 @@ def pick(
     terminal.put("\n".join([angles_text(result), *(f"wrote {file}" for file in written)]))
 
 
-def _scripted(points: str | None, line: str | None, edges: bool) -> Picks | None:
+def _script(points: str | None, line: str | None, edges: bool) -> Picks | None:
     """Return the picks of the options; None where points are to be clicked."""
     from softgrasp.vision import Picks
 
@@ -312,7 +312,7 @@ def twins() -> list[Row]:
     """List twins with their parts."""
     from softgrasp.twin.files import load_twin
 
-    return _listed("twins", load_twin, lambda twin: {
+    return _list("twins", load_twin, lambda twin: {
         "fingers": len(twin.gripper.fingers),
         "pieces": len(twin.finger.lengths),
         "map": twin.controller.map.name,
@@ -324,7 +324,7 @@ def pressure_fits() -> list[Row]:
     """List fits of bending angles over pressure."""
     from softgrasp.twin.files import load_pressure_fit
 
-    return _listed("pressure_fits", load_pressure_fit, lambda fit: {
+    return _list("pressure_fits", load_pressure_fit, lambda fit: {
         "pieces": len(fit.lengths),
         "pressures_kpa": [round(1e-3 * pressure, 9) for pressure in fit.pressures],
         "source": fit.source,
@@ -335,7 +335,7 @@ def register_maps() -> list[Row]:
     """List register maps of controllers."""
     from softgrasp.twin.files import load_register_map
 
-    return _listed("register_maps", load_register_map,
+    return _list("register_maps", load_register_map,
                    lambda one: {"unit": one.device_id, "source": one.source})  # fmt: skip
 
 
@@ -343,7 +343,7 @@ def robot_programs() -> list[Row]:
     """List programs of simulated robots."""
     from softgrasp.twin.files import load_robot_program
 
-    return _listed("robot_programs", load_robot_program, lambda program: {
+    return _list("robot_programs", load_robot_program, lambda program: {
         "arm": program.arm.name,
         "postures": len(program.postures),
         "period_s": program.period,
@@ -351,7 +351,7 @@ def robot_programs() -> list[Row]:
     })  # fmt: skip
 
 
-def _listed(kind: str, load: Callable[[str], T], row: Callable[[T], Row]) -> list[Row]:
+def _list(kind: str, load: Callable[[str], T], row: Callable[[T], Row]) -> list[Row]:
     return [{"name": name} | row(load(name)) for name in assets.names(kind)]
 
 

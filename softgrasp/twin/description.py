@@ -157,7 +157,7 @@ class FileFlange(Description):
     type: Literal["file"] = "file"
     path: Annotated[str, Field(min_length=1)]
     pace: Literal["recorded", "fast"] = "recorded"
-    """``recorded``: at the recorded times; ``fast``: without waiting."""
+    """``record``: at the recorded times; ``fast``: without waiting."""
 
 
 class SimulatedFlange(Description):

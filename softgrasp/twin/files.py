@@ -324,10 +324,10 @@ def load_twin(name: str | Path = "three_fingers") -> Twin:
         DescriptionError: There is no such twin, or its file is invalid; names file, line and
             field.
     """
-    return _described("twins", name, _twin_from)
+    return _describe("twins", name, _twin_from)
 
 
-def _described(kind: str, name: str | Path, make: Callable[[dict[str, Tree], Path], T]) -> T:
+def _describe(kind: str, name: str | Path, make: Callable[[dict[str, Tree], Path], T]) -> T:
     """Make a description from a YAML file, or from a shipped one of a kind.
 
     Args:
@@ -444,7 +444,7 @@ def load_pressure_fit(name: str | Path) -> PressureFit:
         DescriptionError: There is no such fit, or its file is invalid; names file, line and
             field.
     """
-    return _described("pressure_fits", name, _fit_from)
+    return _describe("pressure_fits", name, _fit_from)
 
 
 def _fit_from(data: dict[str, Tree], _directory: Path) -> PressureFit:
@@ -490,7 +490,7 @@ def load_register_map(name: str | Path = DEFAULT) -> RegisterMap:
         DescriptionError: There is no such map, or its file is invalid: registers overlap, limits
             do not fit a type, a name is unknown; names file, line and field.
     """
-    return _described("register_maps", name, _register_map_from)
+    return _describe("register_maps", name, _register_map_from)
 
 
 def _register_map_from(data: dict[str, Tree], _directory: Path) -> RegisterMap:
@@ -521,7 +521,7 @@ def load_robot_program(name: str | Path = "pick_and_place") -> RobotProgram:
         DescriptionError: There is no such program, or its file is invalid; names file, line and
             field.
     """
-    return _described("robot_programs", name, _robot_program_from)
+    return _describe("robot_programs", name, _robot_program_from)
 
 
 def _robot_program_from(data: dict[str, Tree], directory: Path) -> RobotProgram:

@@ -76,7 +76,7 @@ def assess_curves(report: FitReport) -> Credibility:
     sizes = implausible(quantities)
     test, named, alternatives, _ = fit.assess()
     checked = [*sizes, *_pressures(report, unusual=not sizes), *_copies(report)]
-    if not any(STILL in one.sentence for one in named):
+    if not any(STILL in item.sentence for item in named):
         checked += _still(report)
     if not alternatives:
         checked += [*_unlike_pieces(report), *_directions(report)]
@@ -126,7 +126,7 @@ def _units(steepness: float) -> str:
 def _pressures(report: FitReport, *, unusual: bool) -> Iterator[Finding]:
     """Yield other meanings of the pressures; and steep curves, where these are ``unusual``."""
     steepness = _steepness(report)
-    known = [*_converted(report), *_absolute(report)]
+    known = [*_convert(report), *_absolute(report)]
     yield from known
     if unusual and not known and steepness > TYPICAL[1]:
         yield doubt(
@@ -136,7 +136,7 @@ def _pressures(report: FitReport, *, unusual: bool) -> Iterator[Finding]:
         )
 
 
-def _converted(report: FitReport) -> Iterator[Finding]:
+def _convert(report: FitReport) -> Iterator[Finding]:
     """Yield a unit in which pressures are round that are not in kPa, or a column that is."""
     kilo = np.unique(KPA * report.pressures)
     if rounding_step(kilo, ROUND) is not None:

@@ -267,7 +267,7 @@ class ReplayStream(FlangeStream):
 
         Args:
             samples: Samples in the order of their times.
-            pace: ``recorded`` reproduces the times of the record relative to the first sample,
+            pace: ``record`` reproduces the times of the record relative to the first sample,
                 so that delays do not accumulate; ``fast`` does not wait.
             clock: Clock.
         """
@@ -468,7 +468,7 @@ class KeptConnection:
 
 def _status_text(status: int) -> str:
     """Return a status with the words of the standard; those of a server are untrusted text."""
-    known = {one.value: f"{one.value} {one.phrase}" for one in HTTPStatus}
+    known = {item.value: f"{item.value} {item.phrase}" for item in HTTPStatus}
     return known.get(status, str(status))
 
 

@@ -152,7 +152,7 @@ class TwinLoop:
         """Take confirmed commands; one that vents comes before all others and replaces them."""
         taken = self.box.take()
         if VENT in taken:
-            self._waiting += [one for one in taken if not one.vents]
+            self._waiting += [item for item in taken if not item.vents]
             self._drop()
             self._events.append(f"Command: {VENT.words}.")
             self.watchdog.stop(self._clock.now(), "it was commanded", by_user=True)

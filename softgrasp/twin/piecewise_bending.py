@@ -164,7 +164,7 @@ def fit_pressures(
         residuals=tuple(np.sqrt(np.mean((y - powers @ rows.T) ** 2, axis=0)).tolist()),
     )  # fmt: skip
     if monotonic and (back := reversals(fit)):
-        text = "; ".join(reversal_clause(fit, one) for one in back)
+        text = "; ".join(reversal_clause(fit, item) for item in back)
         raise DescriptionError(f"expected curves that are monotonic, found: {text}")
     in_kpa = np.vander(KPA * x, TERMS, increasing=True)
     scaled, unscaled = (float(np.linalg.cond(matrix)) for matrix in (powers, in_kpa))
@@ -206,12 +206,12 @@ def angles_at(fit: PressureFit, pressure: ArrayLike) -> Array:
     Raises:
         DescriptionError: A pressure is outside the measured range, or not a number.
     """
-    scaled = _measured(fit, pressure) / fit.scale
+    scaled = _measure(fit, pressure) / fit.scale
     powers = scaled[..., None] ** np.arange(4)
     return np.asarray(powers @ np.array(fit.coefficients).T)
 
 
-def _measured(fit: PressureFit, pressure: ArrayLike) -> Array:
+def _measure(fit: PressureFit, pressure: ArrayLike) -> Array:
     """Check that all pressures are in the measured range."""
     pressures = np.asarray(pressure, dtype=float)
     low, high = fit.pressures

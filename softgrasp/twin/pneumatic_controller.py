@@ -371,7 +371,7 @@ def target_of(state: ControllerState, valve: Valve) -> float:
     return min(max(target, valve.lowest), valve.highest)
 
 
-def advanced(state: ControllerState, time: float, valve: Valve) -> ControllerState:
+def advance(state: ControllerState, time: float, valve: Valve) -> ControllerState:
     """Advance the state to a later time with constant commands.
 
     Args:
@@ -397,7 +397,7 @@ def sample_number(state: ControllerState, valve: Valve) -> int:
     return math.floor(state.time / valve.sample_period)
 
 
-def measured(state: ControllerState, valve: Valve) -> float:
+def measure(state: ControllerState, valve: Valve) -> float:
     """Return the measured pressure [Pa], with an error drawn anew for every sample."""
     if valve.noise == 0:
         return state.pressure
@@ -446,9 +446,9 @@ class SimulatedController:
         now = self._clock() - self._begin
         silent = None if self._watchdog is None else self._alive_at + self._watchdog
         if silent is not None and self._state.time <= silent < now:
-            left_alone = advanced(self._state, silent, self.valve)
+            left_alone = advance(self._state, silent, self.valve)
             self._state = left_alone._replace(positive_on=False, negative_on=False)
-        self._state = advanced(self._state, now, self.valve)
+        self._state = advance(self._state, now, self.valve)
         return self._state
 
     def command(self, **values: Any) -> ControllerState:
@@ -501,7 +501,7 @@ class SimulatedController:
 
     def _encoded(self, name: str, register: Register, state: ControllerState) -> Words:
         if name == "pressure":
-            return to_words(register, measured(state, self.valve))
+            return to_words(register, measure(state, self.valve))
         if name == "counter":
             return words_of(register, sample_number(state, self.valve) % 2**15)
         if name == "heartbeat":

@@ -2,7 +2,7 @@
 
 A row describes one cycle of the loop. Rows are flushed to the operating system at once and
 synced to the disk once a second, so that a power failure loses no more than that. A killed run
-leaves its journal, which is read like the table. ``replayed`` recomputes the shape from a
+leaves its journal, which is read like the table. ``replay`` recomputes the shape from a
 recorded row.
 """
 
@@ -95,29 +95,29 @@ class TwinRow(NamedTuple):
         }
         fields_of_row |= {key: getattr(self.reading, key, None) for key in READ}
         for name, axes in (("position", "xyz"), ("quaternion", "wxyz")):
-            fields_of_row |= _numbered(name, axes, getattr(self.flange, name, None))
+            fields_of_row |= _number(name, axes, getattr(self.flange, name, None))
         if self.shape is not None:
-            fields_of_row |= _counted("angle", self.shape.angles)
-            fields_of_row |= _counted("curvature", self.shape.curvatures)
+            fields_of_row |= _count("angle", self.shape.angles)
+            fields_of_row |= _count("curvature", self.shape.curvatures)
             fields_of_row |= _tips("tip", self.shape.tips)
         if self.joints is not None:
-            fields_of_row |= _counted("joint", self.joints)
+            fields_of_row |= _count("joint", self.joints)
         if self.settled_tips is not None:
             fields_of_row |= _tips("settled_tip", self.settled_tips)
         return fields_of_row | {"events": " ".join(self.events)}
 
 
-def _numbered(name: str, axes: str, values: Sequence[float] | None) -> dict[str, Any]:
+def _number(name: str, axes: str, values: Sequence[float] | None) -> dict[str, Any]:
     parts = [None] * len(axes) if values is None else values
     return {f"{name}_{axis}": value for axis, value in zip(axes, parts, strict=True)}
 
 
 def _tips(name: str, tips: Array) -> dict[str, Any]:
-    rows = (_numbered(f"{name}{k}", "xyz", tip) for k, tip in enumerate(tips.tolist(), 1))
+    rows = (_number(f"{name}{k}", "xyz", tip) for k, tip in enumerate(tips.tolist(), 1))
     return {key: value for row in rows for key, value in row.items()}
 
 
-def _counted(name: str, values: Array) -> dict[str, Any]:
+def _count(name: str, values: Array) -> dict[str, Any]:
     return {f"{name}_{k + 1}": value for k, value in enumerate(values.tolist())}
 
 
@@ -333,7 +333,7 @@ def require_tables() -> None:
 # Replay
 
 
-def replayed(twin: Twin, row: dict[str, Any]) -> tuple[TwinShape, Array | None] | None:
+def replay(twin: Twin, row: dict[str, Any]) -> tuple[TwinShape, Array | None] | None:
     """Recompute fingers and arm joints of a recorded row; None where it has no shape.
 
     They follow from the recorded pressure and pose, as in the loop.

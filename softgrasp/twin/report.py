@@ -13,12 +13,12 @@ import numpy as np
 from softgrasp import __version__
 from softgrasp.errors import ResultError
 from softgrasp.mechanics import Array
-from softgrasp.plugin_api import embedded, embedded_image, templates, write_text
+from softgrasp.plugin_api import embed, embed_image, templates, write_text
 from softgrasp.rendering import playable_path
 from softgrasp.report import signed, style
 from softgrasp.twin.finger_pieces import TwinShape
 from softgrasp.twin.piecewise_bending import KPA
-from softgrasp.twin.record import TwinRecord, replayed
+from softgrasp.twin.record import TwinRecord, replay
 from softgrasp.twin.viewer import FPS, SIZE, TwinCamera, record_twin_video
 
 REPORT, IMAGE, VIDEO, PRESSURE, TIPS, TIMING = (
@@ -40,7 +40,7 @@ class Seen(NamedTuple):
     joints: Array | None
 
 
-def seen_at(record: TwinRecord, time: float | None = None) -> Seen:
+def find_seen(record: TwinRecord, time: float | None = None) -> Seen:
     """Return the last row with a shape at or before a time; default: the end.
 
     Raises:
@@ -49,7 +49,7 @@ def seen_at(record: TwinRecord, time: float | None = None) -> Seen:
     for row in reversed(record.rows):
         if time is not None and row["time"] > time + 1e-9:
             continue
-        shape_and_joints = replayed(record.twin, row)
+        shape_and_joints = replay(record.twin, row)
         if shape_and_joints is not None:
             return Seen(float(row["time"]), *shape_and_joints)
     when = "in the record" if time is None else f"up to {time:g} s"
@@ -82,7 +82,7 @@ def write_twin_report(
     written: list[Path] = []
     caption, video_file = "", None
     try:
-        seen = seen_at(record, at)
+        seen = find_seen(record, at)
     except ResultError:
         if at is not None:
             raise
@@ -107,12 +107,12 @@ def write_twin_report(
         version=__version__,
         title=f"Record of the twin '{record.twin.name}'",
         summary=twin_words(record),
-        image=embedded_image(written[0]) if written else None,
-        video=embedded(video_file) if video_file else "",
+        image=embed_image(written[0]) if written else None,
+        video=embed(video_file) if video_file else "",
         aspect=f"{SIZE[0]} / {SIZE[1]}",
         caption=caption,
         keys=key_numbers(record),
-        shown=[(title, embedded_image(path)) for title, path in drawn],
+        shown=[(title, embed_image(path)) for title, path in drawn],
         events=_events(record),
         source=record.twin.source,
     )  # fmt: skip
@@ -122,7 +122,7 @@ def write_twin_report(
 
 def _video_frames(record: TwinRecord) -> list[tuple[TwinShape, Array | None, str]]:
     """Return states at equidistant times; the last shape stays where readings are missing."""
-    rows = [(float(row["time"]), row, replayed(record.twin, row)) for row in record.rows]
+    rows = [(float(row["time"]), row, replay(record.twin, row)) for row in record.rows]
     frames: list[tuple[TwinShape, Array | None, str]] = []
     last, at = None, 0
     for instant in np.arange(0.0, rows[-1][0] + 1e-9, 1.0 / FPS).tolist():

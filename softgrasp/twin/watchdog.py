@@ -354,7 +354,7 @@ class Watchdog:
         pair: list[PressureRegister] = [
             getattr(part, name) for part in (registers.reads, registers.writes)
         ]
-        return max(abs(one.scale) + ROUNDING * max(map(abs, one.limits)) for one in pair)
+        return max(abs(item.scale) + ROUNDING * max(map(abs, item.limits)) for item in pair)
 
     def _wrong_pressure(self, time: float, reading: ControllerReading) -> str:
         commanded = self.commanded

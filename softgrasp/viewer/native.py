@@ -49,7 +49,7 @@ def _play(
 
 def show_result(playback: Playback) -> None:
     """Play a result repeatedly in the MuJoCo viewer until the window is closed."""
-    begin, end = (float(one) for one in playback.result.time[[0, -1]])
+    begin, end = (float(item) for item in playback.result.time[[0, -1]])
     count = max(round((end - begin) * FRAMES / SLOWER), 1)
     frames = itertools.cycle(np.linspace(begin, end, count + 1).tolist())
     camera = framing([playback])

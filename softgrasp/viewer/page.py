@@ -135,7 +135,7 @@ def serve(step: Callable[[float], None]) -> None:
         before = now
 
 
-def recorded(
+def record(
     page: Page, frames: Iterator[None], announcement: Announcement, step: float = 1.0 / FRAMES
 ) -> str:
     """Record the frames of a moving scene as HTML that needs no server, a step [s] apart."""
@@ -144,10 +144,10 @@ def recorded(
     record.insert_sleep(step)
     for _ in frames:
         record.insert_sleep(step)
-    return titled(record.as_html(), announcement)
+    return title(record.as_html(), announcement)
 
 
-def titled(document: str, announcement: Announcement) -> str:
+def title(document: str, announcement: Announcement) -> str:
     """Add a title and a text box to an HTML page of the viser player."""
     title, sentence = html.escape(announcement.title), html.escape(announcement.sentence)
     words = (

@@ -30,8 +30,8 @@ from softgrasp.pipeline import compile_model
 from softgrasp.rendering.camera import (
     SHOWN_GROUPS,
     Camera,
-    covered_geoms,
     drawing_copy,
+    find_covered_geoms,
     geom_colors,
     geom_corner_points,
     skin_colors,
@@ -122,7 +122,7 @@ MakeScene = Callable[[Choices], GraspScene]
 """Makes a scene from choices; raises DescriptionError if they are incompatible."""
 
 
-def chosen_hand(choices: Choices, make_scene: MakeScene) -> tuple[PosedHand, GraspScene | None]:
+def choose_hand(choices: Choices, make_scene: MakeScene) -> tuple[PosedHand, GraspScene | None]:
     """Load the selected hand, with the scene of the selected object if there is one.
 
     Raises:
@@ -219,11 +219,11 @@ def targets_between(hand: Hand, fraction: float) -> list[float]:
     """Actuator targets between open (0) and closed (1) [rad, m or Pa]."""
     return [
         actuator.start + fraction * (end - actuator.start)
-        for actuator, end in zip(hand.actuators, closed_targets(hand), strict=True)
+        for actuator, end in zip(hand.actuators, list_closed_targets(hand), strict=True)
     ]
 
 
-def closed_targets(hand: Hand) -> list[float]:
+def list_closed_targets(hand: Hand) -> list[float]:
     """Final actuator targets of a power grasp without an object."""
     rates = hand.grasps.power.rates.for_fingers(hand.actuator_counts, hand.actuator_word)
     ends = []
@@ -233,11 +233,11 @@ def closed_targets(hand: Hand) -> list[float]:
     return ends
 
 
-def seen_points(posed: PosedHand) -> Array:
+def list_seen_points(posed: PosedHand) -> Array:
     """Corners of all visible geoms while the hand closes [m], (n, 3); it is open afterwards."""
     model = posed.model
     around = [names.is_around(model.body(int(body)).name) for body in model.geom_bodyid]
-    geoms = [geom for geom in covered_geoms(model).tolist() if not around[geom]]
+    geoms = [geom for geom in find_covered_geoms(model).tolist() if not around[geom]]
     clouds = [
         geom_corner_points(model, posed.pose(targets_between(posed.hand, fraction)), geoms)
         for fraction in (1.0, 0.5, 0.0)
@@ -248,14 +248,14 @@ def seen_points(posed: PosedHand) -> Array:
 def hand_bodies(posed: PosedHand) -> list[int]:
     """Ids of the visible bodies of the hand."""
     parts = [*names.parts(posed.hand), names.hand_body(posed.hand)]
-    return [posed.model.body(one).id for one in parts]
+    return [posed.model.body(part).id for part in parts]
 
 
 def hand_camera(posed: PosedHand, scene: GraspScene | None) -> Camera:
     """Choose a camera that shows a closing hand; the hand is open afterwards."""
     body_names = [] if scene is None else names.object_bodies(scene)
-    objects = [posed.model.body(one).id for one in body_names]
-    points = seen_points(posed)
+    objects = [posed.model.body(name).id for name in body_names]
+    points = list_seen_points(posed)
     return best_camera(posed.model, [posed.data], points, hand_bodies(posed), objects, ASPECT)
 
 
@@ -302,7 +302,7 @@ class DrawnModel:
 
     def fade(self, geoms: Iterable[int], opacity: float) -> None:
         """Set the opacity of geoms, from 1 (opaque) to 0 (invisible)."""
-        for geom in set(geoms) & {one for one in self._geoms if self._is_shown(one)}:
+        for geom in set(geoms) & {item for item in self._geoms if self._is_shown(item)}:
             self._geoms[geom].opacity = None if opacity >= 1.0 else opacity
 
     def show_collisions(self, *, shown: bool) -> None:
@@ -546,7 +546,7 @@ class GraspMarks:
             return
         # unlike in a video, the hand hides arrows outside the object, so they start at the contact
         # point and continue into the transparent object
-        shafts = np.array([(one.start, one.vector_end) for one in arrows])
+        shafts = np.array([(arrow.start, arrow.vector_end) for arrow in arrows])
         radius, ends = arrows[0].radius, shafts + np.diff(shafts, axis=1)
         if updated(self._scene, FORCES, points=ends):
             return

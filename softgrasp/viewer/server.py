@@ -96,7 +96,9 @@ def protect(page: viser.ViserServer) -> None:
         BackendUnavailable: The page cannot be protected with the installed viser.
     """
     loop = page.get_event_loop()
-    servers = [one for one in gc.get_objects() if type(one) is Server and one.get_loop() is loop]
+    servers = [
+        item for item in gc.get_objects() if type(item) is Server and item.get_loop() is loop
+    ]
     hook: Hook | None = getattr(servers[0], "process_request", None) if servers else None
     if len(servers) == 1 and hook is not None:
         loop.call_soon_threadsafe(_install, servers[0], hook)

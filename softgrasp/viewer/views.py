@@ -22,7 +22,7 @@ from softgrasp.pipeline import simulate
 from softgrasp.rendering.camera import Camera
 from softgrasp.rendering.keyframes import Playback
 from softgrasp.rendering.video import framing
-from softgrasp.viewer.page import Announcement, Page, recorded, serve, set_camera
+from softgrasp.viewer.page import Announcement, Page, record, serve, set_camera
 from softgrasp.viewer.scene_markers import (
     Choices,
     DrawnModel,
@@ -30,10 +30,10 @@ from softgrasp.viewer.scene_markers import (
     HandMarks,
     MakeScene,
     PosedHand,
-    chosen_hand,
+    choose_hand,
     hand_bodies,
     hand_camera,
-    seen_points,
+    list_seen_points,
     targets_between,
 )
 from softgrasp.viewer.widgets import ActuatorSliders, GraspForm, TimeChart, plain
@@ -145,12 +145,12 @@ class Workbench:
         """Show a hand; without the object, and with the error, if both are incompatible."""
         problem = None
         try:
-            posed, scene = chosen_hand(choices, self._make_scene)
+            posed, scene = choose_hand(choices, self._make_scene)
         except SoftgraspError as error:
             if choices.object is None:
                 raise
             problem = error
-            posed, scene = chosen_hand(choices.replace(object=None), self._make_scene)
+            posed, scene = choose_hand(choices.replace(object=None), self._make_scene)
         with self._page.server.atomic():
             self._clear()
             self.choices = choices
@@ -249,7 +249,7 @@ class HandView:
         self._busy = threading.RLock()
         self.camera = hand_camera(posed, scene)
         self._model = DrawnModel(page.server.scene, self.posed.model)
-        size = float(np.ptp(seen_points(posed), axis=0).max())
+        size = float(np.ptp(list_seen_points(posed), axis=0).max())
         self._marks = HandMarks(page.server.scene, self.posed, size)
         self._add_choices()
         self.sliders = self._add_sliders()
@@ -275,7 +275,7 @@ class HandView:
                 yield
 
         with self._busy:
-            return write_text(path, recorded(self._page, frames(), self._announcement))
+            return write_text(path, record(self._page, frames(), self._announcement))
 
     @property
     def _announcement(self) -> Announcement:
@@ -400,7 +400,7 @@ class ResultView:
 
         step = (self._end - self._begin) / max(frames - 1, 1)
         with self._busy:
-            text = recorded(self._page, frames_shown(), self._announcement, max(step, MIN_TIME))
+            text = record(self._page, frames_shown(), self._announcement, max(step, MIN_TIME))
             self.show(now)
         return text
 

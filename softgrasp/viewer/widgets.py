@@ -55,7 +55,7 @@ def plain(text: str) -> str:
 class ActuatorSliders:
     """One slider per actuator, grouped by finger.
 
-    ``moved`` is called with the targets of all actuators [rad, m, Pa, …] when the user moves one.
+    ``move`` is called with the targets of all actuators [rad, m, Pa, …] when the user moves one.
     """
 
     def __init__(self, gui: viser.GuiApi, hand: Hand, moved: Callable[[list[float]], None]) -> None:
@@ -76,7 +76,7 @@ class ActuatorSliders:
         return [float(np.clip(one.value / _display_unit(d)[1], *d.limits)) for one, d in pairs]
 
     def put(self, targets: Sequence[float]) -> None:
-        """Set the sliders without calling ``moved``."""
+        """Set the sliders without calling ``move``."""
         self._is_updating = True
         for one, actuator, target in zip(self.handles, self._actuators, targets, strict=True):
             one.value = target * _display_unit(actuator)[1]  # type: ignore[misc]
@@ -87,8 +87,8 @@ class ActuatorSliders:
     ) -> viser.GuiInputHandle[float]:
         unit, per = _display_unit(actuator)
         digits = DIGITS if unit else None
-        low, high = (_rounded(per * end, digits) for end in actuator.limits)
-        step = _rounded((high - low) / STEPS, digits) or 10.0**-DIGITS
+        low, high = (_round(per * end, digits) for end in actuator.limits)
+        step = _round((high - low) / STEPS, digits) or 10.0**-DIGITS
         high = max(high, low + LOCKED)
         name = actuator.name.removesuffix("_pressure").removeprefix(f"{group}_")
         slider = gui.add_slider(
@@ -96,7 +96,7 @@ class ActuatorSliders:
             low,
             high,
             step,
-            min(max(_rounded(per * actuator.start, digits), low), high),
+            min(max(_round(per * actuator.start, digits), low), high),
             hint=f"{actuator.label}, {actuator.format_values(*actuator.limits)}",
         )
 
@@ -119,7 +119,7 @@ def _display_unit(actuator: Actuator) -> tuple[str, float]:
     return SHOWN_IN.get(actuator.unit, (actuator.unit, 1.0))
 
 
-def _rounded(value: float, digits: int | None) -> float:
+def _round(value: float, digits: int | None) -> float:
     return float(value) if digits is None else round(float(value), digits)
 
 
@@ -303,8 +303,8 @@ class GraspForm:
         return Choices(
             hand=self.hand.value,
             object=None if self.object.value == NONE else self.object.value,
-            grasp=_chosen(self.grasp.value),
-            closure=_chosen(self.closure.value),
+            grasp=_choose(self.grasp.value),
+            closure=_choose(self.closure.value),
             gravity=self.gravity.value,
             hold=self.hold.value,
             **numbers,
@@ -337,7 +337,7 @@ def _with_selected(names: Sequence[str], chosen: str) -> tuple[str, ...]:
     return tuple(names) if chosen in names else (chosen, *names)
 
 
-def _chosen(value: str) -> str | None:
+def _choose(value: str) -> str | None:
     return None if value == AS_DESCRIBED else value
 
 

@@ -19,7 +19,7 @@ from softgrasp.description.base import Description, Positive
 from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.vision.image import Image, checked_image, opencv, read_photo
+from softgrasp.vision.image import Image, check_image, opencv, read_photo
 
 MAX_GROWTH = 1.6
 """Largest width or height of the rectified image over that of the original [–]."""
@@ -117,7 +117,7 @@ def find_board(image: Image, board: Checkerboard) -> Array:
     grid = np.asarray(corners, dtype=float).reshape(board.rows, board.columns, 2) + 0.5
     rotated = [np.rot90(grid, quarter) for quarter in range(4)]
     upright = max(  # rows run to the right and columns down
-        (one for one in rotated if one.shape == grid.shape),
+        (item for item in rotated if item.shape == grid.shape),
         key=lambda one: (one[:, -1] - one[:, 0])[:, 0].sum() + (one[-1] - one[0])[:, 1].sum(),
     )
     return np.asarray(upright.reshape(-1, 2))
@@ -171,14 +171,14 @@ def calibrate_camera(files: Sequence[Path], board: Checkerboard) -> CameraCalibr
         )
     flat = board.square * np.insert(board.points, 2, 0.0, axis=1)
     # OpenCV counts from the middle of the first pixel
-    pixels = [(one - 0.5).astype(np.float32)[:, None] for one in corners.values()]
+    pixels = [(corner - 0.5).astype(np.float32)[:, None] for corner in corners.values()]
     residual, matrix, distortion, rotations, _, spread, _, per_view = cv2.calibrateCameraExtended(
         [flat.astype(np.float32)] * len(used), pixels, size, None, None, flags=cv2.CALIB_FIX_K3
     )
     names = ("fx", "fy", "cx", "cy", "k1", "k2", "p1", "p2")
     errors = dict(zip(names, np.ravel(spread)[:8].tolist(), strict=True))
     k1, k2, p1, p2 = np.ravel(distortion)[:4].tolist()
-    tilts = [np.degrees(np.arccos(abs(cv2.Rodrigues(one)[0][2, 2]))) for one in rotations]
+    tilts = [np.degrees(np.arccos(abs(cv2.Rodrigues(rotation)[0][2, 2]))) for rotation in rotations]
     if max(tilts) < MIN_TILT:
         raise DescriptionError(
             f"expected boards tilted by {MIN_TILT:g}° or more, better 20° to 45° in several "
@@ -219,7 +219,7 @@ def _corners(
             )
         size = (width, height)
         try:
-            corners[file] = find_board(checked_image(image), board)
+            corners[file] = find_board(check_image(image), board)
         except DescriptionError:
             missed.append(file.name)
     return corners, missed, size
@@ -252,7 +252,7 @@ def _limits(
         )
 
 
-def undistorted(image: Image, camera: PinholeCamera) -> Image:
+def undistort_points(image: Image, camera: PinholeCamera) -> Image:
     """Remove the distortion of a lens; focal lengths and principal point stay.
 
     Raises:

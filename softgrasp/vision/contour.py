@@ -102,13 +102,13 @@ def find_outline(segmentation: Segmentation) -> Outline:
     cv2 = opencv()
     borders, _ = cv2.findContours(finger.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     # OpenCV traces anticlockwise, from the middles of pixels
-    border = resampled(max(borders, key=len).reshape(-1, 2)[::-1] + 0.5, closed=True)
+    border = resample(max(borders, key=len).reshape(-1, 2)[::-1] + 0.5, closed=True)
     smooth = gaussian_filter1d(border, max(SMOOTHING * width, 1.0), axis=0, mode="wrap")
     normals, reach = _outward_normals(smooth), max(REACH * width, MIN_REACH)
     steps = np.linspace(-reach, reach, 21)
-    profile = _sampled(segmentation.darkness, smooth, normals, steps).astype(float)
+    profile = _sample(segmentation.darkness, smooth, normals, steps).astype(float)
     shift = gaussian_filter1d(_crossings(profile, steps), SMOOTHING * width, mode="wrap")
-    points = resampled(smooth + shift[:, None] * normals, closed=True)
+    points = resample(smooth + shift[:, None] * normals, closed=True)
     left = points[points[:, 0] < points[:, 0].min() + 1.0]
     begin = np.argmin(np.linalg.norm(points - [left[:, 0].min(), np.median(left[:, 1])], axis=1))
     ordered = np.roll(points, -int(begin), axis=0)
@@ -117,7 +117,7 @@ def find_outline(segmentation: Segmentation) -> Outline:
     return Outline(ordered, ordered[: end + 1], bottom)
 
 
-def _sampled(
+def _sample(
     channel: npt.NDArray[Any], curve: Array, normals: Array, steps: Array
 ) -> npt.NDArray[Any]:
     """Sample a channel (h, w) at steps (k,) along the normals of a curve (n, 2), (n, k)."""
@@ -190,7 +190,7 @@ def find_notches(line: Array, joints: int, *, below: bool = True) -> Array:
     Raises:
         DescriptionError: There are fewer valleys; the message names how many and where.
     """
-    curve = resampled(line)
+    curve = resample(line)
     reach = max(round(HALF_CHORD * len(curve) / (joints + 1)), 3)
     depths = chord_depths(curve, reach) * (-1.0 if below else 1.0)
     grounds, properties = find_peaks(depths, prominence=MIN_DEPTH * reach, height=0.0)
@@ -227,7 +227,7 @@ def _apexes(curve: Array, crests: Indices, grounds: Indices) -> Array | None:
             points = flank[first : round(FLANK[1] * len(flank))]
             if len(points) < MIN_POINTS:
                 return None
-            lines.append(fitted_line(points))
+            lines.append(fit_line(points))
         (left, leftwards), (right, rightwards) = lines
         across = np.column_stack([leftwards, -rightwards])
         if abs(np.linalg.det(across)) < np.sin(MIN_OPENING):
@@ -240,7 +240,7 @@ def _apexes(curve: Array, crests: Indices, grounds: Indices) -> Array | None:
     return np.array(apexes)
 
 
-def fitted_line(points: Array) -> tuple[Array, Array]:
+def fit_line(points: Array) -> tuple[Array, Array]:
     """Fit a line to points (n, 2) in total least squares; return its centroid and direction."""
     middle = points.mean(axis=0)
     return middle, np.linalg.svd(points - middle, full_matrices=False)[2][0]
@@ -256,7 +256,7 @@ def _lowest(curve: Array, depths: Array, grounds: Indices) -> Array:
     return np.stack([np.interp(position, index, curve[:, axis]) for axis in range(2)], axis=-1)
 
 
-def resampled(curve: Array, step: float = 1.0, *, closed: bool = False) -> Array:
+def resample(curve: Array, step: float = 1.0, *, closed: bool = False) -> Array:
     """Resample a curve (n, 2) at even distances of about ``step`` [pixels]."""
     whole = np.concatenate([curve, curve[:1]]) if closed else curve
     lengths = np.linalg.norm(np.diff(whole, axis=0), axis=1)
@@ -358,7 +358,7 @@ def _edge(image: Image, outline: Array, link: float) -> tuple[float, float]:
     reach = max(EDGE_REACH * link, 3.0)
     steps = np.linspace(-reach, reach, EDGE_SAMPLES)
     profiles = np.stack([
-        _sampled(channel, smooth[inside], normals[inside], steps)
+        _sample(channel, smooth[inside], normals[inside], steps)
         for channel in np.moveaxis(image.astype(np.float32), -1, 0)
     ], axis=-1)  # fmt: skip
     profiles = gaussian_filter1d(profiles, 3.0, axis=0)

@@ -1,7 +1,7 @@
 """Figures of measurements in photographs and videos, and the window in which points are picked.
 
 ``steps_image`` shows all steps from a photograph to joint angles (Hadi et al. 2025, Fig. 3),
-``annotated_frame`` a frame of a tracked video, ``save_overlay`` picked points and their angles.
+``annotate_frame`` a frame of a tracked video, ``save_overlay`` picked points and their angles.
 
 In the window the left button adds a point, the right button or Backspace removes the last one,
 Enter finishes and Escape cancels. The bending angles are shown as soon as one piece is picked.
@@ -146,7 +146,7 @@ def _draw_joints(axes: Axes, measurement: PhotoMeasurement, scale: float) -> Non
         _draw_scale(axes, 1.2 * letters, measurement.metres_per_px, letters, scale)
 
 
-def annotated_frame(track: TipTrack, index: int) -> Image:
+def annotate_frame(track: TipTrack, index: int) -> Image:
     """Draw one frame of a tracked video with the finger's outline, the tip and its path so far.
 
     Args:

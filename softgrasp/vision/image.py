@@ -105,7 +105,7 @@ def read_photo(path: str | Path) -> Image:
         raise DescriptionError(f"expected a photograph, found {received}", file=file) from error
 
 
-def checked_image(image: npt.NDArray[Any]) -> Image:
+def check_image(image: npt.NDArray[Any]) -> Image:
     """Return the image if it can be measured, else raise an error.
 
     Raises:
@@ -242,13 +242,13 @@ def in_white_light(image: Floats) -> Floats:
         return np.asarray((saturation <= limit) & (brightest > LIGHT))
 
     # the ridge is for paper that is seen on one side only
-    surface = fitted_surface(image, may_be_paper, (-DARKER, math.inf), rounds=8, ridge=1e-6)
+    surface = fit_surface(image, may_be_paper, (-DARKER, math.inf), rounds=8, ridge=1e-6)
     if surface is None:
         return image
     return np.asarray(np.minimum(image / surface.clip(min=LIGHT * LIGHT), np.float32(1.0)))
 
 
-def fitted_surface(
+def fit_surface(
     image: Floats,
     start: Callable[[Array], Bools],
     limits: tuple[float, float],

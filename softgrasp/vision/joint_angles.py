@@ -23,18 +23,18 @@ from softgrasp.description.sensor import PinholeCamera
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.vision.checkerboard import Checkerboard, rectify, undistorted
+from softgrasp.vision.checkerboard import Checkerboard, rectify, undistort_points
 from softgrasp.vision.contour import (
     Outline,
     chord_depths,
     exposure_fault,
     find_notches,
     find_outline,
-    fitted_line,
+    fit_line,
     photo_faults,
     refuse_cut,
 )
-from softgrasp.vision.image import Image, checked_image, read_photo
+from softgrasp.vision.image import Image, check_image, read_photo
 from softgrasp.vision.segmentation import (
     FingerColour,
     Markers,
@@ -101,9 +101,9 @@ class ReadingOptions(Description):
         Raises:
             DescriptionError: It cannot be read, rectified or scaled.
         """
-        image = checked_image(read_photo(photo) if isinstance(photo, str | Path) else photo)
+        image = check_image(read_photo(photo) if isinstance(photo, str | Path) else photo)
         if self.lens is not None:
-            image = undistorted(image, self.lens)
+            image = undistort_points(image, self.lens)
         metres = self.scale if isinstance(self.scale, float) else None
         if isinstance(self.scale, Checkerboard):
             image, metres = rectify(image, self.scale)
@@ -213,7 +213,7 @@ def spacings(points: Array, finger: SoftFinger) -> tuple[Array, Array]:
         finger: Finger model.
     """
     rest = np.array([*(joint.position for joint in finger.joints), finger.tip])[: len(points)]
-    seen, lengths = (np.linalg.norm(np.diff(one, axis=0), axis=1) for one in (points, rest))
+    seen, lengths = (np.linalg.norm(np.diff(item, axis=0), axis=1) for item in (points, rest))
     return seen, lengths
 
 
@@ -247,7 +247,7 @@ def _read_valleys(image: Image, count: int, options: ReadingOptions) -> Read:
     faults = photo_faults(image, seen.finger, outline.points, joints_px)
     base = _base_tilt(smooth, joints_px[0])
     needed = f"{MIN_BASE} pixels of the base's edge or more in front of the first joint"
-    tilt, points = _chosen_tilt(options, base, needed, "fewer"), joints_px
+    tilt, points = _choose_tilt(options, base, needed, "fewer"), joints_px
     if options.tip:
         # from the direction of the last link
         heading = tilt + float(segment_angles(joints_px, tilt).sum())
@@ -258,7 +258,7 @@ def _read_valleys(image: Image, count: int, options: ReadingOptions) -> Read:
     return points, tilt, base, seen, outline, faults
 
 
-def _chosen_tilt(options: ReadingOptions, base: float | None, needed: str, seen: str) -> float:
+def _choose_tilt(options: ReadingOptions, base: float | None, needed: str, seen: str) -> float:
     """Return the requested tilt, or the measured one of the base [rad]."""
     if options.tilt != "base":
         return float(options.tilt)
@@ -292,7 +292,7 @@ def _read_markers(image: Image, count: int, options: ReadingOptions) -> Read:
     if len(points) > count + options.tip:
         step = points[1] - points[0]
         base, points = float(np.arctan2(step[1], step[0])), points[1:]
-    tilt = _chosen_tilt(options, base, "one more marker on the base", "none")
+    tilt = _choose_tilt(options, base, "one more marker on the base", "none")
     return points, tilt, base, seen, find_outline(seen), ()
 
 
@@ -304,7 +304,7 @@ def _base_tilt(smooth: Array, first_joint: Array) -> float | None:
     edge = ahead[ahead[:, 0] > low]
     if len(edge) < MIN_BASE:
         return None
-    _, (x, y) = fitted_line(edge)
+    _, (x, y) = fit_line(edge)
     return float(np.arctan(y / x))
 
 

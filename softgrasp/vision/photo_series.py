@@ -130,7 +130,7 @@ def _orientation(
     masks = [(mass, file.name, _overview(file, options, finger)) for mass, file in files]
     seen = [(mass, name, mask) for mass, name, mask in masks if mask is not None]
     change = _end_changes(seen)
-    clamped, evidence = _clamped_end(seen, change)
+    clamped, evidence = _find_clamped_end(seen, change)
     chosen = clamped == "right" if options.flip is None else options.flip
     warnings = []
     if options.flip is None and chosen:
@@ -178,7 +178,7 @@ def _end_changes(seen: Sequence[tuple[float, str, Bools]]) -> tuple[float, float
     return changed[:, :near].sum() / area, changed[:, far:].sum() / area
 
 
-def _clamped_end(
+def _find_clamped_end(
     seen: Sequence[tuple[float, str, Bools]], change: tuple[float, float] | None
 ) -> tuple[Literal["left", "right"] | None, str]:
     """Return the end that does not move, or the only one beyond the image, and the evidence."""
@@ -267,7 +267,7 @@ def _rig_findings(names: list[str], photos: list[PhotoMeasurement]) -> Iterator[
             f"other photographs, {100 * away[worst] / links[worst]:.0f} % of the distance of the "
             "joints; camera or clamp moved, or a joint was missed"
         )
-    tilts = np.degrees([np.nan if one.base_tilt is None else one.base_tilt for one in photos])
+    tilts = np.degrees([np.nan if item.base_tilt is None else item.base_tilt for item in photos])
     changes = np.abs(tilts - np.nanmedian(tilts)) if np.isfinite(tilts).any() else np.zeros(1)
     worst = int(np.argmax(np.nan_to_num(changes)))
     if np.nan_to_num(changes)[worst] > MAX_TILT_CHANGE:

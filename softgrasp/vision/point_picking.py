@@ -99,7 +99,7 @@ def measure_picks(
 
     Raises:
         DescriptionError: The camera has another image size, a pick is outside, or as
-            ``picked_angles`` and ``depths_at``.
+            ``pick_angles`` and ``depths_at``.
     """
     height, width = image.shape[:2]
     if (camera.width, camera.height) != (width, height):
@@ -113,7 +113,7 @@ def measure_picks(
         picks = picks._replace(depths=depths_at(depth, cuts))
         # standard error of the median of n normal numbers: σ √(π/2n)
         depth_noise *= float(np.sqrt(0.5 * np.pi)) / (2 * WINDOW + 1)
-    measured = picked_angles(camera, picks, pick_noise=pick_noise, depth_noise=depth_noise)
+    measured = pick_angles(camera, picks, pick_noise=pick_noise, depth_noise=depth_noise)
     return replace(measured, angles=-measured.angles) if anticlockwise else measured
 
 
@@ -125,7 +125,7 @@ def _refuse_outside(pixels: ArrayLike, shape: tuple[int, ...]) -> None:
             )
 
 
-def picked_angles(
+def pick_angles(
     camera: PinholeCamera,
     picks: Picks,
     *,
@@ -144,7 +144,7 @@ def picked_angles(
         DescriptionError: Arrays of the wrong shape, fewer than two cuts, two equal picks, a
             noise that is not above zero, or as ``undistort`` and ``solve_angles``.
     """
-    cuts, line, depths = _checked(picks)
+    cuts, line, depths = _check(picks)
     for field, noise in (("pick_noise", pick_noise), ("depth_noise", depth_noise)):
         if not 0.0 < noise < np.inf:
             raise DescriptionError(f"expected a number above 0, found {noise}", field=field)
@@ -170,7 +170,7 @@ def picked_angles(
     return PickMeasurement(picks, *solve_angles(seen(measured), scaled.T @ scaled, rows))
 
 
-def _checked(picks: Picks) -> tuple[Array, Array, Array]:
+def _check(picks: Picks) -> tuple[Array, Array, Array]:
     """Validate cuts (n + 1, 1 or 2, 2), line (2, 2) or (0, 2), and depths (k,) or (0,)."""
     cuts = picks.points
     if cuts.ndim != 3 or len(cuts) < 2 or cuts.shape[1:] not in ((1, 2), (2, 2)):

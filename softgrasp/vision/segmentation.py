@@ -25,7 +25,7 @@ from scipy.ndimage import binary_fill_holes, center_of_mass, gaussian_filter1d
 from softgrasp.description.base import Description, FieldError
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.vision.image import Bools, Floats, Image, fitted_surface, in_white_light, opencv
+from softgrasp.vision.image import Bools, Floats, Image, fit_surface, in_white_light, opencv
 
 MIN_SATURATION, MIN_VALUE = 0.15, 0.08
 """Smallest saturation and value of a coloured pixel [–]; white paper, grey metal and shadows have
@@ -121,7 +121,7 @@ class Segmentation:
     proportional to the fraction that the finger covers."""
 
 
-def _softened(image: Image) -> Floats:
+def _soften(image: Image) -> Floats:
     """Return an image from 0 to 1, blurred against noise."""
     spread = max(SOFTENING * image.shape[1], MIN_SOFTENING)
     return np.asarray(opencv().GaussianBlur(image, (0, 0), spread).astype(np.float32) / 255.0)
@@ -137,7 +137,7 @@ def segment(image: Image, colour: FingerColour | None = None) -> Segmentation:
     Raises:
         DescriptionError: No or too few pixels have the colour or are darker than the background.
     """
-    even = in_white_light(_softened(image))
+    even = in_white_light(_soften(image))
     hsv = hsv_of(even)
     chosen = dominant_colour(hsv) if colour is None else colour
     coloured = chosen.mask(hsv)
@@ -172,7 +172,7 @@ def segment_difference(image: Image, empty: Image) -> Segmentation:
             f"{columns} × {rows}",
             field="empty",
         )
-    seen, ground = _softened(image), _softened(empty)
+    seen, ground = _soften(image), _soften(empty)
     change = np.linalg.norm(seen - ground * _change_of_light(seen, ground), axis=-1)
     noise = float(np.median(change))  # most pixels show the background
     differs = change > max(2.0 * noise, 0.5 * MIN_DIFFERENCE)
@@ -203,7 +203,7 @@ def _change_of_light(seen: Floats, ground: Floats) -> Floats:
         return np.asarray((spread < 5.0 * UNCHANGED).all(axis=1))
 
     ratio = (seen + 0.02) / (ground + 0.02)
-    surface = fitted_surface(ratio, similar, (-UNCHANGED, UNCHANGED), rounds=4)
+    surface = fit_surface(ratio, similar, (-UNCHANGED, UNCHANGED), rounds=4)
     return np.ones_like(seen) if surface is None else surface
 
 
@@ -309,7 +309,7 @@ def find_markers(image: Image, markers: Markers, count: int) -> tuple[Array, Seg
         DescriptionError: There are other numbers of dots; names how many and where.
     """
     cv2 = opencv()
-    hsv = hsv_of(in_white_light(_softened(image)))
+    hsv = hsv_of(in_white_light(_soften(image)))
     colour = dominant_colour(hsv) if markers == "auto" else markers
     size = 2 * round(0.5 * BRUSH * image.shape[1]) + 3  # a string may hang over a dot
     brush = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size))

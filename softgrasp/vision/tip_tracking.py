@@ -24,7 +24,7 @@ import numpy as np
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.vision.contour import find_outline, refuse_cut
-from softgrasp.vision.image import Bools, Floats, Image, checked_image, open_video, opencv
+from softgrasp.vision.image import Bools, Floats, Image, check_image, open_video, opencv
 from softgrasp.vision.segmentation import FingerColour, Segmentation, segment
 
 SOFTENING = 1.0
@@ -145,7 +145,7 @@ def track_tip(
             f"expected a frame {first_frame}, found a video that is shorter", file=video.path
         )
     try:
-        start = tip_start(checked_image(first), colour)
+        start = tip_start(check_image(first), colour)
     except DescriptionError as error:
         raise DescriptionError(f"frame {first_frame}: {error.message}", file=path) from None
     poses, last = _follow(video.path, start, first, frames, first_frame)
@@ -179,9 +179,9 @@ def _follow(
         before, now = poses[max(len(poses) - 2, 0)], poses[-1]
         # predict a constant velocity
         guess = Pose(2.0 * now.position - before.position, 2.0 * now.angle - before.angle, LIKELY)
-        pose = _located(patch, last, guess, start)
+        pose = _locate(patch, last, guess, start)
         if pose.likeness < LIKELY:
-            pose = max(pose, _detected(patch, last, start, now), key=lambda one: one.likeness)
+            pose = max(pose, _detect(patch, last, start, now), key=lambda one: one.likeness)
         if pose.likeness < LIKELY:
             column, row = now.position
             raise DescriptionError(
@@ -198,7 +198,7 @@ def _soft(frame: Image, start: TipStart) -> Floats:
     return np.asarray(opencv().GaussianBlur(signal(frame, start.weights), (0, 0), SOFTENING))
 
 
-def _located(patch: Patch, frame: Image, guess: Pose, start: TipStart) -> Pose:
+def _locate(patch: Patch, frame: Image, guess: Pose, start: TipStart) -> Pose:
     """Locate the tracked patch near a predicted pose, in the part of the frame around it."""
     reach = patch.reach + CLEARANCE
     corner = np.maximum(np.floor(guess.position - reach), 0.0).astype(int)
@@ -211,14 +211,12 @@ def _located(patch: Patch, frame: Image, guess: Pose, start: TipStart) -> Pose:
     return located._replace(position=located.position + corner)
 
 
-def _detected(patch: Patch, frame: Image, start: TipStart, before: Pose) -> Pose:
+def _detect(patch: Patch, frame: Image, start: TipStart, before: Pose) -> Pose:
     """Locate the end of a finger anywhere in the frame, not too far from its last pose."""
     with suppress(DescriptionError):
         again = tip_start(frame, start.colour)
         if np.linalg.norm(again.tip - before.position) <= FARTHEST * patch.reach:
-            return _located(
-                patch, frame, Pose(again.tip, again.heading - start.heading, 0.0), start
-            )
+            return _locate(patch, frame, Pose(again.tip, again.heading - start.heading, 0.0), start)
     return before._replace(likeness=0.0)
 
 

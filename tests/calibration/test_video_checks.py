@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softgrasp.calibration.video_checks import check_video, copied_frames, swing_frequency
+from softgrasp.calibration.video_checks import check_video, find_copied_frames, swing_frequency
 from softgrasp.errors import DescriptionError
 from tests.calibration.problems import FINGER
 
@@ -65,7 +65,7 @@ def test_copied_frames_are_counted():
     doubled = np.repeat(slow, 2)
     (doubt,) = findings(doubled)
     assert "% of the frames of the motion are copies of the frame before" in doubt
-    assert copied_frames(np.stack([0.0 * doubled, doubled / 1e-4], axis=1)) > 0.4
+    assert find_copied_frames(np.stack([0.0 * doubled, doubled / 1e-4], axis=1)) > 0.4
 
 
 def test_an_oblique_view_is_reported():

@@ -12,6 +12,7 @@ from softgrasp.checks.bodies import (
     INERTIA_UNIT_ERRORS,
     MASS_UNIT_ERRORS,
     Body,
+    arrange,
     box_corners,
     density_check,
     inertia_check,
@@ -19,14 +20,13 @@ from softgrasp.checks.bodies import (
     inertia_ratio,
     is_possible_inertia,
     mass_guess,
-    placed,
     steiner,
     together,
 )
 from softgrasp.mechanics.transforms import transform
 
 SIDE = 0.02
-CUBE = placed(SIDE**3, np.eye(3) * SIDE**5 / 6, box_corners(np.full(3, SIDE / 2)), np.eye(4))
+CUBE = arrange(SIDE**3, np.eye(3) * SIDE**5 / 6, box_corners(np.full(3, SIDE / 2)), np.eye(4))
 
 
 def cube(mass: float = 8e-3, factor: float = 1.0, moments: tuple[float, ...] | None = None) -> Body:
@@ -39,7 +39,7 @@ def test_two_half_cubes_are_a_cube() -> None:
     half, third = SIDE / 2, SIDE**3 / 2
     moments = third / 12 * np.diag([2 * SIDE**2, half**2 + SIDE**2, half**2 + SIDE**2])
     corners = box_corners(np.array([half / 2, half, half]))
-    parts = [placed(third, moments, corners, transform((x, 0, 0))) for x in (-half / 2, half / 2)]
+    parts = [arrange(third, moments, corners, transform((x, 0, 0))) for x in (-half / 2, half / 2)]
     whole = together(parts)
     assert whole is not None
     assert whole.volume == pytest.approx(CUBE.volume)

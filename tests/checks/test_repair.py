@@ -17,7 +17,7 @@ from softgrasp.description.geometry import Mesh
 from softgrasp.description.robot import Link, Robot
 from softgrasp.io.urdf import read_robot
 from softgrasp.io.urdf.length_unit import UnitScale, in_metres, unit_doubt
-from softgrasp.io.urdf.text_edits import edited_file
+from softgrasp.io.urdf.text_edits import edit_file
 from tests.conftest import Run
 
 Damage = Callable[[Robot], Robot]
@@ -128,7 +128,7 @@ def test_one_damaged_quantity_is_restored(
 ) -> None:
     good = read_robot(written(hand_text(density)))
     assert sg.checks.repairs(good) == ()
-    result = sg.checks.repaired(DAMAGES[name](good))
+    result = sg.checks.repair(DAMAGES[name](good))
     np.testing.assert_allclose(numbers_of(result), numbers_of(good), rtol=1e-9, atol=1e-15)
     assert sg.checks.repairs(result) == ()
 
@@ -138,7 +138,7 @@ def test_only_the_lines_of_the_changes_change(name: str, run: Run, tmp_path: Pat
     good, damaged = tmp_path / "good.urdf", tmp_path / "damaged.urdf"
     good.write_text(hand_text(), "utf-8")
     robot = read_robot(good)
-    damaged.write_bytes(edited_file(good, robot, DAMAGES[name](robot), tmp_path)[0])
+    damaged.write_bytes(edit_file(good, robot, DAMAGES[name](robot), tmp_path)[0])
     ran = run("check", damaged, "--fix", "--out", "fixed.urdf", "--json")
     old, new = (path.read_text("utf-8").splitlines() for path in (damaged, Path("fixed.urdf")))
     lines = {int(change.split(":")[1]) for change in ran.json["changes"]}

@@ -110,7 +110,7 @@ def test_the_page_of_a_comparison_is_written_from_its_files(
     subject: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(ENGINES, "twin", MujocoEngine)
-    monkeypatch.setattr(soft_dynamics, "_simulated", _in_mujoco)
+    monkeypatch.setattr(soft_dynamics, "_simulate", _in_mujoco)
     words = ("crosscheck", subject, "--backends", "mujoco,twin", "--quick", "--out", "out")
     assert run(*words).code == 0
     monkeypatch.undo()  # a page needs no engine

@@ -13,7 +13,7 @@ import pytest
 from softgrasp import assets
 from softgrasp.cli import bench, listing
 from softgrasp.cli.app import GROUPS, VERBS, app
-from softgrasp.cli.listing import STORED, ListedKind, computed_rows, stored_rows
+from softgrasp.cli.listing import STORED, ListedKind, compute_rows, list_stored
 from tests.conftest import Run
 
 HEAVY = {
@@ -133,9 +133,9 @@ def test_completion_knows_verbs_and_their_options(words: str, completions: list[
 
 @pytest.mark.parametrize("kind", STORED)
 def test_stored_lists_are_those_of_the_files(kind: ListedKind) -> None:
-    stored = stored_rows(kind)
+    stored = list_stored(kind)
     assert stored is not None, "run python assets/make_lists.py: files have changed since"
-    assert stored == computed_rows(kind)
+    assert stored == compute_rows(kind)
 
 
 def test_changed_files_are_listed_from_the_files(
@@ -145,14 +145,14 @@ def test_changed_files_are_listed_from_the_files(
         shutil.copytree(assets.root() / kind, tmp_path / kind)
     shutil.copy(assets.root() / "assets" / listing.LISTS_FILE, tmp_path / "assets")
     monkeypatch.setattr(assets, "root", lambda: tmp_path)
-    assert stored_rows("hands") is not None
+    assert list_stored("hands") is not None
     with (tmp_path / "hands" / "four_finger.yaml").open("a") as file:
         file.write("# changed\n")
-    assert stored_rows("hands") is None
+    assert list_stored("hands") is None
     (tmp_path / "assets" / "scenes" / "demo.yaml").unlink()
-    assert stored_rows("scenes") is None
+    assert list_stored("scenes") is None
     (tmp_path / "assets" / listing.LISTS_FILE).unlink()
-    assert stored_rows("hands") is None
+    assert list_stored("hands") is None
 
 
 def test_the_benchmark_of_starts_fails_over_a_budget(

@@ -19,7 +19,7 @@ from softgrasp.comparison.criteria import (
     disagreements,
     farthest,
     find_threshold,
-    halved,
+    halve,
     percents,
     vibration,
     window,
@@ -51,9 +51,9 @@ def test_answers_that_wander_do_not_shrink() -> None:
 
 
 def test_steps_below_the_shortest_of_an_engine_are_left_out() -> None:
-    assert halved(1e-3, 3) == [1e-3, 5e-4, 2.5e-4, 1.25e-4]
-    assert halved(4e-3, 3, shortest=1e-3) == [4e-3, 2e-3, 1e-3]
-    assert halved(5e-4, 3, shortest=1e-3) == []
+    assert halve(1e-3, 3) == [1e-3, 5e-4, 2.5e-4, 1.25e-4]
+    assert halve(4e-3, 3, shortest=1e-3) == [4e-3, 2e-3, 1e-3]
+    assert halve(5e-4, 3, shortest=1e-3) == []
 
 
 # --------------------

@@ -19,7 +19,7 @@ from softgrasp.comparison.dexgraspbench import (
     write_rows,
 )
 from softgrasp.grasp_synthesis.posture_search import SynthesizedPosture
-from softgrasp.sweeps.synthesis import placed_postures
+from softgrasp.sweeps.synthesis import arrange_postures
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def scene() -> sg.GraspScene:
 @pytest.fixture(scope="module")
 def postures(scene: sg.GraspScene) -> list[SynthesizedPosture]:
     plan = sg.description.GraspPlan(scene=scene, candidates=3, seeds=12)
-    return [one.posture for one in placed_postures(plan)]
+    return [one.posture for one in arrange_postures(plan)]
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def twin(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             angles, engine = soft_dynamics._in_mujoco(changed, start, fraction * step, period, n)
             return angles, engine._replace(name=backend, version="made up")
 
-        monkeypatch.setattr(soft_dynamics, "_simulated", message)
+        monkeypatch.setattr(soft_dynamics, "_simulate", message)
         monkeypatch.setitem(ENGINES, "twin", MujocoEngine)
 
     return make

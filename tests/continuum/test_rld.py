@@ -15,7 +15,7 @@ from scipy.linalg import eigh
 
 import softgrasp as sg
 from softgrasp.continuum.pcc import segment_transform
-from softgrasp.continuum.rld import finger_from_bendable, joint_compliances, refined
+from softgrasp.continuum.rld import finger_from_bendable, joint_compliances, refine
 from softgrasp.description.bendable import (
     Backbone,
     Bendable,
@@ -32,7 +32,7 @@ from tests.support.beams import FREQUENCIES, under_tip_force, under_tip_moment
 @pytest.mark.parametrize("joints", [1, 4, 8])
 def test_a_midpoint_chain_becomes_the_midpoint_chain_of_twice_the_joints(joints: int) -> None:
     numbers = {"length": 0.1, "bending_stiffness": 2e-3, "mass": 0.02, "bending_damping": 1e-5}
-    finer = refined(sg.rld.discretise(**numbers, joints=joints, pressure_moment=1e-7))
+    finer = refine(sg.rld.discretise(**numbers, joints=joints, pressure_moment=1e-7))
     target = sg.rld.discretise(**numbers, joints=2 * joints, pressure_moment=1e-7)
     for one, other in zip(finer.joints, target.joints, strict=True):
         assert one.position == pytest.approx(other.position)
@@ -46,7 +46,7 @@ def test_a_midpoint_chain_becomes_the_midpoint_chain_of_twice_the_joints(joints:
 
 def test_refinement_keeps_mass_and_compliance() -> None:
     finger = sg.io.load_finger("paper000")
-    finer = refined(refined(finger))
+    finer = refine(refine(finger))
     assert len(finer.joints) == 28
     assert finer.compliance == pytest.approx(finger.compliance)
     masses = [sum(link.mass for link in each.links) for each in (finger, finer)]

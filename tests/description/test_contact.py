@@ -17,7 +17,7 @@ from softgrasp.description.contact import (
     Source,
     SourceValues,
     resolve_contact,
-    resolved_fields,
+    resolve_fields,
 )
 from softgrasp.description.object import Block, Material, PlacedObject, Table
 from softgrasp.description.scene import with_field
@@ -51,7 +51,7 @@ def test_each_field_is_that_of_the_first_source_that_specifies_it(overrides: lis
     specified = [
         SourceValues(name, one.specified) for name, one in zip(SOURCES, overrides, strict=True)
     ]
-    fields, contact = resolved_fields(specified), resolve_contact(specified)
+    fields, contact = resolve_fields(specified), resolve_contact(specified)
     for name in VALUES:
         values = [getattr(one, name) for one in overrides]
         first = next((k for k, value in enumerate(values) if value is not None), None)

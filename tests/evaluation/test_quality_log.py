@@ -149,7 +149,7 @@ def test_moments_are_over_the_reach_of_the_object(shape: object, reach: float) -
 
 def test_many_contacts_are_thinned_to_a_lower_bound_that_is_near() -> None:
     """A ring of contacts on a palm, as a rim makes, against three fingers."""
-    from softgrasp.evaluation.quality_log import measures_of, thinned
+    from softgrasp.evaluation.quality_log import measures_of, thin
 
     rotations = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False)
     rim = np.c_[0.03 * np.cos(rotations), 0.03 * np.sin(rotations), np.full(60, 0.04)]
@@ -165,7 +165,7 @@ def test_many_contacts_are_thinned_to_a_lower_bound_that_is_near() -> None:
         "torque_scale": 0.05,
         "center": np.zeros(3),
     }
-    few = thinned(contacts)
+    few = thin(contacts)
     assert len(few["points"]) == 16
     assert {tuple(tip) for tip in tips} <= {tuple(point) for point in few["points"]}
     some = sg.quality.epsilon(**few, edges=4)
@@ -173,7 +173,7 @@ def test_many_contacts_are_thinned_to_a_lower_bound_that_is_near() -> None:
     assert 0.97 * every < some <= every + 1e-12
     message = measures_of(contacts)
     assert (message["contacts"], message["wrench_contacts"]) == (63, 16)
-    np.testing.assert_array_equal(thinned(few)["points"], few["points"])
+    np.testing.assert_array_equal(thin(few)["points"], few["points"])
 
 
 def test_bodies_without_force_have_no_contact_in_the_log() -> None:

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
 from softgrasp.exports import Episode, episode_of, load_grasps, write_lerobot, write_minari
-from softgrasp.exports.episodes import sample_times, sampled
+from softgrasp.exports.episodes import sample, sample_times
 from softgrasp.exports.lerobot import CAMERA, INDICES
 from softgrasp.rendering.encoding import ffmpeg_program
 from softgrasp.sweeps.run import Shard, merge, sweep
@@ -54,7 +54,7 @@ def test_orientations_are_interpolated_on_the_shortest_path() -> None:
     arrays = arrays_of_two_samples()
     turned = Rotation.from_euler("z", [[0.0], [90.0]], degrees=True).as_quat(scalar_first=True)
     arrays["object_quat_wxyz"] = np.array([turned[0], -turned[1]])
-    episode = sampled(arrays, 2, "turn", None)
+    episode = sample(arrays, 2, "turn", None)
     middle = Rotation.from_quat(episode.observations["object_pose"][1, 3:], scalar_first=True)
     assert middle.magnitude() == pytest.approx(np.pi / 4, abs=1e-6)
 
@@ -77,7 +77,7 @@ def arrays_of_two_samples() -> dict[str, np.ndarray]:
 
 
 def test_targets_are_held_and_joints_are_interpolated() -> None:
-    episode = sampled(arrays_of_two_samples(), 4, "task", None)
+    episode = sample(arrays_of_two_samples(), 4, "task", None)
     assert episode.action[:, 0].tolist() == [0.5, 0.5, 0.5, 0.5, 1.5]
     assert episode.observations["state"][:, 0].tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert episode.observations["contact_force"][:, 0].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
@@ -169,10 +169,10 @@ def test_lerobot_has_one_image_per_sample(episodes: list[Episode], tmp_path: Pat
 
 
 def test_runs_of_other_columns_or_rates_are_refused(episodes: list[Episode]) -> None:
-    plain = sampled(arrays_of_two_samples(), 25, "task", None)
+    plain = sample(arrays_of_two_samples(), 25, "task", None)
     for other, what in (
         (plain, "columns of state"),
-        (sampled(arrays_of_two_samples(), 5, "task", None), "fps"),
+        (sample(arrays_of_two_samples(), 5, "task", None), "fps"),
     ):
         with pytest.raises(sg.DescriptionError, match=f"episode 1: expected the {what}"):
             write_lerobot([episodes[0], other], "unused")
@@ -182,7 +182,7 @@ def test_runs_of_other_columns_or_rates_are_refused(episodes: list[Episode]) -> 
 
 def test_runs_without_a_test_have_no_success(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="pyarrow is the extra 'sweep'")
-    write_lerobot([sampled(arrays_of_two_samples(), 5, "task", None)], tmp_path)
+    write_lerobot([sample(arrays_of_two_samples(), 5, "task", None)], tmp_path)
     info = json.loads((tmp_path / "meta/info.json").read_text("utf-8"))
     assert not {"next.success", "next.reward"} & set(info["features"])
     assert info["video_path"] is None

@@ -14,7 +14,7 @@ from softgrasp.evaluation.analysis import ReplayedResult
 from softgrasp.exports import write_rerun
 from softgrasp.exports.episodes import sample_times
 from softgrasp.exports.rerun import ARROW, TIMELINE
-from softgrasp.rendering.camera import covered_geoms
+from softgrasp.rendering.camera import find_covered_geoms
 from tests.conftest import Run
 from tests.support.scenes import pinch
 
@@ -93,7 +93,7 @@ def test_every_visible_shape_is_a_mesh(recording: Path, result: sg.GraspResult) 
     }
     names = {
         f"/world/{model.body(int(model.geom_bodyid[geom])).name}/geom{geom}"
-        for geom in covered_geoms(model)
+        for geom in find_covered_geoms(model)
     }
     assert meshes == names
 

@@ -11,7 +11,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.grasp_synthesis.grasp_energy import (
     Candidates,
-    balanced_forces,
+    balance_forces,
     cone_edges,
     equal_forces,
     onto_simplex,
@@ -103,7 +103,7 @@ def test_opposite_contacts_balance_and_contacts_on_one_side_do_not() -> None:
         wrenches = np.concatenate([edges, np.cross(normals[..., None, :], edges)], axis=-1)
         everyone = np.ones(normals.shape[:2], dtype=bool)
         cost = np.zeros(normals.shape[:2])
-        forces = balanced_forces(wrenches, cost, everyone, equal_forces(everyone), 300)
+        forces = balance_forces(wrenches, cost, everyone, equal_forces(everyone), 300)
         assert forces.sum() == pytest.approx(1.0)
         assert forces.min() >= 0.0
         return float(np.linalg.norm(np.einsum("ske,skei->i", forces, wrenches)))

@@ -260,11 +260,11 @@ def test_a_fine_surface_is_simplified_before_it_is_cut() -> None:
     vertices, faces = np.asarray(torus.vertices), np.asarray(torus.faces)
     heard: list[str] = []
     with listening(lambda text, done: heard.append(text)):
-        fewer, kept = convex_decomposition._simplified(vertices, faces)
+        fewer, kept = convex_decomposition._simplify(vertices, faces)
     assert heard == ["simplifying 9216 faces to 2000"]
     assert len(kept) <= 2000
     assert signed_volume(fewer, kept) == pytest.approx(signed_volume(vertices, faces), rel=1e-6)
-    coarse = convex_decomposition._simplified(*l_surface())
+    coarse = convex_decomposition._simplify(*l_surface())
     assert len(coarse[1]) == len(l_surface()[1])
 
 

@@ -32,7 +32,7 @@ from softgrasp.io.json_lines import JsonLines
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.tables import read_table
 from softgrasp.io.urdf.xacro import XACRO_ACCESS
-from softgrasp.io.urdf.xml import expanded, parsed
+from softgrasp.io.urdf.xml import expand, parse
 from softgrasp.twin.files import load_flange_samples
 from softgrasp.vision.image import read_photo
 from tests.conftest import Golden
@@ -240,7 +240,7 @@ def test_the_cut_line_at_the_end_is_removed(
 
 def test_a_height_field_that_is_too_large_is_refused() -> None:
     with pytest.raises(DescriptionError, match="at most 4000000 heights, found 1e\\+10"):
-        parsed(b'<mujoco><asset><hfield nrow="100000" ncol="100000"/></asset></mujoco>')
+        parse(b'<mujoco><asset><hfield nrow="100000" ncol="100000"/></asset></mujoco>')
 
 
 @pytest.mark.parametrize(
@@ -255,13 +255,13 @@ def test_a_height_field_that_is_too_large_is_refused() -> None:
 )
 def test_a_model_that_reserves_too_much_is_refused(size: str, sentence: str) -> None:
     with pytest.raises(DescriptionError, match=sentence):
-        parsed(f"<mujoco>\n<size {size}/></mujoco>".encode())
+        parse(f"<mujoco>\n<size {size}/></mujoco>".encode())
 
 
 def test_memory_that_public_models_reserve_is_accepted() -> None:
     sizes = ('memory="100M"', 'memory="-1"', 'nstack="3000000"', 'njmax="8000" nconmax="500"')
     for size in sizes:
-        parsed(f"<mujoco><size {size}/></mujoco>".encode())
+        parse(f"<mujoco><size {size}/></mujoco>".encode())
 
 
 @pytest.mark.parametrize("name", ["hand.xml", "./hand.xml", "sub/../hand.xml"])
@@ -342,10 +342,10 @@ def test_macros_read_neither_environment_nor_files(
     (tmp_path / "inner.xacro").write_text(XACRO.format('<link name="$(env HOME)"/>'))
     (tmp_path / "x.xacro").write_text(XACRO.format(content))
     with pytest.raises(DescriptionError, match=r"trust-xacro permits|no package"):
-        expanded(tmp_path / "x.xacro")
+        expand(tmp_path / "x.xacro")
     monkeypatch.setenv(XACRO_ACCESS, "trusted")  # then xacro itself reads what it can
     if "etc" not in content:
-        assert expanded(tmp_path / "x.xacro").find("link") is not None
+        assert expand(tmp_path / "x.xacro").find("link") is not None
 
 
 # Arrays

@@ -21,7 +21,7 @@ from softgrasp.mechanics.hand_kinematics import (
     PlacedHand,
     chain_links,
     forward_kinematics,
-    joined_hands,
+    join_hands,
     link_frames,
     row_transform,
     synergy_matrix,
@@ -392,7 +392,7 @@ RIGHT = sg.Pose(position=(0.15, 0.0, 0.0), quaternion=(1.0, 0.0, 1.0, 0.0))
 
 def two(name: str = "four_finger") -> sg.Hand:
     hand = sg.load_hand(name)
-    return joined_hands("two", [PlacedHand("left", hand, LEFT), PlacedHand("right", hand, RIGHT)])
+    return join_hands("two", [PlacedHand("left", hand, LEFT), PlacedHand("right", hand, RIGHT)])
 
 
 @pytest.mark.parametrize("name", ["four_finger", "allegro_right", "soft_gripper"])

@@ -13,7 +13,7 @@ from softgrasp.mechanics.retargeting import (
     DIGITS,
     KEYPOINTS,
     finger_lines,
-    imitated_fingers,
+    imitate_fingers,
     retarget,
 )
 
@@ -24,7 +24,7 @@ def keypoints_of(hand: sg.Hand, joints: dict[str, float]) -> np.ndarray:
     """Keypoints whose four points a finger are its joints, those at one position once, and tip."""
     points = np.zeros((KEYPOINTS, 3))
     lines = finger_lines(hand, joints)
-    for name, human in imitated_fingers(hand).items():
+    for name, human in imitate_fingers(hand).items():
         line = lines[name]
         apart = np.linalg.norm(np.diff(line, axis=0), axis=1) > 1e-9
         points[DIGITS[human] : DIGITS[human] + 4] = line[[True, *apart]]
@@ -80,14 +80,14 @@ def test_a_motion_is_followed_from_posture_to_posture():
 
 
 def test_fingers_are_matched_by_name_and_else_in_order():
-    assert imitated_fingers(sg.load_hand("vizzy"))["thumb"] == "thumb"
-    assert imitated_fingers(sg.load_hand("four_finger")) == {
+    assert imitate_fingers(sg.load_hand("vizzy"))["thumb"] == "thumb"
+    assert imitate_fingers(sg.load_hand("four_finger")) == {
         "F1": "thumb",
         "F2": "index",
         "F3": "middle",
         "F4": "ring",
     }
-    assert imitated_fingers(sg.load_hand("allegro_right")) == {
+    assert imitate_fingers(sg.load_hand("allegro_right")) == {
         "index": "index",
         "middle": "middle",
         "last": "ring",
@@ -100,7 +100,7 @@ def test_an_imported_hand_follows_keypoints_of_its_fingers():
     low, high = np.array([one.limits for one in hand.actuators]).T
     joints = hand.posture((low + 0.4 * (high - low)).tolist())
     points = np.zeros((KEYPOINTS, 3))
-    for name, human in imitated_fingers(hand).items():
+    for name, human in imitate_fingers(hand).items():
         line = finger_lines(hand, joints)[name]
         along = np.concatenate([[0.0], np.linalg.norm(np.diff(line, axis=0), axis=1).cumsum()])
         at = along[-1] * np.linspace(0.0, 1.0, 4)

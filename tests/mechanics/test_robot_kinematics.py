@@ -12,10 +12,10 @@ from softgrasp.description.bendable import Inertial, Origin
 from softgrasp.description.geometry import Sphere
 from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot
 from softgrasp.mechanics.robot_kinematics import (
-    fused,
+    fuse,
     in_frame,
     inertia_matrix,
-    joined_inertials,
+    join_inertials,
     joint_frame,
     origin_frame,
     origin_of,
@@ -35,7 +35,7 @@ def point(x: float, mass: float) -> Inertial:
 
 def test_two_points_make_a_dumbbell() -> None:
     """Two masses m at ±a: 2·m·a² about the axes across, nothing along."""
-    both = joined_inertials([(np.eye(4), point(-0.3, 2.0)), (np.eye(4), point(0.3, 2.0))])
+    both = join_inertials([(np.eye(4), point(-0.3, 2.0)), (np.eye(4), point(0.3, 2.0))])
     assert both is not None
     assert both.mass == 4.0
     assert both.origin.xyz == (0.0, 0.0, 0.0)
@@ -52,7 +52,7 @@ def test_the_parts_of_a_body_combine_to_its_inertia(
         (origin_frame(one), Inertial(mass=1.0, origin=cut, inertia=moments)),
         (origin_frame(other), Inertial(mass=2.5, origin=other, inertia=moments)),
     ]
-    whole = joined_inertials(parts)
+    whole = join_inertials(parts)
     assert whole is not None
     assert about_origin([(np.eye(4), whole)]) == pytest.approx(about_origin(parts), abs=1e-12)
 
@@ -93,7 +93,7 @@ def test_fusing_links_keeps_all_poses(first: Origin, second: Origin, moving: Ori
         name="hinge", type="continuous", parent="c", child="d", origin=moving, axis=(0, 1, 0)
     )
     joints = (fixed("ab", "a", "b", first), fixed("bc", "b", "c", second), hinge)
-    whole, positions = fused(Robot(name="r", links=links, joints=joints))
+    whole, positions = fuse(Robot(name="r", links=links, joints=joints))
     assert [link.name for link in whole.links] == ["a", "d"]
     assert [joint.name for joint in whole.joints] == ["hinge"]
     there = origin_frame(first) @ origin_frame(second)
@@ -109,11 +109,11 @@ def test_fusing_links_keeps_all_poses(first: Origin, second: Origin, moving: Ori
 def test_robots_without_fixed_joints_are_unchanged() -> None:
     hinge = RigidJoint(name="h", type="continuous", parent="a", child="b")
     robot = Robot(name="r", links=(Link(name="a"), Link(name="b")), joints=(hinge,))
-    assert fused(robot).robot == robot
+    assert fuse(robot).robot == robot
 
 
 def test_no_inertials_combine_to_none() -> None:
-    assert joined_inertials([]) is None
+    assert join_inertials([]) is None
 
 
 # Frames of joints, compared with what MuJoCo makes of the same joints.

@@ -14,9 +14,9 @@ from softgrasp.io.arm import load_arm
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.trajectory import (
     Quintic,
-    eased,
+    ease,
     flange_jacobian,
-    moved,
+    move,
     shaken,
     straight_path,
     wrist_values,
@@ -89,7 +89,7 @@ vectors = st.tuples(small, small, small)
 
 @given(st.integers(20, 4000))
 def test_eased_motions_begin_and_end_at_rest(samples: int) -> None:
-    path = np.concatenate([[0.0], eased(samples)])
+    path = np.concatenate([[0.0], ease(samples)])
     assert path[-1] == 1.0
     assert (np.diff(path) >= 0.0).all()
     step = 1.0 / samples
@@ -125,8 +125,8 @@ def test_the_largest_acceleration_of_a_shake_is_the_stated_one(cycles: int) -> N
 def test_the_centre_of_rotation_moves_by_the_displacement(
     displacement: tuple[float, ...], rotation: tuple[float, ...], about: tuple[float, ...]
 ) -> None:
-    fractions = eased(50)[:, None]
-    poses = moved(HOME, fractions * np.array(displacement), fractions * np.array(rotation), about)
+    fractions = ease(50)[:, None]
+    poses = move(HOME, fractions * np.array(displacement), fractions * np.array(rotation), about)
     carried = poses[:, :3, :3] @ about + poses[:, :3, 3]
     began = HOME[:3, :3] @ about + HOME[:3, 3]
     np.testing.assert_allclose(carried, began + fractions * np.array(displacement), atol=1e-12)
@@ -152,8 +152,8 @@ def test_wrist_joints_give_the_requested_poses(
 
 
 def test_wrist_angles_are_continuous_beyond_a_half_rotation() -> None:
-    fractions = eased(200)[:, None]
-    poses = moved(
+    fractions = ease(200)[:, None]
+    poses = move(
         HOME, 0.0 * fractions * np.ones(3), fractions * [0.0, 0.0, 3.0 * np.pi], np.zeros(3)
     )
     values = wrist_values(HOME, poses, np.zeros(6))
@@ -161,7 +161,7 @@ def test_wrist_angles_are_continuous_beyond_a_half_rotation() -> None:
 
 
 def test_rotations_near_the_singularity_of_the_wrist_are_refused(golden: Golden) -> None:
-    poses = moved(HOME, np.zeros((1, 3)), np.array([[0.0, 1.55, 0.0]]), np.zeros(3))
+    poses = move(HOME, np.zeros((1, 3)), np.array([[0.0, 1.55, 0.0]]), np.zeros(3))
     golden.refused(lambda: wrist_values(HOME, poses, np.zeros(6)), "sequence", sg.BuildError)
 
 

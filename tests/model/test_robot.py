@@ -25,7 +25,7 @@ from softgrasp.description.bendable import (
 )
 from softgrasp.description.robot import Link, LinkShape, Mimic, RigidJoint, Robot
 from softgrasp.io.load import load_robot
-from softgrasp.io.urdf.rigid import lowered
+from softgrasp.io.urdf.rigid import lower
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.robot import (
     bend_joints,
@@ -399,7 +399,7 @@ def test_webster_frames_have_one_kinematics_in_physics_frames_and_export() -> No
     frames = segment_frames(robot, broadcast)
     published = frames["s1"].end @ frames["s2"].end
     with pytest.warns(sg.SoftgraspWarning, match="its end has a 'bishop' frame"):
-        exported_model = robot_model(lowered(robot, state).robot)
+        exported_model = robot_model(lower(robot, state).robot)
     exported = mujoco.MjData(exported_model)
     mujoco.mj_kinematics(exported_model, exported)
     assert exported.body("l2").xpos == pytest.approx(published[:3, 3], abs=1e-9)

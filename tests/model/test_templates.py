@@ -64,7 +64,7 @@ def built_anew(scene: sg.GraspScene) -> CompiledScene:
     """Build a scene without templates."""
     resolved = sg.resolve(scene)
     assembled = scenes.Assembled(resolved.scene, resolved.timestep, fresh=True)
-    return scenes._built(resolved, assembled)
+    return scenes._build(resolved, assembled)
 
 
 def same(one: CompiledScene, other: CompiledScene) -> None:

@@ -16,7 +16,7 @@ from examples.paper001.images import (
 from examples.paper001.pieces import LENGTHS
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.camera import deproject
-from softgrasp.vision.point_picking import Picks, measure_picks, picked_angles
+from softgrasp.vision.point_picking import Picks, measure_picks, pick_angles
 from tests.conftest import Golden
 
 pytest.importorskip("cv2", reason="OpenCV is an extra")
@@ -59,7 +59,7 @@ def test_without_noise_angles_are_those_of_the_chain_within_a_third_of_a_degree(
     for pressure in (-90e3, 50e3, 120e3):
         shape = shape_at(REFERENCE, pressure)
         marks = rig.marks(shape.joint_angles)
-        result = picked_angles(rig.camera, Picks(edges(marks.pixels), marks.pixels["line"]))
+        result = pick_angles(rig.camera, Picks(edges(marks.pixels), marks.pixels["line"]))
         # what is left is that the chain's pieces are not of constant curvature
         assert np.degrees(np.abs(result.angles - shape.piece_angles)).max() < 0.33
 
@@ -79,7 +79,7 @@ def test_angles_within_a_degree_at_1280_pixels(rig: RgbdTestRig) -> None:
                 line + rng.normal(0.0, 1.0, line.shape),
                 depths + rng.normal(0.0, 2e-3, depths.shape),
             )
-            off.append(picked_angles(rig.camera, picks).angles - shape.piece_angles)
+            off.append(pick_angles(rig.camera, picks).angles - shape.piece_angles)
     degrees = np.degrees(off)
     assert np.sqrt((degrees**2).mean(axis=0)).max() < 0.6
     assert (np.abs(degrees) < 1.0).mean() > 0.97

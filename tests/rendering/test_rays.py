@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from softgrasp.rendering.rays import STEP, Caster, between, corners, cover, grown, repeated, window
+from softgrasp.rendering.rays import STEP, Caster, between, corners, cover, grow, repeat, window
 
 SHAPES = [(7, 9), (8, 10), (1, 1), (2, 5)]
 
@@ -31,7 +31,7 @@ def test_channels_are_kept_apart():
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_pixel_asks_the_four_corners_of_its_cell(shape):
     mask = np.random.default_rng(1).random((-(-shape[0] // STEP), -(-shape[1] // STEP))) > 0.5
-    answer = repeated(corners(mask, np.logical_and), shape)
+    answer = repeat(corners(mask, np.logical_and), shape)
     last_row, last_column = mask.shape[0] - 1, mask.shape[1] - 1
     for row, column in np.ndindex(shape):
         rows = [row // STEP, min(row // STEP + 1, last_row)]
@@ -42,7 +42,7 @@ def test_every_pixel_asks_the_four_corners_of_its_cell(shape):
 def test_grown_adds_the_neighbours_beside():
     mask = np.zeros((5, 5), dtype=bool)
     mask[2, 2] = mask[0, 0] = True
-    assert grown(mask).sum() == 5 + 3
+    assert grow(mask).sum() == 5 + 3
 
 
 # Masks for rays and visible geoms.

@@ -8,7 +8,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.model import names
 from softgrasp.model.visual import AROUND_RGBA, FLOOR_NAME
-from softgrasp.rendering.camera import covered_geoms
+from softgrasp.rendering.camera import find_covered_geoms
 from softgrasp.rendering.keyframes import Playback
 from softgrasp.rendering.rays import Caster
 from softgrasp.rendering.video import framing, render_key_frames
@@ -77,11 +77,11 @@ def test_one_table_is_the_floor_and_several_are_slabs() -> None:
     low = sg.Table(height=-0.3)
     alone = sg.compile_model(pinch(surroundings=(low,)))
     assert alone.geom(FLOOR_NAME).pos[2] == -0.3
-    assert alone.geom("table").id not in covered_geoms(alone)
+    assert alone.geom("table").id not in find_covered_geoms(alone)
     shelf = sg.Table(name="shelf", height=-0.2, center=(0.5, 0.0), size=(0.1, 0.1))
     both = sg.compile_model(pinch(surroundings=(low, shelf)))
     assert both.geom(FLOOR_NAME).pos[2] < -0.35
-    shown = covered_geoms(both)
+    shown = find_covered_geoms(both)
     assert {both.geom("table").id, both.geom("table2").id} <= set(shown.tolist())
 
 

@@ -31,7 +31,7 @@ from softgrasp.report import (
     time_series,
 )
 from softgrasp.report.contact_figures import draw_contacts
-from softgrasp.report.grasp_report import LARGE, embedded_image
+from softgrasp.report.grasp_report import LARGE, embed_image
 from softgrasp.report.style import DPI, WIDTH, figure
 from softgrasp.report.time_series import draw_joints, draw_object
 
@@ -374,7 +374,7 @@ def photograph(tmp_path: Path) -> Path:
 
 
 def test_photographs_go_into_a_report_smaller_and_unchanged(photograph: Path) -> None:
-    shown = embedded_image(photograph)
+    shown = embed_image(photograph)
     assert shown.source.startswith("data:image/webp;base64,")
     assert len(shown.source) < 0.5 * photograph.stat().st_size
     mean = [np.asarray(image).mean() for image in (Image.open(photograph), inside(shown.source))]
@@ -389,11 +389,11 @@ def test_figures_keep_their_bytes_and_their_width(
     path = tmp_path / "line.png"
     with figure(path, 2.0, width) as (drawn, table):
         table.plot(drawn.subplots(), [0.0, 1.0], [0.0, 1.0], "force [N]")
-    shown = embedded_image(path)
+    shown = embed_image(path)
     assert base64.b64decode(shown.source.partition(",")[2]) == path.read_bytes()
     assert shown.fraction == pytest.approx(fraction, abs=1.0 / (DPI * WIDTH))
     assert shown.files == "line.png, line.csv"
 
 
 def test_reports_with_many_figures_have_them_smaller(photograph: Path) -> None:
-    assert inside(embedded_image(photograph, smaller=2).source).size == (400, 300)
+    assert inside(embed_image(photograph, smaller=2).source).size == (400, 300)

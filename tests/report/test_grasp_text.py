@@ -436,7 +436,7 @@ def test_spans_cover_a_signal_and_nothing_else(signal: list[bool]):
 def test_merged_spans_are_apart_and_cover_the_same(signal: list[bool], apart: float):
     on = np.array(signal)
     result = time_series.spans(np.arange(len(on), dtype=float), on)
-    joined = time_series.merged(result, apart)
+    joined = time_series.merge(result, apart)
     assert all(b[0] - a[1] > apart for a, b in pairwise(joined))
     assert all(any(a <= begin and end <= b for a, b in joined) for begin, end in result)
 
@@ -445,7 +445,7 @@ def test_merged_spans_are_apart_and_cover_the_same(signal: list[bool], apart: fl
 def test_a_thinned_curve_keeps_its_peak_and_its_ends(rows: int):
     times, values = np.arange(rows, dtype=float), np.sin(np.arange(rows))
     assert time_series.peaks(times, values)[1].max() == values.max()
-    kept, _ = time_series.thinned(times, values)
+    kept, _ = time_series.thin(times, values)
     assert len(kept) <= time_series.MAX_POINTS
     assert (kept[0], kept[-1]) == (times[0], times[-1])
 

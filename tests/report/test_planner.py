@@ -15,12 +15,12 @@ from softgrasp.report.planner import (
     draw_scores,
     equal_area,
     plan_rows,
-    ranked_rows,
+    rank_rows,
     summary,
     write_planner_report,
 )
-from softgrasp.sweeps.planner import PlannedGrasps, candidates_of, ranked_table, sweep_plan_of
-from softgrasp.sweeps.table import failed_row
+from softgrasp.sweeps.planner import PlannedGrasps, candidates_of, rank_table, sweep_plan_of
+from softgrasp.sweeps.table import make_failed_row
 from tests.support.scenes import pinch
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
@@ -32,7 +32,7 @@ def planned(statuses: list[str], scores: list[float | None], **changes: Any) -> 
         scene=pinch(), method="poses", candidates=len(statuses), **changes
     )
     rows = [
-        {"row": row} | failed_row("too near" if status == "FAILED" else "") | {
+        {"row": row} | make_failed_row("too near" if status == "FAILED" else "") | {
             "status": status, "outcome": status, "contacts": 4 + row % 3,
             "quality_min_singular": score,
             "displacement_m": 1e-3 * row, "wall_time_s": 0.5,
@@ -44,7 +44,7 @@ def planned(statuses: list[str], scores: list[float | None], **changes: Any) -> 
     return PlannedGrasps(
         plan=plan,
         sweep_plan=sweep_plan_of(plan, candidates),
-        table=ranked_table(plan, candidates, table),
+        table=rank_table(plan, candidates, table),
     )
 
 
@@ -88,7 +88,7 @@ def test_the_sentences_agree_with_the_numbers(mixed: PlannedGrasps) -> None:
 
 
 def test_only_ranked_grasps_stand_in_the_table(mixed: PlannedGrasps) -> None:
-    heads, rows = ranked_rows(mixed, (), 20)
+    heads, rows = rank_rows(mixed, (), 20)
     assert len(rows) == 9
     assert all(len(row) == len(heads) for row in rows)
     assert [row[1] for row in rows] == [str(row) for row in range(9)]

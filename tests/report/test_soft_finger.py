@@ -19,7 +19,7 @@ from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.soft_finger.finger import slice_finger
 from softgrasp.io.soft_finger.hand import soft_hand_from_mesh
 from softgrasp.report import style
-from softgrasp.report.finger_figure import MM, draw_finger, sliced_finger_of
+from softgrasp.report.finger_figure import MM, draw_finger, slice_finger_of
 from softgrasp.report.grasp_report import write_report
 from tests.report.soft_finger_figures import ConvergencePoint, convergence, draw_convergence
 from tests.support.hollow_finger import EDGE, FLOOR, hollow_finger
@@ -122,6 +122,6 @@ def test_a_report_has_the_figure_while_the_mesh_is_there(tmp_path: Path) -> None
     assert "as it was read from its mesh" in page
     assert "both ends look alike" in page
     again = sg.load_result(tmp_path / "o")
-    assert sliced_finger_of(again) is not None
+    assert slice_finger_of(again) is not None
     (tmp_path / "finger.stl").unlink()
-    assert sliced_finger_of(again) is None
+    assert slice_finger_of(again) is None

@@ -12,13 +12,13 @@ import pytest
 from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.report import style, sweep, sweep_figures
 from softgrasp.report.sweep import example_rows, extremes, values_of
-from softgrasp.report.sweep_figures import spaced_ticks
+from softgrasp.report.sweep_figures import space_ticks
 from softgrasp.report.sweep_measures import (
     at_random,
     averaging,
     axis_label,
     constant_text,
-    drawn_measures,
+    draw_measures,
     is_log,
     levels,
     lost,
@@ -139,7 +139,7 @@ def test_the_best_has_the_largest_margin_and_no_force_above_its_limit() -> None:
         "quality_friction_margin": [0.2, 0.9, 0.4, 0.4, None, 0.1],
         "force_over_limit": [1.0, 3.1, 1.04, None, None, None],
     }
-    measure, order = sweep.ranked(table(**columns))
+    measure, order = sweep.rank(table(**columns))
     assert measure is not None
     assert order == [2, 3, 0, 5]  # rows 2 and 3 are equal, and row 2 drifts less
     first, last, over, gone = extremes(plan(), table(**columns))
@@ -156,7 +156,7 @@ def test_the_best_has_the_largest_margin_and_no_force_above_its_limit() -> None:
 def test_what_did_not_hold_is_never_best() -> None:
     outcomes = ["SLIPPING", "SHIFTED", "HELD", "TIMED_OUT", "EJECTED", "SUPPORTED"]
     margins = [0.9, 0.8, 0.1, 0.7, None, 0.6]
-    assert sweep.ranked(table(outcome=outcomes, quality_friction_margin=margins))[1] == [2]
+    assert sweep.rank(table(outcome=outcomes, quality_friction_margin=margins))[1] == [2]
 
 
 @pytest.mark.parametrize(
@@ -269,10 +269,10 @@ def test_units_are_those_of_the_fields() -> None:
 
 
 def test_ticks_are_the_swept_values_where_they_do_not_touch() -> None:
-    assert spaced_ticks([160.0, 700.0, 7860.0], 2.8, log=True) == [160.0, 700.0, 7860.0]
-    crowded = spaced_ticks([1.0, 1.01, 1.02, 50.0, 99.0, 100.0], 2.8, log=False)
+    assert space_ticks([160.0, 700.0, 7860.0], 2.8, log=True) == [160.0, 700.0, 7860.0]
+    crowded = space_ticks([1.0, 1.01, 1.02, 50.0, 99.0, 100.0], 2.8, log=False)
     assert crowded == [1.0, 50.0, 100.0]
-    assert spaced_ticks([3.0], 2.8, log=False) == [3.0]
+    assert space_ticks([3.0], 2.8, log=False) == [3.0]
 
 
 def test_rates_have_intervals_only_where_rows_are_drawn_at_random() -> None:
@@ -371,7 +371,7 @@ def test_values_that_have_no_line_are_named() -> None:
 def test_a_measure_that_never_differs_is_a_sentence_and_no_panel(tmp_path: Path) -> None:
     still = table(rotation_rad=[0.5] * 4 + [FALL, 0.5])  # the lost one does not count
     assert constant_text(still) == "Equal in all grasps: rotation 28.65 °."
-    assert "rotation" not in [measure.name for measure in drawn_measures(still)]
+    assert "rotation" not in [measure.name for measure in draw_measures(still)]
     shown = {one.title: one.caption for one in sweep._draw_table(plan(), still, tmp_path)}
     assert shown["Measures"].endswith("Equal in all grasps: rotation 28.65 °.")
     assert not any("rotation" in row for row in drawn(tmp_path / "lines.png")[0])

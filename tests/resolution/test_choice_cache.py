@@ -18,7 +18,7 @@ BALL = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.02), density=300.0)
 @pytest.fixture(autouse=True)
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SOFTGRASP_CACHE", str(tmp_path / "cache"))
-    object_grasp._chosen.cache_clear()
+    object_grasp._choose.cache_clear()
     return tmp_path / "cache" / "choices"
 
 
@@ -40,7 +40,7 @@ def scene(described: sg.GraspObject = BALL) -> sg.GraspScene:
 
 
 def resolved(one: sg.GraspScene) -> sg.GraspScene:
-    object_grasp._chosen.cache_clear()  # as in another process
+    object_grasp._choose.cache_clear()  # as in another process
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return sg.resolve(one).scene

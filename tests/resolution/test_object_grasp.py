@@ -19,7 +19,7 @@ from softgrasp.pipeline import compile_scene
 from softgrasp.resolution import object_grasp
 from softgrasp.resolution.object_grasp import (
     MAX_DROP,
-    _reduced,
+    _reduce,
     displacement_in_trial,
     with_object_grasp,
 )
@@ -163,7 +163,7 @@ def test_a_grasp_by_one_finger_of_several_is_not_taken_if_another_holds() -> Non
     """One soft finger presses the ball against the palm; the computed grasp is by both."""
     ball = BALL.replace(shape=sg.Sphere(radius=0.02), mass=0.01)
     scene = sg.GraspScene(hand=sg.load_hand("soft_gripper"), object=ball)
-    assert displacement_in_trial(_reduced(scene)) > MAX_DROP
+    assert displacement_in_trial(_reduce(scene)) > MAX_DROP
 
 
 def test_the_object_moves_with_the_frame_of_the_hand(hand: Hand, tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_box_is_held_by_opposing_fingers(hand: Hand) -> None:
 
 def test_the_same_scene_has_the_same_grasp(hand: Hand) -> None:
     first = scene_of(hand, BOX).preset
-    object_grasp._chosen.cache_clear()
+    object_grasp._choose.cache_clear()
     assert scene_of(hand, BOX).preset == first
 
 

@@ -47,7 +47,7 @@ def holds(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Callable[..., list[
     monkeypatch.setenv("SOFTGRASP_CACHE", str(tmp_path))
 
     def trials(*ranges: tuple[float, float]) -> list[float]:
-        soft_grasp._chosen.cache_clear()
+        soft_grasp._choose.cache_clear()
         tried: list[float] = []
 
         def between(scene: GraspScene) -> bool:
@@ -153,8 +153,8 @@ def test_a_gripper_picks_a_ball_with_the_pressure_it_searched(
     for factor in (1.0, 2.0**-0.5):
         stated = with_pressure(chosen, factor * chosen.preset.pressure)
         assert sg.simulate(stated).held
-    monkeypatch.setattr(soft_grasp, "_searched", lambda _: pytest.fail("searched again"))
-    soft_grasp._chosen.cache_clear()
+    monkeypatch.setattr(soft_grasp, "_search", lambda _: pytest.fail("searched again"))
+    soft_grasp._choose.cache_clear()
     assert resolved(scene).preset == chosen.preset
 
 

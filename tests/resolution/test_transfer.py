@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.resolution import TransferredGrasp, transferred_grasp
+from softgrasp.resolution import TransferredGrasp, transfer_grasp
 
 
 @cache
@@ -25,7 +25,7 @@ def held() -> sg.GraspResult:
 
 @cache
 def transferred(name: str) -> TransferredGrasp:
-    return transferred_grasp(held(), sg.load_hand(name))
+    return transfer_grasp(held(), sg.load_hand(name))
 
 
 @pytest.mark.parametrize(("name", "fingers"), [("three_fingered", 3), ("two_finger_planar", 2)])
@@ -67,7 +67,7 @@ def test_anthropomorphic_hands_take_over_all_four_contacts(name: str):
 def test_a_result_without_contacts_is_refused():
     open_hand = sg.simulate(held().scene.replace(closure={"active": (False,) * 12}))
     with pytest.raises(sg.DescriptionError, match="at least 2 fingers in contact") as caught:
-        transferred_grasp(open_hand, sg.load_hand("three_fingered"))
+        transfer_grasp(open_hand, sg.load_hand("three_fingered"))
     assert caught.value.field == "result"
 
 
@@ -78,4 +78,4 @@ def test_a_hand_that_is_too_small_is_refused():
         for finger in tiny.fingers
     ]
     with pytest.raises(sg.BuildError, match="clears the object"):
-        transferred_grasp(held(), tiny.replace(fingers=short))
+        transfer_grasp(held(), tiny.replace(fingers=short))

@@ -14,7 +14,7 @@ from softgrasp.pipeline import compile_scene
 from softgrasp.sim.contacts import ContactReader
 from softgrasp.sim.control_state import RELEASE_RATIO
 from softgrasp.sim.grasp_run import ClosureRun
-from softgrasp.sim.laws import relieved_targets
+from softgrasp.sim.laws import relieve_targets
 from softgrasp.sim.stepper import BACKTRACK_RATIO, TargetBacktracking
 from tests.model.test_weak_servos import jaws
 from tests.support.scenes import pinch
@@ -246,9 +246,9 @@ def test_the_table_of_limits_is_saved(tmp_path: Path) -> None:
 def test_leads_shrink_by_the_ratio_of_limit_and_force() -> None:
     stops = [(0, 1), (1,), (), (2,)]
     targets, positions = [1.0, 2.0, 3.0, 4.0], [0.9, 2.2, 3.0, 3.5]
-    relieved = relieved_targets(targets, positions, [1.0, 8.0, 3.9], 4.0, stops)
+    relieved = relieve_targets(targets, positions, [1.0, 8.0, 3.9], 4.0, stops)
     assert relieved == pytest.approx([0.9 + 0.05, 2.2 - 0.1, 3.0, 4.0])
-    assert relieved_targets(targets, positions, [4.0, 4.0, 4.0], 4.0, stops) == targets
+    assert relieve_targets(targets, positions, [4.0, 4.0, 4.0], 4.0, stops) == targets
 
 
 def test_servos_of_a_file_keep_the_torque(tmp_path: Path) -> None:

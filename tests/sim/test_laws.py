@@ -27,7 +27,7 @@ from softgrasp.sim.laws import (
     limited_lead,
     next_targets,
 )
-from softgrasp.sim.stepper import planned_targets
+from softgrasp.sim.stepper import plan_targets
 from tests.support import closing_trials, warp_in_python
 from tests.support.closing_trials import ACTUATORS, Track, Trial, by_laws, drawn
 
@@ -138,7 +138,7 @@ def plan(
     free = free_actuators(STOPS, in_contact)
     limits = (np.full(6, -1.0), np.full(6, 1.0))
     start, growth = np.array(targets or [0.0] * 6), np.array(increments or [0.1] * 6)
-    return planned_targets(start, growth, free, limits, samples)
+    return plan_targets(start, growth, free, limits, samples)
 
 
 def closed(in_contact: list[int], targets: list[float] | None = None) -> list[float]:

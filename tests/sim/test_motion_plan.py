@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.evaluation.analysis import hand_pose_at
-from softgrasp.mechanics.trajectory import moved, shaken
+from softgrasp.mechanics.trajectory import move, shaken
 from softgrasp.model.arm import carrier_start, carrier_targets, home_pose
 from softgrasp.model.names import WRIST_JOINTS
 from softgrasp.pipeline import compile_scene
@@ -113,7 +113,7 @@ def test_a_prescribed_wrist_is_on_the_path() -> None:
     up = home.copy()
     up[2, 3] += 0.05
     np.testing.assert_allclose(pose("lift"), up, atol=1e-6)
-    there = moved(up, [[0.02, 0, 0]], [[0.3, 0, 0.4]], (0, 0, 0))[0]
+    there = move(up, [[0.02, 0, 0]], [[0.3, 0, 0.4]], (0, 0, 0))[0]
     np.testing.assert_allclose(pose("move"), there, atol=1e-6)
     np.testing.assert_allclose(pose("shake"), there, atol=1e-6)  # it returns
     first = int(np.searchsorted(exact.time, spans["shake"].start_s - 1e-9))
@@ -211,13 +211,13 @@ def test_an_arm_takes_the_hand_along_the_same_path() -> None:
     away = home.copy()
     away[2, 3] += 0.10  # the gripper reaches down
     wave = shaken(1, 333)[:, None]  # 3 Hz
-    poses = moved(away, wave * [0.0, 0.0, 0.0136], wave * [0.0, 0.0, 0.0], np.zeros(3))
+    poses = move(away, wave * [0.0, 0.0, 0.0136], wave * [0.0, 0.0, 0.0], np.zeros(3))
     path = carrier_targets(arm, poses, start)
     np.testing.assert_allclose(path[-1], start, atol=1e-9)  # back to where it began
     solved = carrier_targets(arm.replace(control_period=0.02), poses, start)  # at every sample
     assert np.abs(path - solved).max() < 2e-6
     fractions = np.linspace(0.0, 1.0, 51)[1:, None]
-    down = moved(away, fractions * [0.0, 0.0, -0.10], 0.0 * fractions * np.ones(3), np.zeros(3))
+    down = move(away, fractions * [0.0, 0.0, -0.10], 0.0 * fractions * np.ones(3), np.zeros(3))
     arrived = carrier_targets(arm.replace(control_period=0.02), down, start)[-1]
     own = [row.start for row in arm.arm.chain.phalanges]
     np.testing.assert_allclose(arrived, own, atol=1e-8)

@@ -24,7 +24,7 @@ from softgrasp.sim.soft_dynamics import (
     small_motion,
     stable_step_of,
 )
-from softgrasp.sim.soft_statics import damped_finger, loaded_finger, loaded_shape
+from softgrasp.sim.soft_statics import damp_finger, loaded_finger, solve_loaded_shape
 from tests.conftest import Golden
 from tests.support.beams import FREQUENCIES
 
@@ -103,13 +103,13 @@ def test_the_shape_under_the_weight_is_that_of_equilibrium(
     release: sg.description.FingerRelease,
 ) -> None:
     rest = sg.equilibrium(release.finger, tip_mass=release.tip_mass, error_estimate=False)
-    np.testing.assert_allclose(loaded_shape(release), rest.joint_angles, atol=1e-10)
+    np.testing.assert_allclose(solve_loaded_shape(release), rest.joint_angles, atol=1e-10)
 
 
 def test_a_weight_in_the_last_link_is_one_at_the_tip(release: sg.description.FingerRelease) -> None:
     loaded = loaded_finger(release.finger, release.tip_mass)
     rest = sg.equilibrium(loaded, error_estimate=False)
-    np.testing.assert_allclose(rest.joint_angles, loaded_shape(release), atol=1e-10)
+    np.testing.assert_allclose(rest.joint_angles, solve_loaded_shape(release), atol=1e-10)
     extra = loaded.links[-1].mass - release.finger.links[-1].mass
     assert extra == pytest.approx(release.tip_mass)
 
@@ -117,7 +117,7 @@ def test_a_weight_in_the_last_link_is_one_at_the_tip(release: sg.description.Fin
 def test_a_finger_creeps_to_its_shape_of_rest(release: sg.description.FingerRelease) -> None:
     loaded = loaded_finger(release.finger, release.tip_mass)
     way = rest_shape(loaded, small_motion(loaded).rate, "mujoco", timestep=1e-3)
-    np.testing.assert_allclose(way.angles[-1], loaded_shape(release), atol=1e-9)
+    np.testing.assert_allclose(way.angles[-1], solve_loaded_shape(release), atol=1e-9)
 
 
 def test_a_release_starts_at_rest_and_ends_without_the_weight(
@@ -127,7 +127,7 @@ def test_a_release_starts_at_rest_and_ends_without_the_weight(
     assert motion.angles.shape == (1001, 7)
     assert motion.tip.shape == (1001, 2)
     assert motion.engine.name == "mujoco"
-    np.testing.assert_allclose(motion.angles[0], loaded_shape(release))
+    np.testing.assert_allclose(motion.angles[0], solve_loaded_shape(release))
     rest = sg.equilibrium(release.finger, error_estimate=False)
     np.testing.assert_allclose(motion.angles[-1], rest.joint_angles, atol=1e-4)
 
@@ -142,10 +142,10 @@ def test_samples_do_not_depend_on_how_often_the_engine_steps(
 
 
 def test_all_of_the_damping_is_c_plus_hk(release: sg.description.FingerRelease) -> None:
-    whole, plain = damped_finger(release), release.finger
+    whole, plain = damp_finger(release), release.finger
     for joint, own in zip(whole.joints, plain.joints, strict=True):
         assert joint.damping == pytest.approx(own.damping + 1e-3 * own.stiffness)
-    assert damped_finger(release.replace(webots_timestep=None)) == plain
+    assert damp_finger(release.replace(webots_timestep=None)) == plain
     # without it the finger swings on for longer
     times = [
         settling(motion.time, motion.tip[:, 1], "band-5%").time
@@ -157,7 +157,7 @@ def test_all_of_the_damping_is_c_plus_hk(release: sg.description.FingerRelease) 
 
 
 def test_the_linear_mode_is_that_of_its_formulas(release: sg.description.FingerRelease) -> None:
-    finger = damped_finger(release)
+    finger = damp_finger(release)
     mode = linear_mode(finger)
     # a damped mode swings a little slower than the one without dampers, and dies away with ζ·ω
     rate = small_motion(finger).rate
@@ -172,7 +172,7 @@ def test_the_linear_mode_is_that_of_its_formulas(release: sg.description.FingerR
 def test_a_weight_that_cannot_be_carried_is_reported(
     release: sg.description.FingerRelease, golden: Golden
 ) -> None:
-    golden.refused(lambda: loaded_shape(release.replace(tip_mass=1e9)), "tip_mass")
+    golden.refused(lambda: solve_loaded_shape(release.replace(tip_mass=1e9)), "tip_mass")
 
 
 def test_a_time_step_that_diverges_is_reported(release: sg.description.FingerRelease) -> None:

@@ -248,9 +248,9 @@ def _sweep_plan(target: Path) -> Path:
 
 
 def _read_sweep(path: Path) -> object:
-    from softgrasp.sweeps.run import finished_sweep
+    from softgrasp.sweeps.run import finish_sweep
 
-    return finished_sweep(path.parent)
+    return finish_sweep(path.parent)
 
 
 def _evaluations(target: Path) -> Path:

@@ -12,8 +12,8 @@ import pytest
 import softgrasp as sg
 from softgrasp.io.grasp_files import read_grasps
 from softgrasp.mechanics.transforms import transform
-from softgrasp.sweeps.imported_grasps import _ordered, hand_joints_of, import_grasps
-from softgrasp.sweeps.planner import PlannedGrasps, _ends, imported_plan, scores
+from softgrasp.sweeps.imported_grasps import _order, hand_joints_of, import_grasps
+from softgrasp.sweeps.planner import PlannedGrasps, _ends, plan_imported, scores
 from tests.support.scenes import pinch
 
 pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
@@ -45,7 +45,7 @@ def test_imported_grasps_are_simulated_as_candidates(
     planned: PlannedGrasps, tmp_path: Path
 ) -> None:
     planned.save_grasps(tmp_path)
-    plan = imported_plan(planned.plan, tmp_path)
+    plan = plan_imported(planned.plan, tmp_path)
     assert (plan.method, plan.candidates) == ("imported", planned.ranked)
     table = sg.plan_grasps(plan, workers=1).table
     assert table["status"].iloc[0] == "CLOSED"
@@ -70,7 +70,7 @@ def test_a_grasp_of_one_posture_opens_before_it_and_squeezes(
 
     rewritten(tmp_path, only_grasp)
     with pytest.warns(sg.SoftgraspWarning, match="grasps state one posture"):
-        plan = imported_plan(planned.plan, tmp_path)
+        plan = plan_imported(planned.plan, tmp_path)
     (grasp,) = plan.grasps[:1]
     closing = np.sign(planned.plan.scene.rates)
     assert ((np.array(grasp.grasp) - grasp.start) * closing >= 0.0).all()
@@ -91,7 +91,7 @@ def test_a_hand_that_starts_in_the_object_opens_further(
         content["pregrasp_qpos"] = squeeze + 0.3 * (opened - squeeze)
 
     rewritten(tmp_path, nearly_closed)
-    table = sg.plan_grasps(imported_plan(planned.plan, tmp_path), workers=1).table
+    table = sg.plan_grasps(plan_imported(planned.plan, tmp_path), workers=1).table
     assert (table["pulled_back_m"] == 0.0).all()
 
 
@@ -162,13 +162,13 @@ def test_joints_are_matched_by_name_in_either_numbering_of_the_shadow_hand() -> 
     joints = hand_joints_of(pinch())._replace(names=["rh_FFJ4", "rh_FFJ3", "rh_THJ1"])
     grasp = read_like(("FFJ2", "THJ0", "FFJ3", "FFJ0"))
     # abduction and thumb of the newer files turn about opposite axes
-    assert _ordered(grasp, "DexGraspNet", joints, "x")[0].tolist() == [-2.0, 0.0, -1.0]
+    assert _order(grasp, "DexGraspNet", joints, "x")[0].tolist() == [-2.0, 0.0, -1.0]
     same = joints._replace(names=["robot0:FFJ2", "robot0:FFJ3", "robot0:FFJ0"])
-    assert _ordered(grasp, "DexGraspNet", same, "x")[0].tolist() == [0.0, 2.0, 3.0]
+    assert _order(grasp, "DexGraspNet", same, "x")[0].tolist() == [0.0, 2.0, 3.0]
     newer = read_like(("FFJ3", "THJ1", "FFJ4"))
-    assert _ordered(newer, "DexGraspNet", joints, "x")[0].tolist() == [2.0, 0.0, 1.0]
+    assert _order(newer, "DexGraspNet", joints, "x")[0].tolist() == [2.0, 0.0, 1.0]
     with pytest.raises(sg.DescriptionError) as caught:
-        _ordered(read_like(("FFJ3", "THJ1")), "DexGraspNet", joints, "x: [0]")
+        _order(read_like(("FFJ3", "THJ1")), "DexGraspNet", joints, "x: [0]")
     assert "x: [0]: expected a value for joint 'rh_FFJ4' of the hand, found none" in str(
         caught.value
     )
@@ -176,9 +176,9 @@ def test_joints_are_matched_by_name_in_either_numbering_of_the_shadow_hand() -> 
 
 def test_joints_of_bodex_with_other_names_are_in_the_order_of_the_file() -> None:
     joints = hand_joints_of(pinch())._replace(names=["if_mcp", "if_rot"])
-    assert _ordered(read_like(("j1", "j0")), "BODex", joints, "x")[0].tolist() == [0.0, 1.0]
+    assert _order(read_like(("j1", "j0")), "BODex", joints, "x")[0].tolist() == [0.0, 1.0]
     with pytest.raises(sg.DescriptionError) as caught:
-        _ordered(read_like(("j1", "j0", "j2")), "BODex", joints, "x")
+        _order(read_like(("j1", "j0", "j2")), "BODex", joints, "x")
     assert "joint 'if_mcp' of the hand, found none" in str(caught.value)
 
 

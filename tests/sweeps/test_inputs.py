@@ -14,15 +14,15 @@ from PIL import Image
 
 import softgrasp as sg
 from softgrasp.description.sweep import Axis, GraspPlan, SweepPlan
-from softgrasp.io.input_limits import recorded_inputs
-from softgrasp.io.load import changed_input, described_files, input_hashes
+from softgrasp.io.input_limits import record_inputs
+from softgrasp.io.load import change_input, input_hashes, list_described_files
 from softgrasp.io.scene import load_plan
 from softgrasp.sweeps import synthesis
 from softgrasp.sweeps.executors import Rows
 from softgrasp.sweeps.parameters import files_of
 from softgrasp.sweeps.run import Shard, merge, sweep
 from softgrasp.sweeps.storage import PLAN, SweepStore, require_inputs
-from softgrasp.sweeps.table import failed_row
+from softgrasp.sweeps.table import make_failed_row
 from tests.support.mjcf_hands import MOTORS
 
 pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
@@ -78,7 +78,7 @@ def written(directory: Path) -> Path:
 
 def read(directory: Path) -> tuple[SweepPlan, list[Path]]:
     """Return the plan and the files that were read for it."""
-    with recorded_inputs() as files:
+    with record_inputs() as files:
         plan = load_plan(directory / "plan.yaml")
     return plan, files
 
@@ -94,7 +94,7 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def begun(out: Path, plan: SweepPlan, files: Sequence[Path] = ()) -> Path:
     """Write the directory of a sweep with one finished row."""
     with SweepStore(out, plan, files=files) as store:
-        store.add([Rows(plan).inputs(0) | failed_row("none")])
+        store.add([Rows(plan).inputs(0) | make_failed_row("none")])
     return out
 
 
@@ -245,25 +245,25 @@ def test_postures_of_another_mesh_are_not_kept(
 ) -> None:
     plan = GraspPlan(scene=mesh_plan(tmp_path / "files").scene, method="synthesis", candidates=1)
     calls: list[GraspPlan] = []
-    monkeypatch.setattr(synthesis, "placed_postures", lambda plan: calls.append(plan) or [])
+    monkeypatch.setattr(synthesis, "arrange_postures", lambda plan: calls.append(plan) or [])
     for _ in range(2):
-        synthesis.kept_postures(plan, tmp_path / "out")
+        synthesis.keep_postures(plan, tmp_path / "out")
     assert len(calls) == 1
     grown(tmp_path / "files")
-    synthesis.kept_postures(plan, tmp_path / "out")
+    synthesis.keep_postures(plan, tmp_path / "out")
     assert len(calls) == 2
 
 
 def test_files_are_compared_by_order_and_content() -> None:
     before = {"a": "1", "b": "2"}
-    assert changed_input(before, {"x": "1", "y": "2"}) is None
-    assert changed_input(before, {"x": "2", "y": "1"}) == "x"
-    assert changed_input(before, {"x": "1"}) == "b"
-    assert changed_input(before, {"x": "1", "y": "2", "z": ""}) == "z"
-    assert changed_input({}, {}) is None
+    assert change_input(before, {"x": "1", "y": "2"}) is None
+    assert change_input(before, {"x": "2", "y": "1"}) == "x"
+    assert change_input(before, {"x": "1"}) == "b"
+    assert change_input(before, {"x": "1", "y": "2", "z": ""}) == "z"
+    assert change_input({}, {}) is None
 
 
 def test_a_missing_file_is_an_input_too(tmp_path: Path) -> None:
     shape = sg.description.Mesh(file=str(tmp_path / "none.stl"))
-    files = list(described_files(sg.GraspObject(name="o", shape=shape, mass=0.1)))
+    files = list(list_described_files(sg.GraspObject(name="o", shape=shape, mass=0.1)))
     assert input_hashes(files) == {str(tmp_path / "none.stl"): ""}

@@ -23,10 +23,10 @@ from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
 from softgrasp.model.retreat import HandRetreat
 from softgrasp.sweeps.imported_grasps import (
+    convert_postures,
     foreign_grasp,
     hand_joints_of,
     import_grasps,
-    imported_postures,
 )
 
 HAND = """<mujoco model="pincer">
@@ -228,7 +228,7 @@ def test_an_exported_grasp_states_the_pose_in_the_frame_of_the_file(
 ) -> None:
     (grasp,) = import_grasps(scene, stated(tmp_path / "grasp.npy", kind.scale))
     plan = sg.description.GraspPlan(scene=scene, method="imported", grasps=(grasp,), candidates=1)
-    (posture,) = imported_postures(plan)
+    (posture,) = convert_postures(plan)
     exported = foreign_grasp(scene, hand_joints_of(scene), posture, "thing")
     write_grasps([exported], tmp_path / "out")
     (back,) = read_grasps(tmp_path / "out").grasps

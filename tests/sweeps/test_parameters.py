@@ -20,8 +20,8 @@ from softgrasp.mechanics.transforms import transform
 from softgrasp.model.placement import object_pose
 from softgrasp.sweeps.parameters import (
     StartNoise,
-    _validated_by_axis,
-    _validated_once,
+    _validate_by_axis,
+    _validate_once,
     combinations,
     scene_of,
     start_noise,
@@ -111,14 +111,14 @@ def test_a_row_that_is_validated_once_is_the_one_validated_axis_by_axis() -> Non
         "object_position": [0.0, 0.001, -0.085],
         "gravity": True,
     }
-    once = _validated_once(pinch(), values)
-    assert once == _validated_by_axis(pinch(), values)
+    once = _validate_once(pinch(), values)
+    assert once == _validate_by_axis(pinch(), values)
     assert type(once.object_position) is tuple
     shared = pinch()
-    assert _validated_once(shared, {"object.density": 900.0}).hand is shared.hand
+    assert _validate_once(shared, {"object.density": 900.0}).hand is shared.hand
     for path, value in (("object.radius", -1.0), ("timestep", 0.0), ("contact.model", "glue")):
         with pytest.raises(sg.DescriptionError):
-            _validated_once(pinch(), {path: value})
+            _validate_once(pinch(), {path: value})
 
 
 def test_mass_replaces_density() -> None:

@@ -21,7 +21,7 @@ from softgrasp.sweeps.planner import (
     POSE_COLUMNS,
     PlannedGrasps,
     candidates_of,
-    finished_search,
+    finish_search,
     largest_is_best,
     object_in_hand,
     order,
@@ -419,9 +419,9 @@ def test_kept_postures_are_those_synthesized_again(
         assert (a.pose == b.pose).all()
         assert a.roll == b.roll
     monkeypatch.setattr(
-        "softgrasp.sweeps.synthesis.placed_postures", lambda _: pytest.fail("again")
+        "softgrasp.sweeps.synthesis.arrange_postures", lambda _: pytest.fail("again")
     )
-    finished = finished_search(directory)
+    finished = finish_search(directory)
     pd.testing.assert_frame_equal(finished.table, planned.table)
 
 

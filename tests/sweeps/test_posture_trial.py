@@ -9,7 +9,7 @@ import softgrasp as sg
 from softgrasp.grasp_synthesis.posture_search import PostureSearch, SynthesizedPosture, distinct
 from softgrasp.model.retreat import HandRetreat
 from softgrasp.sweeps.posture_trial import ARM, MAX_MOTION, PostureTrial
-from softgrasp.sweeps.synthesis import PlacedPosture, placed_postures
+from softgrasp.sweeps.synthesis import PlacedPosture, arrange_postures
 
 
 def plan(**changes: object) -> sg.description.GraspPlan:
@@ -19,7 +19,7 @@ def plan(**changes: object) -> sg.description.GraspPlan:
 
 @pytest.fixture(scope="module")
 def placed() -> list[PlacedPosture]:
-    return placed_postures(plan())
+    return arrange_postures(plan())
 
 
 def trial(friction: float = 0.6) -> PostureTrial:
@@ -91,18 +91,18 @@ def rounds(monkeypatch: pytest.MonkeyPatch, placed: list[PlacedPosture]) -> list
 
 
 def test_the_search_ends_when_enough_postures_hold_or_the_seeds_are_used(rounds: list[int]) -> None:
-    assert held_in(placed_postures(plan(candidates=1, seeds=100))) == [True]
+    assert held_in(arrange_postures(plan(candidates=1, seeds=100))) == [True]
     assert rounds == [32]
     rounds.clear()
-    assert held_in(placed_postures(plan(candidates=2, seeds=70))) == [True] * 2
+    assert held_in(arrange_postures(plan(candidates=2, seeds=70))) == [True] * 2
     assert rounds == [32, 32, 6]  # equal poses count once
     rounds.clear()
-    assert held_in(placed_postures(plan(candidates=30, seeds=40))) == [True, False]
+    assert held_in(arrange_postures(plan(candidates=30, seeds=40))) == [True, False]
     assert rounds == [40]
 
 
 def test_without_trials_postures_come_by_their_scores(rounds: list[int]) -> None:
-    first, second = placed_postures(plan(trial=False, candidates=2))
+    first, second = arrange_postures(plan(trial=False, candidates=2))
     assert rounds == [12]
     assert first.trial is second.trial is None
     assert first.posture.score > second.posture.score

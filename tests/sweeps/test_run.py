@@ -19,7 +19,7 @@ import softgrasp as sg
 from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.sweeps import run as runs
 from softgrasp.sweeps.dataset import trajectories
-from softgrasp.sweeps.run import Finish, Shard, chunked, merge, sweep
+from softgrasp.sweeps.run import Finish, Shard, chunk, merge, sweep
 from softgrasp.sweeps.storage import JOURNAL, count_finished
 from softgrasp.sweeps.table import COLUMNS, FAILED
 from tests.conftest import Golden
@@ -102,7 +102,7 @@ def test_a_sweep_goes_on_from_the_rows_it_has(
     journal.write_text("".join(lines[:2]) + lines[2][:40], encoding="utf-8")  # cut in mid-line
     computed = []
     monkeypatch.setattr(
-        runs, "chunked", lambda rows, *rest: computed.append(list(rows)) or chunked(rows, *rest)
+        runs, "chunk", lambda rows, *rest: computed.append(list(rows)) or chunk(rows, *rest)
     )
     table = sweep(plan(), tmp_path, workers=1)
     assert computed == [[2, 3, 4, 5]]

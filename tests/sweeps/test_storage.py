@@ -16,7 +16,7 @@ from softgrasp.io.json_lines import JsonLines
 from softgrasp.sweeps.executors import Rows
 from softgrasp.sweeps.run import sweep
 from softgrasp.sweeps.storage import JOURNAL, PLAN, SweepStore, _hash
-from softgrasp.sweeps.table import failed_row
+from softgrasp.sweeps.table import make_failed_row
 from tests.sweeps.plans import plan
 
 pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
@@ -49,7 +49,7 @@ def test_a_disk_that_is_full_is_reported_and_the_rows_are_safe(tmp_path: Path) -
 
 def row_of(number: int, **changes: Any) -> dict[str, Any]:
     """Return a failed row of the plan."""
-    return Rows(plan()).inputs(number) | failed_row("none") | changes
+    return Rows(plan()).inputs(number) | make_failed_row("none") | changes
 
 
 def sealed(**changes: Any) -> str:

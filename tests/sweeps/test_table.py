@@ -14,7 +14,7 @@ from softgrasp.sweeps import table as tables
 from softgrasp.sweeps.run import sweep
 from softgrasp.sweeps.table import (
     SEPARATOR,
-    failed_row,
+    make_failed_row,
     read_tables,
     row_of,
     table_of,
@@ -92,7 +92,8 @@ def test_a_table_is_the_same_in_parts_and_needs_one_part_of_rows(
     plan = sg.description.SweepPlan(scene=pinch(), axes=(axis,))
     order = np.random.default_rng(0).permutation(41).tolist()
     rows = [
-        failed_row(f"number {row}") | {"row": row, axis.path: 100.0 + 20.0 * row} for row in order
+        make_failed_row(f"number {row}") | {"row": row, axis.path: 100.0 + 20.0 * row}
+        for row in order
     ]
     whole = table_of(plan, rows)
     assert whole["row"].tolist() == list(range(41))

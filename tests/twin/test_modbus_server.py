@@ -32,9 +32,9 @@ from softgrasp.twin.pneumatic_controller import (
     ControllerState,
     SimulatedController,
     Valve,
-    advanced,
+    advance,
     connect_controller,
-    measured,
+    measure,
     sample_number,
     target_of,
 )
@@ -340,14 +340,14 @@ VALVE = Valve()
 def test_the_pressure_rises_with_first_order() -> None:
     for time in (0.0, 0.05, VALVE.time_constant, 1.0):
         target = 100e3 * (1 - math.exp(-time / VALVE.time_constant))
-        assert advanced(ON, time, VALVE).pressure == pytest.approx(target, rel=1e-14)
+        assert advance(ON, time, VALVE).pressure == pytest.approx(target, rel=1e-14)
 
 
 def test_the_pressure_does_not_depend_on_the_number_of_requests() -> None:
     state = ON
     for time in np.sort(np.random.default_rng(3).uniform(0, 1, 500)):
-        state = advanced(state, float(time), VALVE)
-    once = advanced(ON, state.time, VALVE)
+        state = advance(state, float(time), VALVE)
+    once = advance(ON, state.time, VALVE)
     assert state.pressure == pytest.approx(once.pressure, rel=1e-12)
 
 
@@ -358,14 +358,14 @@ def test_the_pressure_does_not_depend_on_the_number_of_requests() -> None:
 def test_the_triggers_choose_the_target(positive: bool, negative: bool, target: float) -> None:
     state = ON._replace(positive_on=positive, negative_on=negative)
     assert target_of(state, VALVE) == target
-    assert advanced(state, 100.0, VALVE).pressure == pytest.approx(target, abs=1e-9)
+    assert advance(state, 100.0, VALVE).pressure == pytest.approx(target, abs=1e-9)
 
 
 def test_no_target_leads_beyond_the_clamps() -> None:
     too_high = ON._replace(positive_target=500e3)
     too_low = ON._replace(positive_on=False, negative_on=True, negative_target=-500e3)
     for state, bound in ((too_high, 120e3), (too_low, -90e3)):
-        path = [advanced(state, t, VALVE).pressure for t in np.linspace(0, 5, 300)]
+        path = [advance(state, t, VALVE).pressure for t in np.linspace(0, 5, 300)]
         assert np.abs(path).max() <= abs(bound)
         assert path[-1] == pytest.approx(bound)
         assert (np.diff(np.abs(path)) >= 0).all()
@@ -373,22 +373,22 @@ def test_no_target_leads_beyond_the_clamps() -> None:
 
 def test_time_does_not_run_backwards() -> None:
     with pytest.raises(SimulationError, match="expected a time from 2 s on, found 1 s"):
-        advanced(ON._replace(time=2.0), 1.0, VALVE)
+        advance(ON._replace(time=2.0), 1.0, VALVE)
     with pytest.raises(SimulationError, match="found nan s"):
-        advanced(ON, math.nan, VALVE)
+        advance(ON, math.nan, VALVE)
 
 
 def test_noise_has_its_size_and_depends_on_seed_and_time() -> None:
     noisy = Valve(noise=200.0, seed=5)
     states = [ControllerState(time=k * noisy.sample_period + 1e-5) for k in range(4000)]
-    errors = np.array([measured(state, noisy) for state in states])
+    errors = np.array([measure(state, noisy) for state in states])
     assert errors.std() == pytest.approx(200.0, rel=0.05)
     assert abs(errors.mean()) < 4 * 200.0 / math.sqrt(len(errors))
-    again = np.array([measured(state, noisy) for state in reversed(states)])
+    again = np.array([measure(state, noisy) for state in reversed(states)])
     assert (again[::-1] == errors).all()
     other = Valve(noise=200.0, seed=6)
-    assert measured(states[9], other) != errors[9]
-    assert measured(states[9], VALVE) == states[9].pressure
+    assert measure(states[9], other) != errors[9]
+    assert measure(states[9], VALVE) == states[9].pressure
 
 
 def test_samples_are_counted() -> None:

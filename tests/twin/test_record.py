@@ -18,7 +18,7 @@ from softgrasp.twin.record import (
     TwinRecorder,
     TwinRow,
     read_twin_record,
-    replayed,
+    replay,
 )
 from softgrasp.twin.report import key_numbers
 from tests.conftest import limited_file_size
@@ -70,7 +70,7 @@ def test_a_recorded_row_has_the_shape_that_the_loop_had(tmp_path: Path) -> None:
     rig = recorded(tmp_path)
     record = read_twin_record(tmp_path)
     for row, result in zip(rig.rows, record.rows, strict=True):
-        shape = replayed(record.twin, result)
+        shape = replay(record.twin, result)
         if row.shape is None:
             assert shape is None
         else:

@@ -18,9 +18,9 @@ from softgrasp.vision.joint_angles import design_angles, find_tip, segment_angle
 
 cv2 = pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
-from softgrasp.vision.contour import resampled  # noqa: E402
+from softgrasp.vision.contour import resample  # noqa: E402
 from softgrasp.vision.figures import steps_image  # noqa: E402
-from softgrasp.vision.image import fitted_surface, in_white_light, read_photo  # noqa: E402
+from softgrasp.vision.image import fit_surface, in_white_light, read_photo  # noqa: E402
 from softgrasp.vision.joint_angles import ReadingOptions, measure_photo  # noqa: E402
 from softgrasp.vision.segmentation import (  # noqa: E402
     FingerColour,
@@ -61,7 +61,7 @@ def test_the_tip_is_the_middle_of_the_end(heading: float, error: float, taper: f
     """However the sides run, and whatever direction the last link was assumed to have."""
     slant = 90.0 * np.tan(taper)
     corners = np.array([[-40.0, -60.0], [0.0, -20.0 - slant], [90.0, -20.0], [90.0, 20.0]])
-    outline = resampled(np.vstack([corners, [[-40.0, 20.0]]]), closed=True) @ rotated(heading)
+    outline = resample(np.vstack([corners, [[-40.0, 20.0]]]), closed=True) @ rotated(heading)
     tip = find_tip(outline, np.zeros(2), heading + error)
     np.testing.assert_allclose(tip, np.array([90.0, 0.0]) @ rotated(heading), atol=1.0)
 
@@ -69,7 +69,7 @@ def test_the_tip_is_the_middle_of_the_end(heading: float, error: float, taper: f
 def test_a_round_end_has_no_tip(golden):
     rotation = np.linspace(-0.5, 0.5, 60) * np.pi
     end = np.column_stack([70.0 + 20.0 * np.cos(rotation), 20.0 * np.sin(rotation)])
-    outline = resampled(np.vstack([[[-40.0, -20.0]], end, [[-40.0, 20.0]]]), closed=True)
+    outline = resample(np.vstack([[[-40.0, -20.0]], end, [[-40.0, 20.0]]]), closed=True)
     with pytest.raises(DescriptionError) as message:
         find_tip(outline, np.zeros(2), 0.0)
     golden(message.value, "expected two corners at the end of the finger, found 1")
@@ -111,9 +111,9 @@ def test_a_surface_is_fitted_without_the_pixels_beyond_its_limits(limits: tuple[
     image[20:30, 10:60] -= 0.3  # a finger
     if np.isfinite(limits).all():
         image[40:50, 10:30] += 0.3  # a reflection
-    surface = fitted_surface(image, lambda pixels: pixels[:, 0] > 0.0, limits, rounds=8)
+    surface = fit_surface(image, lambda pixels: pixels[:, 0] > 0.0, limits, rounds=8)
     np.testing.assert_allclose(surface, true, atol=1e-4)
-    assert fitted_surface(image, lambda pixels: pixels[:, 0] > 2.0, limits, rounds=8) is None
+    assert fit_surface(image, lambda pixels: pixels[:, 0] > 2.0, limits, rounds=8) is None
 
 
 def test_markers_are_located_in_order_from_the_base():

@@ -19,7 +19,7 @@ from softgrasp.vision.point_picking import (
     direction_rows,
     directions,
     measure_picks,
-    picked_angles,
+    pick_angles,
     plane_coefficients,
     read_depth,
     solve_angles,
@@ -87,24 +87,24 @@ def test_exact_for_pieces_of_constant_curvature(
 ) -> None:
     picks = picks_of(angles, edges, tilt)
     # depths without error tell the tilt, where picks lie about more than one line
-    result = picked_angles(CAMERA, picks, depth_noise=1e-9)
+    result = pick_angles(CAMERA, picks, depth_noise=1e-9)
     np.testing.assert_allclose(result.angles, angles, atol=1e-8)
 
 
 def test_a_finger_parallel_to_the_image_needs_no_depths() -> None:
     picks = picks_of(RADIANS, edges=False)._replace(depths=None)
-    np.testing.assert_allclose(picked_angles(CAMERA, picks).angles, RADIANS, atol=1e-9)
+    np.testing.assert_allclose(pick_angles(CAMERA, picks).angles, RADIANS, atol=1e-9)
     tilted = picks_of(RADIANS, edges=False, tilt=0.3)._replace(depths=None)
-    assert np.abs(picked_angles(CAMERA, tilted).angles - RADIANS).max() > np.radians(0.3)
+    assert np.abs(pick_angles(CAMERA, tilted).angles - RADIANS).max() > np.radians(0.3)
 
 
 def test_edges_need_no_reference_line_and_no_order() -> None:
     picks = picks_of(RADIANS, edges=True)
-    bare = picked_angles(CAMERA, picks._replace(line=None), depth_noise=1e-9)
+    bare = pick_angles(CAMERA, picks._replace(line=None), depth_noise=1e-9)
     np.testing.assert_allclose(bare.angles, RADIANS, atol=1e-8)
     swapped = picks.cuts[:, ::-1]
-    other = picked_angles(CAMERA, Picks(swapped, picks.line))
-    same = picked_angles(CAMERA, Picks(picks.cuts, picks.line))
+    other = pick_angles(CAMERA, Picks(swapped, picks.line))
+    same = pick_angles(CAMERA, Picks(picks.cuts, picks.line))
     np.testing.assert_allclose(other.angles, same.angles, atol=1e-12)
 
 
@@ -115,16 +115,16 @@ def test_distortion_that_is_left_in_makes_the_angles_wrong() -> None:
     points = np.column_stack([middles - [0.019, 0.0], np.full(5, 0.35)])
     line = project(strong, [[-0.036, 0.0, 0.35], [-0.02, 0.0, 0.35]])
     picks = Picks(project(strong, points), line)
-    good = picked_angles(strong, picks).angles
+    good = pick_angles(strong, picks).angles
     np.testing.assert_allclose(np.degrees(good), 20.0, atol=1e-7)
-    assert np.abs(np.degrees(picked_angles(plain, picks).angles) - 20.0).max() > 0.8
+    assert np.abs(np.degrees(pick_angles(plain, picks).angles) - 20.0).max() > 0.8
 
 
 @pytest.mark.parametrize("edges", [False, True])
 def test_the_uncertainty_is_that_of_many_noisy_picks(edges: bool) -> None:
     picks = picks_of(RADIANS, edges)
     rng = np.random.default_rng(0)
-    message = picked_angles(CAMERA, picks, pick_noise=0.5, depth_noise=1e-3)
+    message = pick_angles(CAMERA, picks, pick_noise=0.5, depth_noise=1e-3)
     assert picks.line is not None
     assert picks.depths is not None
     result = []
@@ -134,7 +134,7 @@ def test_the_uncertainty_is_that_of_many_noisy_picks(edges: bool) -> None:
             picks.line + rng.normal(0.0, 0.5, (2, 2)),
             picks.depths + rng.normal(0.0, 1e-3, picks.depths.shape),
         )
-        result.append(picked_angles(CAMERA, noisy, pick_noise=0.5, depth_noise=1e-3).angles)
+        result.append(pick_angles(CAMERA, noisy, pick_noise=0.5, depth_noise=1e-3).angles)
     spread = np.std(result, axis=0)
     # the standard deviation of 80 samples is known to 8 %
     np.testing.assert_allclose(spread, message.sigmas, rtol=0.3)
@@ -151,8 +151,8 @@ def test_chords_alone_amplify_noise_by_the_law() -> None:
 
 
 def test_two_picks_per_cut_are_much_more_accurate_than_one() -> None:
-    chords = picked_angles(CAMERA, picks_of(RADIANS, edges=False)).sigmas
-    edges = picked_angles(CAMERA, picks_of(RADIANS, edges=True)).sigmas
+    chords = pick_angles(CAMERA, picks_of(RADIANS, edges=False)).sigmas
+    edges = pick_angles(CAMERA, picks_of(RADIANS, edges=True)).sigmas
     assert np.degrees(edges).max() < 0.6
     assert chords[3] > 5.0 * edges[3]
 
@@ -192,12 +192,12 @@ GOOD = picks_of(RADIANS, edges=False)
 )
 def test_invalid_picks_are_refused(picks: Picks, sentence: str) -> None:
     with pytest.raises(DescriptionError, match=sentence):
-        picked_angles(CAMERA, picks)
+        pick_angles(CAMERA, picks)
 
 
 def test_zero_noise_is_refused() -> None:
     with pytest.raises(DescriptionError, match="pick_noise: expected a number above 0, found 0"):
-        picked_angles(CAMERA, GOOD, pick_noise=0.0)
+        pick_angles(CAMERA, GOOD, pick_noise=0.0)
 
 
 pytest.importorskip("cv2", reason="OpenCV is an extra")

@@ -16,7 +16,7 @@ from scipy.ndimage import gaussian_filter
 import softgrasp as sg
 from softgrasp.calibration.video_checks import OBLIQUE
 from softgrasp.continuum.settling import RULES, settling
-from softgrasp.vision.figures import annotated_frame
+from softgrasp.vision.figures import annotate_frame
 from softgrasp.vision.image import Floats, Image, open_video
 from softgrasp.vision.tip_tracking import (
     Patch,
@@ -349,11 +349,11 @@ def test_invalid_arguments_are_reported(
 
 
 def test_a_frame_shows_what_was_tracked(track: TipTrack, path: Path, golden: Golden) -> None:
-    shown = annotated_frame(track, -1)
+    shown = annotate_frame(track, -1)
     assert shown.shape == (720, 960, 3)
     column, row = (3.0 * track.pixels[-1]).astype(int)
     assert shown[row, column].tolist() == pytest.approx([215, 40, 90], abs=12)
-    golden.refused(lambda: annotated_frame(track, 200), "index: expected a frame of 200, found 200")
+    golden.refused(lambda: annotate_frame(track, 200), "index: expected a frame of 200, found 200")
 
 
 def test_a_video_is_the_same_each_time_and_has_its_numbers_checked(video: SyntheticVideo) -> None:

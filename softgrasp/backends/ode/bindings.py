@@ -211,11 +211,11 @@ def load_library() -> OdeLibrary:
 @lru_cache(maxsize=1)
 def _load(named: str) -> OdeLibrary:
     if named:
-        return _named(named)
+        return _name(named)
     system_library = ctypes.util.find_library("ode")
     names = [system_library, *SYSTEM_NAMES] if system_library else list(SYSTEM_NAMES)
     for name in dict.fromkeys(names):
-        library = _opened(name, _version_of_file)
+        library = _open(name, _version_of_file)
         if library is not None and DOUBLE in library.configuration:
             return library
     library = _from_wheel()
@@ -228,9 +228,9 @@ def _load(named: str) -> OdeLibrary:
     return library
 
 
-def _named(name: str) -> OdeLibrary:
+def _name(name: str) -> OdeLibrary:
     """Open the library that the environment variable names."""
-    library = _from_wheel() if name == WHEEL else _opened(name, _version_of_file)
+    library = _from_wheel() if name == WHEEL else _open(name, _version_of_file)
     if library is None:
         raise BackendUnavailable(f"{VARIABLE}: expected ODE's shared library, found {name}")
     if DOUBLE not in library.configuration:
@@ -249,11 +249,11 @@ def _from_wheel() -> OdeLibrary | None:
         return None
     for file in wheel.files or ():
         if WHEEL_FILE.match(file.name):
-            return _opened(str(wheel.locate_file(file)), lambda _: f"{WHEEL} {wheel.version}")
+            return _open(str(wheel.locate_file(file)), lambda _: f"{WHEEL} {wheel.version}")
     return None
 
 
-def _opened(path: str, version: Callable[[ctypes.CDLL], str]) -> OdeLibrary | None:
+def _open(path: str, version: Callable[[ctypes.CDLL], str]) -> OdeLibrary | None:
     try:
         handle = ctypes.CDLL(path)
         handle.dGetConfiguration.restype = ctypes.c_char_p
@@ -269,7 +269,7 @@ def _version_of_file(handle: ctypes.CDLL) -> str:
     Builds with libtool number the file 8.0.N for ODE 0.16.N (Debian's libode8 0.16.2 is
     libode.so.8.0.2); builds with CMake put the version of ODE there.
     """
-    file = _loaded_file(handle)
+    file = _load_file(handle)
     number = re.search(r"\.(\d+)\.(\d+)\.(\d+)(?:\.dylib)?$", file)
     if number is None:
         return Path(file).name
@@ -288,7 +288,7 @@ class _DlInfo(ctypes.Structure):
     ]
 
 
-def _loaded_file(handle: ctypes.CDLL) -> str:
+def _load_file(handle: ctypes.CDLL) -> str:
     """Real path of a library that was opened by name."""
     info = _DlInfo()
     try:

@@ -23,7 +23,7 @@ from softgrasp.backends.ode.controller_api import Session, controller_of, instal
 from softgrasp.backends.ode.world import OdeWorld
 from softgrasp.backends.processes import process_group
 from softgrasp.backends.wbt.parser import World, read_world
-from softgrasp.backends.wbt.schema import held_nodes, texts
+from softgrasp.backends.wbt.schema import list_held_nodes, texts
 from softgrasp.backends.wbt.validation import problems
 from softgrasp.errors import BackendUnavailable, DivergedError, SimulationError, SoftgraspError
 
@@ -141,7 +141,7 @@ def _check(tree: World) -> None:
                 "others to simulate them in ODE, found more; join Groups and Poses that hold one "
                 "node each"
             )
-        inner = (part for node in level for _, part in held_nodes(node))
+        inner = (part for node in level for _, part in list_held_nodes(node))
         level = list({id(part): part for part in inner}.values())
     opaque = sorted({node.type for node in tree.opaque()} - WITHOUT_MOTION)
     if opaque:

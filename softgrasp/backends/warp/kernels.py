@@ -192,7 +192,7 @@ def body_force(law: Law, sensors: wp.array2d(dtype=wp.float32), w: int, b: int) 
 
 
 @wp.func
-def limited(law: Law, loop: Loop, qpos: wp.array2d(dtype=wp.float32), w: int, d: int):
+def limit(law: Law, loop: Loop, qpos: wp.array2d(dtype=wp.float32), w: int, d: int):
     """Limit the lead of a target over its joint; see ``laws.grip_targets``."""
     target = loop.targets[w, d]
     lead = wp.float64(-1.0)
@@ -356,7 +356,7 @@ def end_closure(
     for d in range(law.actuators):
         summary.closed_targets[w, d] = loop.targets[w, d]
         if loop.free[w, d] == 0:
-            loop.targets[w, d] = limited(law, loop, qpos, w, d)
+            loop.targets[w, d] = limit(law, loop, qpos, w, d)
     summary.late_position[w] = object_position(law, qpos, w)
 
 
@@ -371,7 +371,7 @@ def move_targets(law: Law, loop: Loop, w: int, qpos: wp.array2d(dtype=wp.float32
             if law.stops[d, b] == 1 and loop.active[w, b] == 1:
                 stopped = wp.int32(1)
         if stopped == 1 and loop.free[w, d] == 1 and frozen == 0:
-            loop.targets[w, d] = limited(law, loop, qpos, w, d)
+            loop.targets[w, d] = limit(law, loop, qpos, w, d)
         loop.free[w, d] = 1 - stopped
         increment = law.increments[w, d]
         if stopped == 0 and increment != wp.float64(0.0):
@@ -439,7 +439,7 @@ def control(
         if row > 0 and row % WP_GRIP_INTERVAL == 0:
             for d in range(law.actuators):
                 if loop.free[w, d] == 0:
-                    loop.targets[w, d] = limited(law, loop, qpos, w, d)
+                    loop.targets[w, d] = limit(law, loop, qpos, w, d)
         if loop.idle[w] >= law.idle_limit[w] or row + 1 >= law.max_samples[w]:
             end_closure(law, loop, summary, qpos, w, row)
             loop.event[w] = 1

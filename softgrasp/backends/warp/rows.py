@@ -26,7 +26,7 @@ from softgrasp.backends.warp.scenes import (
     engine_version,
     groups,
     has_mesh,
-    joined,
+    join,
     object_address,
     of_family,
     require_supported,
@@ -149,15 +149,15 @@ class WarpRows:
     @property
     def report(self) -> dict[str, Any]:
         """Return what was repeated in MuJoCo, as plain data."""
-        flips = [one.row for one in self.checks if one.outcome != one.outcome_in_mujoco]
+        flips = [check.row for check in self.checks if check.outcome != check.outcome_in_mujoco]
         largest = {
-            name: max((abs(one.differences[name]) for one in self.checks
-                       if name in one.differences), default=None)
+            name: max((abs(check.differences[name]) for check in self.checks
+                       if name in check.differences), default=None)
             for name in COMPARED
         }  # fmt: skip
         return {
             "engine": f"mujoco-warp {engine_version()}",
-            "checked": [one._asdict() for one in self.checks],
+            "checked": [check._asdict() for check in self.checks],
             "flips": flips,
             "largest_differences": largest,
             "computed_in_mujoco": sorted(self.repeated),
@@ -213,7 +213,7 @@ class WarpRows:
                 parts.append((world(built), [row]))
         for indices in groups([one.base for one, _ in parts]):
             yield (
-                joined([parts[index][0] for index in indices]),
+                join([parts[index][0] for index in indices]),
                 [row for index in indices for row in parts[index][1]],
             )
 
@@ -303,7 +303,7 @@ class _WorldRows:
             "warning_texts": "",
             "trajectory_sha256": "",
         }
-        listed = [_listed(values, size) for values in columns.values()]
+        listed = [_list(values, size) for values in columns.values()]
         return [
             dict(zip(columns, values, strict=True)) if is_decided else None
             for is_decided, *values in zip(decided.tolist(), *listed, strict=True)
@@ -401,7 +401,7 @@ def _optional(values: Array, known: Any) -> list[Any]:
     return [one if there else None for one, there in zip(values.tolist(), known, strict=True)]
 
 
-def _listed(values: Any, size: int) -> Iterable[Any]:
+def _list(values: Any, size: int) -> Iterable[Any]:
     """Return the values of a column as plain data, one a row."""
     if isinstance(values, np.ndarray):
         values = values.tolist()

@@ -27,7 +27,7 @@ from softgrasp.plugin_api import (
     gravity_steps,
     lagging_as_described,
     palm_body,
-    planned_samples,
+    plan_samples,
     start_targets,
 )
 
@@ -146,7 +146,7 @@ def has_mesh(model: mujoco.MjModel) -> bool:
 
 
 @cache
-def _compared() -> tuple[str, ...]:
+def _compare() -> tuple[str, ...]:
     """Return the names of the arrays that have to be equal in all worlds."""
     model = mujoco.MjModel.from_xml_string("<mujoco/>")
     names = [name for name in dir(model) if isinstance(getattr(model, name, None), np.ndarray)]
@@ -159,7 +159,7 @@ def structure_of(built: CompiledScene) -> Hashable:
     """Return what two scenes have in common where one batch can simulate both."""
     model, scene, layout = built.model, built.scene, closure_layout(built)
     digest = hashlib.sha256()
-    for name in _compared():
+    for name in _compare():
         digest.update(np.ascontiguousarray(getattr(model, name)).tobytes())
     option: list[Any] = [
         np.array(getattr(model.opt, name)).tolist() for name in dir(model.opt) if name[0] != "_"
@@ -198,12 +198,12 @@ def world(built: CompiledScene) -> Worlds:
     return Worlds(built, {}, {name: value[None] for name, value in _numbers(built).items()})
 
 
-def joined(parts: Sequence[Worlds]) -> Worlds:
+def join(parts: Sequence[Worlds]) -> Worlds:
     """Return worlds of one structure together, in their order."""
     arrays = {}
     for name in PER_WORLD:
         values = [part.arrays.get(name, getattr(part.base.model, name)[None]) for part in parts]
-        if any(not np.array_equal(one, values[0][:1]) for one in values):
+        if any(not np.array_equal(value, values[0][:1]) for value in values):
             rows = zip(values, parts, strict=True)
             arrays[name] = np.concatenate(
                 [np.broadcast_to(one, (part.size, *one.shape[1:])) for one, part in rows]
@@ -261,7 +261,7 @@ def _numbers(built: CompiledScene) -> dict[str, Array]:
     pairs = [model.pair(index).name for index in range(model.npair)]
     contacts = [built.switching.get(name) for name in pairs]
     still = max(round(scene.settling_time / scene.control_period), 1)
-    samples = planned_samples(scene)
+    samples = plan_samples(scene)
     return {
         "increments": layout.increments, "lower": layout.lower, "upper": layout.upper,
         "targets": np.array(start_targets(scene)), "leads": leads, "samples": np.array(samples),
@@ -269,9 +269,14 @@ def _numbers(built: CompiledScene) -> dict[str, Array]:
         "start": model.key_qpos[0], "gravity": model.opt.gravity.copy(),
         "actuator_bias": lagging_as_described(model, layout.actuator_bias, model.opt.timestep),
         "stiffness": np.array([built.stiffness.get(name, 0.0) for name in pairs]),
-        "critical": np.array([one.critical_velocity if one else -1.0 for one in contacts]),
+        "critical": np.array(
+            [contact.critical_velocity if contact else -1.0 for contact in contacts]
+        ),
         "coefficients": np.array(
-            [(one.static_friction, one.kinetic_friction) if one else (0.0, 0.0) for one in contacts]
+            [
+                (contact.static_friction, contact.kinetic_friction) if contact else (0.0, 0.0)
+                for contact in contacts
+            ]
         ).reshape(-1, 2),
         "friction": np.array(built.contact.static_friction),
     }  # fmt: skip

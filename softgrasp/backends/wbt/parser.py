@@ -25,7 +25,7 @@ from softgrasp.backends.wbt.schema import (
     allowed,
     fields,
     finish,
-    held_nodes,
+    list_held_nodes,
     node_types,
     oldest_version,
     slot,
@@ -95,7 +95,7 @@ class World:
             if id(node) not in seen:
                 seen.add(id(node))
                 yield node
-                waiting.extend(inner for _, inner in reversed(list(held_nodes(node))))
+                waiting.extend(inner for _, inner in reversed(list(list_held_nodes(node))))
 
 
 @loader
@@ -165,7 +165,7 @@ def _count(node: Node, counts: dict[int, int]) -> Steps[int]:
     """Return the number of nodes in a node, itself included; it holds itself nowhere."""
     if id(node) not in counts:
         total = 1
-        for _, inner in held_nodes(node):
+        for _, inner in list_held_nodes(node):
             total += yield _count(inner, counts)
         counts[id(node)] = min(total, MAX_NODES + 1)
     return counts[id(node)]
@@ -464,7 +464,7 @@ class Library:
         if path is None and self.version < _BEFORE_DECLARATIONS:
             directories = (file.parent.parent / "protos", file.parent / "protos", file.parent)
             paths = (directory / f"{name}.proto" for directory in directories)
-            path = next((one for one in paths if one.is_file()), None)
+            path = next((item for item in paths if item.is_file()), None)
         return path if path is not None and path.is_file() else None
 
     def expand(self, node: Node, proto: Proto) -> None:

@@ -163,7 +163,7 @@ flag = cast("Callable[[Node, str], bool]", value)
 """Value of a field of type SFBool."""
 
 
-def held_nodes(node: Node) -> Iterator[tuple[str, Node]]:
+def list_held_nodes(node: Node) -> Iterator[tuple[str, Node]]:
     """Return the direct child nodes of a node, each with its field, in written order."""
     for key in node.fields:
         for inner in node.nodes(key):

@@ -28,8 +28,8 @@ from softgrasp.backends.wbt.schema import (
     SOLIDS,
     Node,
     default,
-    held_nodes,
     integers,
+    list_held_nodes,
     node_types,
     number,
     numbers,
@@ -359,7 +359,7 @@ def _locations(world: World) -> Iterator[_Location]:
         yield here
         around = (*here.around, here.node)
         waiting += [
-            _Location(node, key, around) for key, node in reversed(list(held_nodes(here.node)))
+            _Location(node, key, around) for key, node in reversed(list(list_held_nodes(here.node)))
         ]
 
 

@@ -11,7 +11,7 @@ from softgrasp.backends.webots.world import SHORTEST_STEP, WebotsWorld, finger_w
 from softgrasp.description import STANDARD_GRAVITY, FingerRelease, Hand
 from softgrasp.io import load_hand, load_release, load_scene
 from softgrasp.plugin_api import compile_scene
-from softgrasp.soft import damped_finger, loaded_shape
+from softgrasp.soft import damp_finger, solve_loaded_shape
 
 RECORDED = 1.0
 """Time for which the controller of a hand alone holds it in its start posture [s]."""
@@ -65,7 +65,7 @@ def release_and_job(release: FingerRelease, job_file: str) -> tuple[WebotsWorld,
     """Make the world of the release of a finger, and the job that records its motion."""
     step = max(release.timestep, SHORTEST_STEP)
     require_milliseconds(step)
-    world = finger_world(damped_finger(release), loaded_shape(release), step, (job_file,))
+    world = finger_world(damp_finger(release), solve_loaded_shape(release), step, (job_file,))
     period = max(release.sample_period, step)
     samples = round(release.duration / period) + 1
     return world, recording_job(world, period, samples, -STANDARD_GRAVITY[2])

@@ -139,7 +139,7 @@ def _law(
         damper=max(remaining, 0.0) + inertia_rate,
         excess=max(-remaining - ROUNDING * damping, 0.0),
         offset=passive * (rest - zero) - stiffness * zero + bias,
-        actuators=tuple((one.actuator, one.gain) for one in actuators if one.gain),
+        actuators=tuple((item.actuator, item.gain) for item in actuators if item.gain),
         inertia_rate=inertia_rate,
         servo=_servo(actuators, timestep, delay),
     )

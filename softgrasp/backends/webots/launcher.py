@@ -124,10 +124,10 @@ def _run(
             if monotonic() >= latest:
                 return ending
             sleep(PAUSE)
-        return f"ended with exit code {_named(process.returncode)}"
+        return f"ended with exit code {_name(process.returncode)}"
 
 
-def _named(code: int) -> str:
+def _name(code: int) -> str:
     """Describe an exit code by its signal: negative, or above 128 from a shell script."""
     number = -code if code < 0 else code - 128
     names = {int(known): known.name for known in signal.Signals}

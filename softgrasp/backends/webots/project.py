@@ -29,7 +29,7 @@ from softgrasp.plugin_api import (
     gravity_steps,
     laws,
     lift_path,
-    planned_samples,
+    plan_samples,
     start_targets,
     write_text,
 )
@@ -188,7 +188,7 @@ def _actuators(built: CompiledScene, layout: ClosureLayout, world: WebotsWorld) 
 
 def _phases(built: CompiledScene) -> list[Job]:
     scene = built.scene
-    total = planned_samples(scene)
+    total = plan_samples(scene)
     settle = max(round(scene.settling_time / scene.control_period), 1)
     limit = settle if scene.duration is None else total + 1
     phases = [_phase(total, idle_limit=limit, holds=False, limits_grip=True)]

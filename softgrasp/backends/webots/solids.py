@@ -165,7 +165,7 @@ def bounding_object(
 ) -> Node | None:
     """Make the bounding object of some geoms of one body; None without any."""
     shapes = [
-        _placed(model, data, geom, _shape(model, geom, max_faces, hull=True)) for geom in geoms
+        _arrange(model, data, geom, _shape(model, geom, max_faces, hull=True)) for geom in geoms
     ]
     if len(shapes) < 2:
         return next(iter(shapes), None)
@@ -180,11 +180,11 @@ def visible_shapes(
     for geom in geoms:
         geometry = _shape(model, geom, max_faces, hull=False)
         shape = Node("Shape", {"appearance": _appearance(model, geom), "geometry": geometry})
-        nodes.append(_placed(model, data, geom, shape))
+        nodes.append(_arrange(model, data, geom, shape))
     return nodes
 
 
-def _placed(model: mujoco.MjModel, data: mujoco.MjData, geom: int, shape: Node) -> Node:
+def _arrange(model: mujoco.MjModel, data: mujoco.MjData, geom: int, shape: Node) -> Node:
     pose = Node("Pose")
     set_pose(pose, geom_frame(model, data, geom))
     if not pose.fields:

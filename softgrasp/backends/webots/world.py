@@ -158,7 +158,7 @@ def _refuse_mujoco_features(scene: GraspScene) -> None:
             "has them here"
         )
     for field in ("pressure_lag", "stiffness_pressure"):
-        if any(getattr(one.finger, field) for one in scene.hand.soft_fingers):
+        if any(getattr(finger.finger, field) for finger in scene.hand.soft_fingers):
             raise BuildError(f"{field}: expected none for Webots and ODE, found one")
 
 

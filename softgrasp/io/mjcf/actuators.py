@@ -69,7 +69,7 @@ def model_actuators(
     return actuators, messages
 
 
-def required_servos(
+def require_servos(
     tree: MjcfTree, followers: Mapping[str, str]
 ) -> tuple[tuple[AddedServo, ...], list[str]]:
     """Make servos for joints and tendons that no position actuator moves; also messages about them.
@@ -199,12 +199,12 @@ def kind_of(model: mujoco.MjModel, index: int) -> str:
 
 def _is_sprung(model: mujoco.MjModel, index: int) -> bool:
     """Return whether a limited force pulls a fixed tendon whose joints all have springs."""
-    joints = _wrapped_joints(model, index)
+    joints = _wrap_joints(model, index)
     limited = bool(model.actuator_ctrllimited[index]) and model.actuator_gainprm[index, 0] != 0.0
     return bool(joints) and limited and all(spring_of(model, joint) > 0.0 for joint in joints)
 
 
-def _wrapped_joints(model: mujoco.MjModel, index: int) -> list[int]:
+def _wrap_joints(model: mujoco.MjModel, index: int) -> list[int]:
     """Return the joints of the fixed tendon of an actuator; empty for others."""
     if int(model.actuator_trntype[index]) != mujoco.mjtTrn.mjTRN_TENDON:
         return []
@@ -264,7 +264,7 @@ def _levers(model: mujoco.MjModel, arm: Array) -> dict[int, float]:
 def _sprung_actuator(model: mujoco.MjModel, index: int, arm: Array) -> ModelActuator:
     """Describe a force that springs balance: q = rest angle + gain · arm · signal / stiffness."""
     gain, moves = float(model.actuator_gainprm[index, 0]), []
-    for joint in _wrapped_joints(model, index):
+    for joint in _wrap_joints(model, index):
         lever = float(arm[int(model.jnt_dofadr[joint])])
         if lever and int(model.jnt_type[joint]) in MOVING:
             rest = float(model.qpos_spring[model.jnt_qposadr[joint]])
@@ -296,10 +296,10 @@ def _move(
         raise DescriptionError(
             f"joint '{name}': expected a finite motion per control, found {at:g}"
         )
-    return Move(joint=name, ratio=_rounded(ratio), at=_rounded(at, abs(length) + abs(law.at)))
+    return Move(joint=name, ratio=_round(ratio), at=_round(at, abs(length) + abs(law.at)))
 
 
-def _rounded(value: float, scale: float = 1.0) -> float:
+def _round(value: float, scale: float = 1.0) -> float:
     """Remove rounding errors of a plain servo, whose ratio is one and whose offset is zero."""
     nearest = float(round(value))
     return nearest if abs(value - nearest) < 1e-12 * max(1.0, scale) else value
@@ -422,7 +422,7 @@ def _servo(tree: MjcfTree, joint: int, name: str, weak: int | None) -> AddedServ
     model = tree.model
     reach = max(_reach(tree, joint, MIN_LENGTH), MIN_LENGTH)
     stroke = FULL_FORCE_AT / reach
-    limit = _stated_limit(model, joint, weak) or TIP_FORCE * reach
+    limit = _read_limit(model, joint, weak) or TIP_FORCE * reach
     taken = {model.actuator(i).name for i in range(model.nu)}
     return AddedServo(
         joint=name,
@@ -433,7 +433,7 @@ def _servo(tree: MjcfTree, joint: int, name: str, weak: int | None) -> AddedServ
     )
 
 
-def _stated_limit(model: mujoco.MjModel, joint: int, weak: int | None) -> float:
+def _read_limit(model: mujoco.MjModel, joint: int, weak: int | None) -> float:
     """Return the largest torque or force that the file allows a joint; zero without a limit."""
     limits = []
     if model.jnt_actfrclimited[joint]:

@@ -133,12 +133,12 @@ def _parts(tree: MjcfTree, source: SourceModel, row: Phalanx, path: Path) -> tup
         is_mesh = int(model.geom_type[geom]) == GEOM.mjGEOM_MESH
         shape = _mesh(source, model, geom, path) if is_mesh else primitive_of(model, geom)
         if shape is not None:
-            frame = carry @ _placed(tree, geom, in_mesh_frame=is_mesh)
+            frame = carry @ _arrange(tree, geom, in_mesh_frame=is_mesh)
             parts.append(Part(shape=shape, pose=pose_of(frame)))
     return tuple(parts)
 
 
-def _placed(tree: MjcfTree, geom: int, *, in_mesh_frame: bool) -> Array:
+def _arrange(tree: MjcfTree, geom: int, *, in_mesh_frame: bool) -> Array:
     """Frame of a geom with all joints at zero, or of the file of its mesh, (4, 4)."""
     model, body = tree.model, int(tree.model.geom_bodyid[geom])
     world = frame_of(tree.data.xpos[body], tree.data.xmat[body])

@@ -36,22 +36,22 @@ from softgrasp.description.hand import (
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis import SynthesizedGrasp, SynthesizedGrasps, synthesize_grasps
 from softgrasp.io.grasp_presets import (
-    changed_grasps,
+    change_grasps,
     closes_on,
     in_frame,
     jaw_positions,
     preset_of,
-    renamed_fingers,
+    rename_fingers,
 )
 from softgrasp.io.hand_sanity import Surface, hull_note, warn_about_units, warn_of_unopposed
-from softgrasp.io.mesh import resolved_file
+from softgrasp.io.mesh import resolve_file
 from softgrasp.io.mjcf.actuators import (
     UNKNOWN,
     kind_of,
     model_actuators,
     pace,
     press_of,
-    required_servos,
+    require_servos,
 )
 from softgrasp.io.mjcf.closing_motion import ClosingModel, skins
 from softgrasp.io.mjcf.model import (
@@ -76,7 +76,7 @@ from softgrasp.io.mjcf.tree import (
     tree_of,
 )
 from softgrasp.io.yaml_files import Tree, actuator_units, pose_tree, take_units, to_si
-from softgrasp.mechanics.hand_kinematics import moved_pose
+from softgrasp.mechanics.hand_kinematics import move_pose
 from softgrasp.mechanics.transforms import Array, quaternion_of, transform
 
 FIELDS = (
@@ -172,7 +172,7 @@ def mjcf_hand(
         source=f"{path.name} (MJCF)",
         notes=(
             *read_hand.notes,
-            *unused_options(source.compiled),
+            *list_unused_options(source.compiled),
             *hull_note(_collision_meshes(tree.model)),
         ),
     )
@@ -186,7 +186,7 @@ def closing_model(described: HandModel) -> ClosingModel:
     Raises:
         DescriptionError: As ``mjcf_hand``.
     """
-    return _read(resolved_file(described.file)).closing
+    return _read(resolve_file(described.file)).closing
 
 
 def hand_beside(data: dict[str, Tree], directory: Path) -> Hand:
@@ -217,9 +217,9 @@ def hand_beside(data: dict[str, Tree], directory: Path) -> Hand:
         changes["contact"] = Contact(**rest["contact"])
     if "grasps" in rest:
         units = actuator_units(hand.actuators, length, angle)
-        changes["grasps"] = changed_grasps(hand, to_si(rest["grasps"], length, angle), units)
+        changes["grasps"] = change_grasps(hand, to_si(rest["grasps"], length, angle), units)
     if "fingers" in rest:
-        changes["fingers"] = renamed_fingers(hand, rest["fingers"])
+        changes["fingers"] = rename_fingers(hand, rest["fingers"])
     return hand.replace(**changes) if changes else hand
 
 
@@ -264,7 +264,7 @@ def starts_of(source: SourceModel, tree: MjcfTree) -> dict[str, float]:
 def _no_fingers(read_hand: ReadHand) -> str:
     """Return why a model has no fingers: without joints and actuators, or without collision."""
     model, touching = read_hand.tree.model, set(touching_bodies(read_hand.tree))
-    moved = {move.joint for one in read_hand.actuators for move in one.moves}
+    moved = {move.joint for actuator in read_hand.actuators for move in actuator.moves}
     bodies = {str(model.body(model.joint(name).bodyid[0]).name) for name in moved}
     if bodies and not bodies & touching:
         names = ", ".join(f"'{name}'" for name in sorted(bodies)[:4])
@@ -294,7 +294,7 @@ def _read(path: Path, *, compensate: bool = True) -> ReadHand:
     couplings = _couplings(tree, set())
     followers = {coupling.joint: coupling.leader for coupling in couplings}
     try:
-        servos, messages = required_servos(tree, followers)
+        servos, messages = require_servos(tree, followers)
     except DescriptionError as error:
         raise error.located(file=path) from None
     if servos:
@@ -442,7 +442,7 @@ def _preset(read: ReadHand, grasp: SynthesizedGrasp, pose: Pose) -> GraspPreset:
 
 def _in_hand(fingers: tuple[Finger, ...], pose: Pose) -> tuple[Finger, ...]:
     """Transform fingers from the file's world to the hand's frame."""
-    return tuple(finger if finger.on else finger.replace(base=moved_pose(pose, finger.base))
+    return tuple(finger if finger.on else finger.replace(base=move_pose(pose, finger.base))
                  for finger in fingers)  # fmt: skip
 
 
@@ -464,7 +464,7 @@ def _lacks_compensation(model: mujoco.MjModel) -> bool:
     return bool(weight.any() and not (model.body_gravcomp[1:][weight] > 0.0).any())
 
 
-def unused_options(whole: mujoco.MjModel) -> list[str]:
+def list_unused_options(whole: mujoco.MjModel) -> list[str]:
     """Describe the options of an MJCF file that the scene overrides; empty without any."""
     option, defaults = whole.opt, mujoco.MjModel.from_xml_string("<mujoco/>").opt
     pyramidal = int(option.cone) == mujoco.mjtCone.mjCONE_PYRAMIDAL

@@ -34,12 +34,12 @@ from softgrasp.io.input_limits import (
     check_size,
     note_inputs,
 )
-from softgrasp.io.mesh import resolved_file
+from softgrasp.io.mesh import resolve_file
 from softgrasp.io.mesh_files import Triangles, shape_triangles
 from softgrasp.io.mjcf.repairs import (
     MissingFile,
     angles_in_radians,
-    merged,
+    merge,
     missing_meshes,
     position_biases,
     readable_spec,
@@ -290,8 +290,8 @@ def _including(path: Path) -> str:
     pattern = re.compile(rf"<include\s[^>]*file\s*=\s*[\"']([^\"']*/)?{re.escape(path.name)}[\"']")
     beside = path.parent.glob("*.xml")
     others = sorted(other for other in beside if other != path and other.is_file())
-    small = (one for one in others if one.stat().st_size <= MAX_TEXT)
-    names = [one.name for one in small if pattern.search(one.read_text(errors="replace"))]
+    small = (item for item in others if item.stat().st_size <= MAX_TEXT)
+    names = [item.name for item in small if pattern.search(item.read_text(errors="replace"))]
     return f"; load one that includes it: {', '.join(names[:4])}" if names else ""
 
 
@@ -314,7 +314,7 @@ def _files(
     """
     directories: dict[str, str] = {}
     # the last one counts, in the order in which includes are replaced by their files
-    for compiler in merged(path, path.parent, documents).iter("compiler"):
+    for compiler in merge(path, path.parent, documents).iter("compiler"):
         for key in ("meshdir", "texturedir", "assetdir", "strippath"):
             if key in compiler.attrib:
                 directories[key] = str(compiler.get(key))
@@ -328,14 +328,14 @@ def _files(
             if isinstance(file, MissingFile):
                 missing.append(file)
             elif part.kind == "model" and file.suffix == assets.MODEL_SUFFIX:
-                files += _attached_files(file, part, textures, (*above, path), copies)
+                files += _list_attached_files(file, part, textures, (*above, path), copies)
             else:
                 files.append(file)
     note_inputs(*files)
     return list(dict.fromkeys(files)), missing
 
 
-def _attached_files(
+def _list_attached_files(
     file: Path, part: _Asset, textures: bool, above: tuple[Path, ...], copies: int
 ) -> list[Path]:
     """List the files of a model that others attach; see ``_files``.
@@ -345,7 +345,7 @@ def _attached_files(
             too many elements; a file of it is missing.
     """
     expected = ""
-    if file.resolve() in {one.resolve() for one in above}:
+    if file.resolve() in {item.resolve() for item in above}:
         expected = f"expected a model that does not attach itself, found {file.name} again"
     elif copies > MAX_ATTACHED:
         expected = f"expected at most {MAX_ATTACHED} attached models, found more"
@@ -367,7 +367,7 @@ def source_model(model: HandModel) -> SourceModel:
     Raises:
         DescriptionError: It is missing, wrong, or has changed.
     """
-    path = resolved_file(model.file)
+    path = resolve_file(model.file)
     source = read_model(path)
     check_hash(source.sha256, model.sha256, path)
     return source
@@ -375,7 +375,7 @@ def source_model(model: HandModel) -> SourceModel:
 
 def _read_document(path: Path, directory: Path, documents: dict[Path, Element]) -> None:
     """Read a document and the documents it includes."""
-    documents[path] = root = _parsed(path)
+    documents[path] = root = _parse(path)
     if root.tag not in (ROOT, "mujocoinclude"):
         raise DescriptionError(
             f"expected a MuJoCo model with the root element <{ROOT}>, found <{root.tag}>",
@@ -394,7 +394,7 @@ def _read_document(path: Path, directory: Path, documents: dict[Path, Element]) 
         _read_document(included, directory, documents)
 
 
-def _parsed(path: Path) -> Element:
+def _parse(path: Path) -> Element:
     if not path.is_file():
         received = "a directory" if path.is_dir() else "no such file"
         raise DescriptionError(f"expected a MuJoCo model (.xml), found {received}", file=path)
@@ -459,10 +459,10 @@ def _read(
         first, notes = readable_spec(path, roots)
         _refuse_size(first, path)
         spec, _ = readable_spec(path, roots)
-        for one in (first, spec):
-            _name_all(one)
-            messages = [*notes, *missing_meshes(one, missing), *angles_in_radians(one, roots)]
-            messages += position_biases(one)
+        for item in (first, spec):
+            _name_all(item)
+            messages = [*notes, *missing_meshes(item, missing), *angles_in_radians(item, roots)]
+            messages += position_biases(item)
         fused = first.compiler.fusestatic
         first.compiler.fusestatic = False  # bodies that are fused would have no name
         with _quiet() if getattr(first.compiler, "settotalmass", -1.0) > 0.0 else nullcontext():
@@ -555,9 +555,9 @@ def _drop(spec: mujoco.MjSpec, whole: mujoco.MjModel, path: Path) -> list[str]:
     ]
     if floors:
         messages.append(
-            f"{_named_list('floor', [geom.name for geom in floors])} of the file is left out"
+            f"{_list_names('floor', [geom.name for geom in floors])} of the file is left out"
         )
-    actuated = _actuated_roots(whole)
+    actuated = _find_actuated_roots(whole)
     left_out_bodies = [
         body
         for body in spec.worldbody.bodies
@@ -565,7 +565,7 @@ def _drop(spec: mujoco.MjSpec, whole: mujoco.MjModel, path: Path) -> list[str]:
         or (_moves(body) and actuated and body.name not in actuated)
     ]
     if left_out_bodies:
-        names = _named_list("body", [body.name for body in left_out_bodies])
+        names = _list_names("body", [body.name for body in left_out_bodies])
         messages.append(f"{names} of the file, which is not part of the hand, is left out")
     for joint in [j for j in spec.joints if j.type == mujoco.mjtJoint.mjJNT_FREE]:
         if joint.parent not in left_out_bodies:
@@ -592,14 +592,14 @@ def _drop(spec: mujoco.MjSpec, whole: mujoco.MjModel, path: Path) -> list[str]:
     return messages
 
 
-def _actuated_roots(whole: mujoco.MjModel) -> set[str]:
+def _find_actuated_roots(whole: mujoco.MjModel) -> set[str]:
     """Names of the bodies on the world whose trees an actuator moves, directly or by constraints.
 
     Empty for a model without actuators of joints or tendons.
     """
     moved = moments(whole, mujoco.MjData(whole)).any(axis=0)
     roots = {int(whole.body_rootid[whole.dof_bodyid[dof]]) for dof in np.flatnonzero(moved)}
-    for first, second in _coupled_bodies(whole):
+    for first, second in _find_coupled_bodies(whole):
         one, other = int(whole.body_rootid[first]), int(whole.body_rootid[second])
         if roots & {one, other}:
             roots |= {one, other}
@@ -618,7 +618,7 @@ def moments(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     return dense
 
 
-def _coupled_bodies(whole: mujoco.MjModel) -> Iterator[tuple[int, int]]:
+def _find_coupled_bodies(whole: mujoco.MjModel) -> Iterator[tuple[int, int]]:
     """Pairs of bodies that an equality constraint connects."""
     for index in range(whole.neq):
         first, second = int(whole.eq_obj1id[index]), int(whole.eq_obj2id[index])
@@ -632,7 +632,7 @@ def _coupled_bodies(whole: mujoco.MjModel) -> Iterator[tuple[int, int]]:
                     yield first, second
 
 
-def _named_list(what: str, names: list[str]) -> str:
+def _list_names(what: str, names: list[str]) -> str:
     known = ", ".join(f"'{name}'" for name in names if name)
     return f"the {what} {known}".rstrip()
 

@@ -18,7 +18,7 @@ from softgrasp.assets import portable_name
 from softgrasp.description.geometry import Mesh, Part, Shape
 from softgrasp.description.object import GraspObject
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.io.mesh import stamped
+from softgrasp.io.mesh import stamp
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.mjcf.model import mesh_vertices, model_files, primitive_of, refused
 from softgrasp.io.mjcf.repairs import with_slashes
@@ -207,4 +207,4 @@ def _mesh(read: _Model, index: int) -> tuple[Shape, Array]:
     shape = Mesh(
         file=portable_name(file), scale=x if x == y == z > 0.0 else (x, y, z), collision="link"
     )
-    return stamped(shape), inside
+    return stamp(shape), inside

@@ -73,10 +73,10 @@ def readable_spec(path: Path, documents: Mapping[Path, Element]) -> tuple[mujoco
     except ValueError as error:
         if not (_UNKNOWN.search(str(error)) or _REPEATED.search(str(error))):
             raise
-    root = merged(path, path.parent, documents)
+    root = merge(path, path.parent, documents)
     left_out: dict[str, list[str]] = {}
     for _ in range(MAX_UNKNOWN):
-        text, by_line = _numbered(root)
+        text, by_line = _number(root)
         try:
             spec = mujoco.MjSpec.from_string(text)
         except ValueError as error:
@@ -95,7 +95,7 @@ _ORIGIN = "softgrasp-file"
 """Attribute that keeps the file of an element until the document is written."""
 
 
-def merged(path: Path, directory: Path, documents: Mapping[Path, Element]) -> Element:
+def merge(path: Path, directory: Path, documents: Mapping[Path, Element]) -> Element:
     """Copy a document and replace each ``<include>`` by the content of its file."""
     root = deepcopy(documents[path])
     for element in root.iter("*"):
@@ -104,7 +104,7 @@ def merged(path: Path, directory: Path, documents: Mapping[Path, Element]) -> El
         parent = include.getparent()
         if parent is None:
             continue
-        inside = merged(directory / with_slashes(str(include.get("file"))), directory, documents)
+        inside = merge(directory / with_slashes(str(include.get("file"))), directory, documents)
         index = parent.index(include)
         parent.remove(include)
         for child in reversed(list(inside.iterchildren("*"))):
@@ -117,7 +117,7 @@ def with_slashes(name: str) -> str:
     return name.replace("\\", "/")
 
 
-def _numbered(root: Element) -> tuple[str, dict[int, Element]]:
+def _number(root: Element) -> tuple[str, dict[int, Element]]:
     """Write each element in a line of its own; return the text and the elements by line."""
     copy = deepcopy(root)
     for element in copy.iter("*"):
@@ -179,17 +179,17 @@ def angles_in_radians(spec: mujoco.MjSpec, documents: Mapping[Path, Element]) ->
         Message about the change; empty without one.
     """
     stated = any(
-        "angle" in one.attrib for root in documents.values() for one in root.iter("compiler")
+        "angle" in item.attrib for root in documents.values() for item in root.iter("compiler")
     )
     if stated or not spec.compiler.degree:
         return []
-    hinges = [one for one in spec.joints if one.type == mujoco.mjtJoint.mjJNT_HINGE]
-    widest = max((abs(float(end)) for one in hinges for end in one.range), default=0.0)
+    hinges = [joint for joint in spec.joints if joint.type == mujoco.mjtJoint.mjJNT_HINGE]
+    widest = max((abs(float(end)) for hinge in hinges for end in hinge.range), default=0.0)
     eulers = [
         abs(float(part))
         for root in documents.values()
-        for one in root.iter("*")
-        for part in str(one.get("euler", "")).split()
+        for item in root.iter("*")
+        for part in str(item.get("euler", "")).split()
     ]
     if not 0.0 < widest <= math.tau or max(eulers, default=0.0) > math.tau:
         return []
@@ -217,16 +217,16 @@ def missing_meshes(spec: mujoco.MjSpec, missing: Sequence[MissingFile]) -> list[
         DescriptionError: A missing file is no mesh, or a colliding geom or a mass needs it.
     """
     names = []
-    for one in missing:
-        meshes = [mesh for mesh in spec.meshes if mesh.file == one.file]
+    for item in missing:
+        meshes = [mesh for mesh in spec.meshes if mesh.file == item.file]
         geoms = [geom for geom in spec.geoms if geom.meshname in {mesh.name for mesh in meshes}]
-        if one.kind != "mesh" or any(_needed(geom) for geom in geoms):
-            raise one.error
+        if item.kind != "mesh" or any(_needed(geom) for geom in geoms):
+            raise item.error
         if not meshes:  # nothing refers to it any more
             continue
         for part in [*geoms, *meshes]:
             spec.delete(part)
-        names.append(one.file)
+        names.append(item.file)
     if not names:
         return []
     shown = ", ".join(f"'{name}'" for name in names[:MAX_LINES])
@@ -253,12 +253,12 @@ def position_biases(spec: mujoco.MjSpec) -> list[str]:
         Message about the actuators; empty without one.
     """
     names = []
-    for one in spec.actuators:
-        stiffness = float(one.biasprm[1])
-        is_none = one.biastype == mujoco.mjtBias.mjBIAS_NONE
-        if is_none and stiffness < 0.0 and stiffness == -float(one.gainprm[0]):
-            one.biastype = mujoco.mjtBias.mjBIAS_AFFINE
-            names.append(f"'{one.name}'")
+    for actuator in spec.actuators:
+        stiffness = float(actuator.biasprm[1])
+        is_none = actuator.biastype == mujoco.mjtBias.mjBIAS_NONE
+        if is_none and stiffness < 0.0 and stiffness == -float(actuator.gainprm[0]):
+            actuator.biastype = mujoco.mjtBias.mjBIAS_AFFINE
+            names.append(f"'{actuator.name}'")
     if not names:
         return []
     return [

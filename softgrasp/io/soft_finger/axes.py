@@ -90,7 +90,7 @@ def finger_axes(
 
 
 def _upper(solid: Solid, x: Array, up: Sequence[float] | None) -> tuple[Array, str]:
-    return _detected_up(solid, x) if up is None else (_square_to(x, up), "")
+    return _detect_up(solid, x) if up is None else (_square_to(x, up), "")
 
 
 def _principal(solid: Solid) -> Array:
@@ -99,7 +99,7 @@ def _principal(solid: Solid) -> Array:
     return np.asarray(x * np.sign(x[np.argmax(np.abs(x))]))
 
 
-def _detected_up(solid: Solid, x: Array) -> tuple[Array, str]:
+def _detect_up(solid: Solid, x: Array) -> tuple[Array, str]:
     """Return the direction to the bellows, or else to the chamber, or else the thin axis."""
     basis = _axes(x, _square_to(x, np.eye(3)[np.argmin(np.abs(x))]))
     vertices = solid.vertices @ basis.T

@@ -23,7 +23,7 @@ from softgrasp.continuum.rld import joint_compliances
 from softgrasp.description.soft_finger import FingerMesh, SoftFinger, SoftJoint, SoftLink
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.io.load import current_hashes, input_hashes
-from softgrasp.io.mesh import LARGEST, SMALLEST, USUAL, resolved_file
+from softgrasp.io.mesh import LARGEST, SMALLEST, USUAL, resolve_file
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.mesh_repair import Solid, make_solid
 from softgrasp.io.mesh_sections import (
@@ -225,7 +225,7 @@ def slice_finger(
     axes, notes = finger_axes(solid, axis, up, base)
     vertices = solid.vertices @ axes.T
     try:
-        sliced, how = _sliced(vertices, solid.faces, axes, valleys, cells)
+        sliced, how = _slice(vertices, solid.faces, axes, valleys, cells)
     except DescriptionError as error:
         raise error.located(file=file) from error
     size_warning = _size_warning(float(np.ptp(vertices[:, 0])), units)
@@ -242,7 +242,7 @@ def slice_again(mesh: FingerMesh) -> SlicedFinger | None:
     reading = mesh.model_dump(exclude={"file", "sha256", "notes"})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SoftgraspWarning)  # in its notes
-        return slice_finger(resolved_file(mesh.file), **reading)
+        return slice_finger(resolve_file(mesh.file), **reading)
 
 
 def _mesh(file: Path, sliced: SlicedFinger, reading: Mapping[str, Any]) -> FingerMesh:
@@ -372,7 +372,7 @@ def _slicing(sliced: SlicedFinger) -> str:
     return f"{'divided into' if sliced.divided else 'sliced at'} {count} {what}{'s' * (count != 1)}"
 
 
-def _sliced(
+def _slice(
     vertices: Array,
     faces: Faces,
     axes: Array,
@@ -382,7 +382,7 @@ def _sliced(
     """Cut a mesh whose coordinates are along the axes of the finger; also return an assumption."""
     begin, end = float(vertices[:, 0].min()), float(vertices[:, 0].max())
     stations = begin + (np.arange(SECTIONS) + 0.5) / SECTIONS * (end - begin)
-    outer = _filled_sections(vertices, faces, stations)
+    outer = _fill_sections(vertices, faces, stations)
     _require_no_lattice(part_counts(vertices, faces, stations, SMALLEST_PART), axes[0])
     filled = outer.areas
     low, high = extents(vertices, faces, stations)
@@ -416,7 +416,7 @@ def _sliced(
     return sliced, how
 
 
-def _filled_sections(vertices: Array, faces: Faces, stations: Array) -> Sections:
+def _fill_sections(vertices: Array, faces: Faces, stations: Array) -> Sections:
     """Compute cross-sections with filled chambers; refuse a gap in the finger."""
     outer = sections(vertices, faces, stations, filled=True)
     areas = outer.areas
@@ -478,14 +478,14 @@ def _positions(
             f"no valleys between bellows; the finger is divided evenly into {CELLS} cells, give "
             "cells=N, --cells N, for another number, or valleys=(…), --valleys …"
         )
-    return _checked(positions, length), ""
+    return _check(positions, length), ""
 
 
 def _middles(cells: int, length: float) -> Array:
     return np.asarray((np.arange(cells) + 0.5) / cells * length)
 
 
-def _checked(positions: Sequence[float], length: float) -> Array:
+def _check(positions: Sequence[float], length: float) -> Array:
     """Check positions of valleys from the base [m]."""
     at = np.asarray(positions, dtype=float)
     bounds = np.concatenate([[0.0], at.ravel(), [length]])

@@ -63,7 +63,7 @@ def find_valleys(positions: ArrayLike, heights: ArrayLike, expected: int | None 
     valleys = Valleys(middles, properties["prominences"][separate])
     if expected is not None:
         return _deepest(valleys, expected, min_depth)
-    return _taken(valleys, valleys.depths >= MIN_DEPTH_RATIO * valleys.depths.max(initial=0.0))
+    return _take(valleys, valleys.depths >= MIN_DEPTH_RATIO * valleys.depths.max(initial=0.0))
 
 
 def _separate(smooth: Array, minima: NDArray[np.intp], min_depth: float) -> NDArray[np.intp]:
@@ -93,10 +93,10 @@ def _deepest(valleys: Valleys, count: int, min_depth: float) -> Valleys:
     taken, left = order[:count], order[count:]
     if len(left) and valleys.depths[taken[-1]] < STANDS_OUT * valleys.depths[left[0]]:
         raise _refused(f"{count} valley{'s' * (count != 1)} deeper than others", valleys, min_depth)
-    return _taken(valleys, np.isin(np.arange(len(order)), taken))
+    return _take(valleys, np.isin(np.arange(len(order)), taken))
 
 
-def _taken(valleys: Valleys, which: NDArray[np.bool_]) -> Valleys:
+def _take(valleys: Valleys, which: NDArray[np.bool_]) -> Valleys:
     return Valleys(valleys.positions[which], valleys.depths[which])
 
 

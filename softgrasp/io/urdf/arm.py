@@ -14,7 +14,7 @@ from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.io.urdf.hand import machine_of
 from softgrasp.io.urdf.joints import ARM
 from softgrasp.io.urdf.kinematic_tree import Chain, Machine, finger_of
-from softgrasp.io.urdf.reader import made_of_robot
+from softgrasp.io.urdf.reader import make_of_robot
 from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.transforms import transform
 
@@ -43,7 +43,7 @@ def read_urdf_arm(
     Warns:
         SoftgraspWarning: Something in the file is not kept.
     """
-    return made_of_robot(path, lambda robot: urdf_arm(robot, start, tool or Pose(), tool_link))
+    return make_of_robot(path, lambda robot: urdf_arm(robot, start, tool or Pose(), tool_link))
 
 
 def urdf_arm(robot: Robot, start: Sequence[float] | None, tool: Pose, tool_link: str | None) -> Arm:

@@ -35,20 +35,20 @@ from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis import DescribedHand, synthesize_grasps
 from softgrasp.io.grasp_presets import (
-    changed_grasps,
+    change_grasps,
     link_surfaces,
     preset_of,
-    renamed_fingers,
+    rename_fingers,
 )
 from softgrasp.io.hand_sanity import (
-    described_meshes,
     hull_note,
+    list_described_meshes,
     stroke_doubt,
     warn_about_units,
     warn_of_unopposed,
 )
 from softgrasp.io.input_limits import MAX_JOINTS
-from softgrasp.io.urdf.joints import HAND, IMPLAUSIBLE, ServoRules, followed, ranges
+from softgrasp.io.urdf.joints import HAND, IMPLAUSIBLE, ServoRules, follow, ranges
 from softgrasp.io.urdf.kinematic_tree import (
     WRIST,
     HandTree,
@@ -60,10 +60,10 @@ from softgrasp.io.urdf.kinematic_tree import (
 )
 from softgrasp.io.urdf.length_unit import refuse_wrong_units, robot_units
 from softgrasp.io.urdf.links import believable_density, parts_of, touching
-from softgrasp.io.urdf.reader import Settings, keep_below, made_of_robot
+from softgrasp.io.urdf.reader import Settings, keep_below, make_of_robot
 from softgrasp.io.urdf.soft_hand import soft_hand
 from softgrasp.io.yaml_files import Tree, actuator_units, mapping, scaled, take_units, to_si
-from softgrasp.mechanics.robot_kinematics import fused
+from softgrasp.mechanics.robot_kinematics import fuse
 
 IN_FILE = ("effort", "velocity", "damping", "friction")
 """Fields of a joint that URDF also has, besides ``limits``."""
@@ -158,7 +158,7 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
         source=robot.source,
         notes=tuple(machine.notes),
     )
-    hand = hand.replace(notes=(*hand.notes, *hull_note(described_meshes(hand))))
+    hand = hand.replace(notes=(*hand.notes, *hull_note(list_described_meshes(hand))))
     warn_about_units(hand)
     _warn_about_efforts(hand)
     return with_synthesized_grasps(hand, _fastest(machine))
@@ -174,8 +174,8 @@ def _warn_about_efforts(hand: Hand) -> None:
 
 def machine_of(robot: Robot, rules: ServoRules, density: float | None = None) -> Machine:
     """Prepare a robot for finger extraction: fuse fixed joints, determine ranges and names."""
-    whole, link_poses = fused(robot)
-    follows = followed(robot)
+    whole, link_poses = fuse(robot)
+    follows = follow(robot)
     links = usable_names(link.name for link in whole.links if link.name != whole.root)
     joints = usable_names(joint.name for joint in whole.joints)
     return Machine(
@@ -187,7 +187,7 @@ def machine_of(robot: Robot, rules: ServoRules, density: float | None = None) ->
         rules=rules,
         bodies=links,
         joint_names=joints,
-        notes=[*renamed("link", links), *renamed("joint", joints)],
+        notes=[*rename("link", links), *rename("joint", joints)],
     )
 
 
@@ -227,7 +227,7 @@ def usable_names(names: Iterable[str]) -> dict[str, str]:
     return used
 
 
-def renamed(kind: str, names: dict[str, str]) -> list[str]:
+def rename(kind: str, names: dict[str, str]) -> list[str]:
     """List messages about names that differ from those in the file."""
     return [
         f"{kind} '{old}' is called '{new}', as softgrasp uses that name or cannot write it"
@@ -240,7 +240,7 @@ def renamed(kind: str, names: dict[str, str]) -> list[str]:
 def _refuse_millimetres(robot: Robot, machine: Machine, tree: HandTree) -> None:
     """Refuse fingers that slide by metres, which no closing motion can follow."""
     index_of = {joint.name: index for index, joint in enumerate(robot.joints)}
-    for joint in (one for chain in tree.chains if chain.name != WRIST for one in chain.joints):
+    for joint in (item for chain in tree.chains if chain.name != WRIST for item in chain.joints):
         doubt = stroke_doubt(*machine.ranges[joint.name]) if joint.type == "prismatic" else None
         if doubt is not None:
             location = ("joints", index_of[joint.name], "upper")
@@ -300,10 +300,10 @@ def hand_of_file(path: Path, root: str = "") -> Hand:
         DescriptionError: Something in it is wrong, or there is no such link.
         BackendUnavailable: It is a xacro file, and the xacro package is not installed.
     """
-    return made_of_robot(path, robot_hand, prepare=partial(keep_below, name=root) if root else None)
+    return make_of_robot(path, robot_hand, prepare=partial(keep_below, name=root) if root else None)
 
 
-def changed_hand(data: dict[str, Tree], directory: Path, root: str = "") -> Hand:
+def change_hand(data: dict[str, Tree], directory: Path, root: str = "") -> Hand:
     """Make the hand of a YAML tree that names a robot file and changes to it.
 
     Args:
@@ -330,13 +330,13 @@ def changed_hand(data: dict[str, Tree], directory: Path, root: str = "") -> Hand
     root = root or stated
     prepare = partial(keep_below, name=root) if root else None
     with robot_units(data.get("units", {}).get("length")):
-        hand = made_of_robot(
+        hand = make_of_robot(
             model, lambda robot: robot_hand(robot, settings), in_file, prepare=prepare
         )
-    hand = hand.replace(fingers=renamed_fingers(hand, names))
+    hand = hand.replace(fingers=rename_fingers(hand, names))
     units, fields = actuator_units(hand.actuators, length, angle), to_si(rest, length, angle)
     shared = {"rates": fields.pop("rates")} if "rates" in fields else {}
-    grasps = changed_grasps(hand, fields.pop("grasps", {}), units, shared)
+    grasps = change_grasps(hand, fields.pop("grasps", {}), units, shared)
     return hand.replace(**fields, grasps=grasps)
 
 

@@ -70,7 +70,7 @@ FOLLOWER_ARMATURE = (1e-4, 1e-2)
 
 
 # Mimic joints and ranges
-def followed(robot: Robot) -> dict[str, Followed]:
+def follow(robot: Robot) -> dict[str, Followed]:
     """Determine the leader of each mimic joint, by joint name.
 
     Raises:
@@ -123,7 +123,7 @@ def ranges(
     for index, joint in enumerate(robot.joints):
         if joint.name in moving and joint.name not in follows:
             allowed = ARM.continuous_range if joint.name in wrist else continuous_range
-            ranges_by_joint[joint.name] = _stated_range(index, joint, allowed)
+            ranges_by_joint[joint.name] = _read_range(index, joint, allowed)
     printed = {name: moving[name] for name in follows if moving[name].lower is not None}
     wrong = {
         name
@@ -144,7 +144,7 @@ def ranges(
     return ranges_by_joint
 
 
-def _stated_range(index: int, joint: RigidJoint, continuous_range: Range | None) -> Range:
+def _read_range(index: int, joint: RigidJoint, continuous_range: Range | None) -> Range:
     if joint.lower is None or joint.upper is None:
         if continuous_range is not None:
             return continuous_range

@@ -99,9 +99,9 @@ def hand_tree(machine: Machine) -> HandTree:
         *arm, jaw = before
         before, palm, fingers = tuple(arm), jaw.parent, [Chain("", jaw.parent, (jaw,))]
     if not fingers:  # a single chain
-        return HandTree(robot.root, robot.root, _named([Chain("", robot.root, before)]))
+        return HandTree(robot.root, robot.root, _name([Chain("", robot.root, before)]))
     wrist = [Chain(WRIST, robot.root, before)] if before else []
-    return HandTree(robot.root, palm, _named([*wrist, *fingers]))
+    return HandTree(robot.root, palm, _name([*wrist, *fingers]))
 
 
 def wrist_joints(robot: Robot) -> list[str]:
@@ -117,7 +117,7 @@ def wrist_joints(robot: Robot) -> list[str]:
 def palms_of_arms(machine: Machine) -> list[RigidJoint]:
     """Return the first joint on the palm of each hand at the end of an arm of its own."""
     robot, palms = machine.robot, []
-    for link in (one.name for one in robot.links):
+    for link in (item.name for item in robot.links):
         if _arm_before(robot, link) < MIN_ARM:
             continue
         joints = _on(robot, link)
@@ -164,8 +164,8 @@ def _is_jaw(machine: Machine, joint: RigidJoint) -> bool:
     if not (touching(link) and touching(other)):
         return False
     surface, carrier = (
-        surface_points([(part.shape, part.pose) for part in parts_of(one, np.eye(4))])
-        for one in (link, other)
+        surface_points([(part.shape, part.pose) for part in parts_of(item, np.eye(4))])
+        for item in (link, other)
     )
     is_hinge = joint.type != "prismatic"
     positions = jaw_positions(machine.ranges[joint.name], is_hinge=is_hinge)
@@ -200,7 +200,7 @@ def _on(robot: Robot, link: str) -> list[RigidJoint]:
     return [joint for joint in robot.joints if joint.parent == link]
 
 
-def _named(chains: Sequence[Chain]) -> tuple[Chain, ...]:
+def _name(chains: Sequence[Chain]) -> tuple[Chain, ...]:
     """Name chains by the common prefix of their links."""
     preferred = [chain.name or _common([joint.child for joint in chain.joints]) for chain in chains]
     named: list[Chain] = []
@@ -248,9 +248,9 @@ def _following(joint: RigidJoint) -> dict[str, float | bool]:
 def _driven(machine: Machine, joint: RigidJoint) -> dict[str, float]:
     led = {name for name, follow in machine.follows.items() if follow.leader == joint.name}
     moved = [joint, *(other for other in machine.robot.joints if other.name in led)]
-    ends = [one.child for one in moved if _is_outermost(machine, one, moved)]
+    ends = [item.child for item in moved if _is_outermost(machine, item, moved)]
     reach = sum(_reach(machine, link) for link in ends)
-    mass = sum(_moved_mass(machine, link) for link in ends)
+    mass = sum(_move_mass(machine, link) for link in ends)
     return servo_fields(joint, reach, mass, machine.rules, machine.notes)
 
 
@@ -273,23 +273,23 @@ def _reach(machine: Machine, link: str) -> float:
     return max(ends, default=float(np.linalg.norm(_tip(machine, link))))
 
 
-def _moved_mass(machine: Machine, link: str) -> float:
+def _move_mass(machine: Machine, link: str) -> float:
     """Mass of a link and of all that it carries [kg]; 0 where the stated masses are replaced."""
     if machine.density is not None:
         return 0.0
     inertial = machine.robot.link(link).inertial
     mass = 0.0 if inertial is None else inertial.mass
-    return mass + sum(_moved_mass(machine, joint.child) for joint in _on(machine.robot, link))
+    return mass + sum(_move_mass(machine, joint.child) for joint in _on(machine.robot, link))
 
 
 def _tip(machine: Machine, link: str) -> Vec3:
     """Return the end of a link in its phalanx frame: its only fixed child link, or far end."""
     if link not in machine.tips:
-        machine.tips[link] = _detected_tip(machine, link)
+        machine.tips[link] = _detect_tip(machine, link)
     return machine.tips[link]
 
 
-def _detected_tip(machine: Machine, link: str) -> Vec3:
+def _detect_tip(machine: Machine, link: str) -> Vec3:
     marks, frame = _marks(machine, link), machine.row_frame(link)
     link_element = machine.robot.link(link)
     end = np.zeros(3)

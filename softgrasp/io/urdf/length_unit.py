@@ -22,7 +22,7 @@ from softgrasp.description.bendable import Inertial, Origin
 from softgrasp.description.geometry import Mesh
 from softgrasp.description.robot import Link, LinkGeometry, LinkShape, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
-from softgrasp.io.mesh import LARGEST, resolved_file
+from softgrasp.io.mesh import LARGEST, resolve_file
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.urdf.links import touching
 from softgrasp.units import LENGTH_UNITS, LengthUnit
@@ -140,7 +140,7 @@ def unit_scale(robot: Robot, factor: float, lengths: Lengths | None = None) -> U
         return UnitScale(factor, 1.0, 1.0)
     of_meshes = 1.0 if joints > APART * meshes > 0.0 else factor
     inertials = [link.inertial for link in robot.links if link.inertial is not None]
-    radii = [_gyration(one) for one in inertials if one.inertia is not None]
+    radii = [_gyration(inertial) for inertial in inertials if inertial.inertia is not None]
     same = bool(radii) and median(radii) > GYRATION * max(meshes, joints)
     return UnitScale(of_meshes, factor, factor**2 if same else 1.0)
 
@@ -186,14 +186,14 @@ def refuse_wrong_units(robot: Robot) -> None:
 def in_metres(robot: Robot, scale: UnitScale) -> Robot:
     """Multiply the lengths and inertias of a robot without bendables by factors."""
     return robot.replace(
-        links=tuple(_scaled_link(link, scale) for link in robot.links),
-        joints=tuple(_scaled_joint(joint, scale.lengths) for joint in robot.joints),
+        links=tuple(_scale_link(link, scale) for link in robot.links),
+        joints=tuple(_scale_joint(joint, scale.lengths) for joint in robot.joints),
     )
 
 
 def _extent(shape: Mesh) -> float:
     """Return the largest extent of a mesh [m]."""
-    file = resolved_file(shape.file, None)
+    file = resolve_file(shape.file, None)
     size = _file_size(file, file.stat().st_mtime_ns) if file.is_file() else np.zeros(3)
     return float(np.abs(size * shape.scale).max())
 
@@ -226,34 +226,34 @@ def _times(value: Any, factor: float) -> Any:
         factor: The factor.
     """
     if isinstance(value, tuple):
-        return tuple(_times(one, factor) for one in value)
+        return tuple(_times(item, factor) for item in value)
     return value if value is None or factor == 1.0 else float(f"{value * factor:.12g}")
 
 
-def _moved(origin: Origin, factor: float) -> Origin:
+def _move(origin: Origin, factor: float) -> Origin:
     return origin.replace(xyz=_times(origin.xyz, factor))
 
 
-def _scaled_link(link: Link, scale: UnitScale) -> Link:
+def _scale_link(link: Link, scale: UnitScale) -> Link:
     inertial = link.inertial
     if inertial is not None:
         inertia = _times(inertial.inertia, scale.inertia)
-        inertial = inertial.replace(origin=_moved(inertial.origin, scale.lengths), inertia=inertia)
-    groups = (tuple(_scaled_shape(s, scale) for s in g) for g in (link.visuals, link.collisions))
+        inertial = inertial.replace(origin=_move(inertial.origin, scale.lengths), inertia=inertia)
+    groups = (tuple(_scale_shape(s, scale) for s in g) for g in (link.visuals, link.collisions))
     visuals, collisions = groups
     return link.replace(inertial=inertial, visuals=visuals, collisions=collisions)
 
 
-def _scaled_shape(part: LinkShape, scale: UnitScale) -> LinkShape:
+def _scale_shape(part: LinkShape, scale: UnitScale) -> LinkShape:
     shape = part.shape
     factor = scale.meshes if isinstance(shape, Mesh) else scale.lengths
     names = {"scale"} if isinstance(shape, Mesh) else set(type(shape).model_fields) - {"type"}
     fields = {name: _times(getattr(shape, name), factor) for name in names}
-    return part.replace(shape=shape.replace(**fields), origin=_moved(part.origin, scale.lengths))
+    return part.replace(shape=shape.replace(**fields), origin=_move(part.origin, scale.lengths))
 
 
-def _scaled_joint(joint: RigidJoint, factor: float) -> RigidJoint:
-    fields: dict[str, object] = {"origin": _moved(joint.origin, factor)}
+def _scale_joint(joint: RigidJoint, factor: float) -> RigidJoint:
+    fields: dict[str, object] = {"origin": _move(joint.origin, factor)}
     if joint.type == "prismatic":
         for name in ("lower", "upper", "velocity"):
             fields[name] = _times(getattr(joint, name), factor)

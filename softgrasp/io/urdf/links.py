@@ -17,7 +17,7 @@ from softgrasp.description.bendable import Inertial
 from softgrasp.description.geometry import Mesh, Part, Shape
 from softgrasp.description.robot import Link, LinkShape, Robot
 from softgrasp.errors import SoftgraspWarning
-from softgrasp.io.mesh import stamped
+from softgrasp.io.mesh import stamp
 from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.robot_kinematics import in_frame, origin_frame, principal_moments
 from softgrasp.mechanics.transforms import Array
@@ -69,8 +69,8 @@ def parts_of(link: Link, frame: Array) -> tuple[Part, ...]:
     """
     back = np.linalg.inv(frame)
     return tuple(
-        Part(shape=link_shape(one), pose=pose_of(back @ origin_frame(one.origin)))
-        for one in touching(link)
+        Part(shape=link_shape(body), pose=pose_of(back @ origin_frame(body.origin)))
+        for body in touching(link)
     )
 
 
@@ -163,7 +163,7 @@ def link_shape(part: LinkShape) -> Shape:
     """Return a shape of a link, of which a mesh is stamped and touches by its hull."""
     shape = part.shape
     if isinstance(shape, Mesh):
-        return stamped(shape.replace(collision="link"))
+        return stamp(shape.replace(collision="link"))
     return shape
 
 

@@ -16,15 +16,15 @@ from softgrasp.description.object import GraspObject
 from softgrasp.description.robot import RigidJoint, Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.io.convex_decomposition import parts_from
-from softgrasp.io.mesh import resolved_file, stamped
+from softgrasp.io.mesh import resolve_file, stamp
 from softgrasp.io.mesh_files import read_groups
 from softgrasp.io.object_parts import Weight, articulated, object_name, object_of_parts
 from softgrasp.io.urdf.links import link_shape, touching
-from softgrasp.io.urdf.reader import made_of_robot
+from softgrasp.io.urdf.reader import make_of_robot
 from softgrasp.io.urdf.rigid import fixed_joint
 from softgrasp.io.xml_elements import Element, numbers
 from softgrasp.mechanics.hand_kinematics import pose_of
-from softgrasp.mechanics.robot_kinematics import fused, inertia_matrix, joint_frame, origin_frame
+from softgrasp.mechanics.robot_kinematics import fuse, inertia_matrix, joint_frame, origin_frame
 
 WHITE = (1.0, 1.0, 1.0, 1.0)
 """Colour of textured meshes, whose texture is not read."""
@@ -59,15 +59,15 @@ def read_urdf_object(
         frictions.extend(_take_frictions(root))
         _drop_massless(root)
 
-    robot = made_of_robot(path, lambda made: _rigid(made, lock_joints), prepare=prepare)
-    (link,) = fused(robot).robot.links
-    shapes = [(_touching_shape(one.shape), one.origin) for one in touching(link)]
-    drawn = [(link_shape(one), one.origin) for one in link.visuals if link.collisions]
+    robot = make_of_robot(path, lambda made: _rigid(made, lock_joints), prepare=prepare)
+    (link,) = fuse(robot).robot.links
+    shapes = [(_touching_shape(body.shape), body.origin) for body in touching(link)]
+    drawn = [(link_shape(visual), visual.origin) for visual in link.visuals if link.collisions]
     parts, visuals = (
         [Part(shape=shape, pose=pose_of(origin_frame(origin))) for shape, origin in group]
         for group in (shapes, drawn)
     )
-    colors = [one.rgba for one in link.visuals if one.rgba not in (None, WHITE)]
+    colors = [visual.rgba for visual in link.visuals if visual.rgba not in (None, WHITE)]
     return object_of_parts(
         path,
         object_name(path, robot.name),
@@ -109,10 +109,10 @@ def _rigid(robot: Robot, lock_joints: bool) -> Robot:
         )
     if moving and not lock_joints:
         raise articulated([joint.name for joint in moving])
-    return robot.replace(joints=tuple(_locked(joint) for joint in robot.joints), control=())
+    return robot.replace(joints=tuple(_lock(joint) for joint in robot.joints), control=())
 
 
-def _locked(joint: RigidJoint) -> RigidJoint:
+def _lock(joint: RigidJoint) -> RigidJoint:
     if joint.type == "fixed":
         return joint
     low = -np.inf if joint.lower is None else joint.lower
@@ -126,11 +126,11 @@ def _touching_shape(shape: Shape) -> Shape:
     if not isinstance(shape, Mesh):
         return shape
     grouped = shape.replace(collision="parts", parts=shape.file)
-    return stamped(grouped if _has_convex_groups(grouped) else shape)
+    return stamp(grouped if _has_convex_groups(grouped) else shape)
 
 
 def _has_convex_groups(shape: Mesh) -> bool:
-    file = resolved_file(shape.file)
+    file = resolve_file(shape.file)
     try:
         return len(read_groups(file)) > 1 and bool(parts_from(file, np.asarray(shape.scale)))
     except DescriptionError:

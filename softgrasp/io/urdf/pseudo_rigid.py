@@ -246,12 +246,12 @@ def _cell(robot: Robot, part: Bendable, index: int, name: str) -> Link:
     return Link(
         name=name,
         inertial=_cell_inertial(part, index, length),
-        visuals=tuple(_drawn(part, length)),
+        visuals=tuple(_draw(part, length)),
         collisions=tuple(_collision(robot, part, index, length)),
     )
 
 
-def _drawn(part: Bendable, length: float) -> Iterator[LinkShape]:
+def _draw(part: Bendable, length: float) -> Iterator[LinkShape]:
     """Draw a cell: a cylinder, or a disc on a thin core where the bendable has discs."""
     backbone = part.backbone
     core = CORE_FRACTION if backbone.discs else 1.0

@@ -24,13 +24,13 @@ from softgrasp.io.urdf.bendable import bendable_tree, hydraulics_tree
 from softgrasp.io.urdf.length_unit import with_context_units
 from softgrasp.io.urdf.xml import (
     UNDECLARED,
-    expanded,
+    arrange,
+    expand,
     inertial_tree,
     is_readable,
     locate_mesh,
     mesh_name,
     origin_tree,
-    placed,
     read_document,
     refuse_xacro,
 )
@@ -89,10 +89,10 @@ def read_robot(path: str | Path) -> Robot:
     Warns:
         SoftgraspWarning: Something in it is not kept.
     """
-    return made_of_robot(path, lambda robot: robot)
+    return make_of_robot(path, lambda robot: robot)
 
 
-def made_of_robot(
+def make_of_robot(
     path: str | Path,
     make: Callable[[Robot], T],
     settings: Settings | None = None,
@@ -128,7 +128,7 @@ def made_of_robot(
             drop_empty_shapes(root),
             drop_unreadable_visuals(root, path.parent),
         ]
-        made = _made(root, path.parent, make, settings or {})
+        made = _make(root, path.parent, make, settings or {})
     except DescriptionError as error:
         raise error.located(file=path) from None
     except BackendUnavailable as error:
@@ -154,20 +154,20 @@ def keep_below(robot: Element, name: str) -> None:
     Raises:
         DescriptionError: There is no such link.
     """
-    links = {str(one.get("name")): one for one in robot.findall("link")}
+    links = {str(item.get("name")): item for item in robot.findall("link")}
     if name not in links:
         raise DescriptionError(f"no link '{name}'; {did_you_mean(name, links)}")
     edges = [*robot.findall("joint"), *robot.findall("bendable")]
     kept, known = [name], {name}
     for link in kept:
-        carried = [one for one in edges if _end(one, "parent") == link]
-        new = {_end(one, "child") for one in carried} - known
+        carried = [edge for edge in edges if _end(edge, "parent") == link]
+        new = {_end(item, "child") for item in carried} - known
         known |= new
         kept += sorted(new)
-    carrying = (one for one in edges if _end(one, "parent") not in known)
+    carrying = (edge for edge in edges if _end(edge, "parent") not in known)
     for one in (*(one for link, one in links.items() if link not in known), *carrying):
         robot.remove(one)
-    joints = {one.get("name") for one in edges if one.getparent() is robot}
+    joints = {edge.get("name") for edge in edges if edge.getparent() is robot}
     for system in robot.findall("ros2_control"):
         for one in system.findall("joint"):
             if one.get("name") not in joints:
@@ -188,14 +188,14 @@ def _root(path: Path) -> Element:
         raise DescriptionError(
             f"expected a robot as {', '.join(ROBOT_SUFFIXES)}, found '{suffix or path.name}'"
         )
-    root = expanded(path) if suffix == MACRO_SUFFIX else read_document(path)
+    root = expand(path) if suffix == MACRO_SUFFIX else read_document(path)
     if root.tag != "robot":
         raise DescriptionError(f"expected a <robot>, found a <{root.tag}>", line=line_of(root))
     refuse_xacro(root)
     return root
 
 
-def _made(root: Element, directory: Path, make: Callable[[Robot], T], settings: Settings) -> T:
+def _make(root: Element, directory: Path, make: Callable[[Robot], T], settings: Settings) -> T:
     if root.find("link") is None:
         raise element_error(root, "expected <link> inside, found none")
     source = only(root, "source")
@@ -213,7 +213,7 @@ def _made(root: Element, directory: Path, make: Callable[[Robot], T], settings: 
     try:
         return make(with_context_units(Robot(**tree)))
     except DescriptionError as error:
-        raise placed(error, root) from None
+        raise arrange(error, root) from None
 
 
 def _set_joints(joints: list[dict[str, Any]], settings: Settings) -> None:
@@ -236,7 +236,7 @@ def colors(robot: Element) -> dict[str, Color | None]:
     """
     colors_by_name: dict[str, Color | None] = {}
     for material in (*robot.findall("material"), *robot.iterfind("link/*/material")):
-        rgba = _stated_color(material)
+        rgba = _read_color(material)
         if rgba is not None or only(material, "texture") is not None:
             colors_by_name.setdefault(material.get("name", ""), rgba)
     return colors_by_name
@@ -313,14 +313,14 @@ def _mesh(element: Element, directory: Path) -> dict[str, Any]:
 
 
 def _color(material: Element, materials: Colors) -> Color | None:
-    stated, name = _stated_color(material), material.get("name", "")
+    stated, name = _read_color(material), material.get("name", "")
     if stated is not None or name in materials:
         return stated or materials[name]
     hint = f"; {did_you_mean(name, materials)}" if materials else ""
     raise element_error(material, f"expected a material that has a colour, found '{name}'{hint}")
 
 
-def _stated_color(material: Element) -> Color | None:
+def _read_color(material: Element) -> Color | None:
     color = only(material, "color")
     return None if color is None else numbers(_with(color, "rgba"), "rgba", 4)
 
@@ -577,7 +577,7 @@ def _unknown(element: Element, grammar: Grammar) -> Iterator[tuple[str, Element]
             yield f"attribute {_with_prefix(name)} of <{element.tag}>{_near(name, kept)}", element
     children = [tag for tag in grammar if tag != ATTRIBUTES]
     for child in element.iterchildren("*"):
-        tag = _shown(child)
+        tag = _list_shown(child)
         if tag in OF_SCHEMA and element.tag == "robot":
             continue
         if tag not in children:
@@ -588,7 +588,7 @@ def _unknown(element: Element, grammar: Grammar) -> Iterator[tuple[str, Element]
             yield from _unknown(child, grammar[tag])
 
 
-def _shown(element: Element) -> str:
+def _list_shown(element: Element) -> str:
     """Return the tag of an element, with its prefix instead of its namespace."""
     name = etree.QName(element)
     return f"{element.prefix}:{name.localname}" if element.prefix else str(element.tag)

@@ -89,7 +89,7 @@ def rigid_urdf(robot: Robot, state: States | None = None, discs: Discs = "fixed"
         raise DescriptionError(
             f"expected {either(get_args(Discs))}, found {short(discs)}", field="discs"
         )
-    rigid, moved = lowered(robot, state)
+    rigid, moved = lower(robot, state)
     root = robot_element(rigid.replace(source=""))
     for joint in root.findall("joint"):
         if joint.get("name") in moved:
@@ -97,7 +97,7 @@ def rigid_urdf(robot: Robot, state: States | None = None, discs: Discs = "fixed"
     return document_text(root)
 
 
-def lowered(robot: Robot, state: States | None = None) -> Lowered:
+def lower(robot: Robot, state: States | None = None) -> Lowered:
     """Replace the bendables of a robot by rigid links.
 
     A bendable of n discs (of as many ``links`` where it has none) becomes n discs, each with the

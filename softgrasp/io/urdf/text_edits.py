@@ -55,12 +55,12 @@ def write_changed(source: Path, before: Robot, after: Robot, target: Path) -> tu
     if source.suffix.lower() == MACRO_SUFFIX:
         write_robot(after, target)
         return ()
-    content, edits = edited_file(source, before, after, target.parent)
+    content, edits = edit_file(source, before, after, target.parent)
     write_bytes(target, content)
     return edits
 
 
-def edited_file(
+def edit_file(
     path: Path, before: Robot, after: Robot, directory: Path
 ) -> tuple[bytes, tuple[Edit, ...]]:
     """Change the numbers of a URDF file in which two descriptions differ.
@@ -87,7 +87,7 @@ def edited_file(
     drop_unreadable_visuals(root, path.parent)
     pairs = (robot_element(robot.replace(source="")) for robot in (before, after))
     new_texts: dict[Element, _New] = {}
-    for element, values, child in [*_changes(root, *pairs), *_moved_meshes(root, path, directory)]:
+    for element, values, child in [*_changes(root, *pairs), *_move_meshes(root, path, directory)]:
         new = new_texts.setdefault(element, _New({}, []))
         new.values.update(values)
         new.children.extend(child)
@@ -121,7 +121,7 @@ def _changes(source: Element, before: Element, after: Element) -> Iterator[Chang
     if values:
         yield source, {str(key): str(text) for key, text in values.items()}, []
     for tag in dict.fromkeys(str(child.tag) for child in after):
-        old, new, there = (one.findall(tag) for one in (before, after, source))
+        old, new, there = (item.findall(tag) for item in (before, after, source))
         yield from (
             change for parts in zip(there, old, new, strict=False) for change in _changes(*parts)
         )
@@ -130,7 +130,7 @@ def _changes(source: Element, before: Element, after: Element) -> Iterator[Chang
             yield source, {}, [added]
 
 
-def _moved_meshes(root: Element, file: Path, target: Path) -> Iterator[Change]:
+def _move_meshes(root: Element, file: Path, target: Path) -> Iterator[Change]:
     """Yield new names of the meshes that cannot be located from another directory."""
     for mesh in root.iter("mesh"):
         path = locate_mesh(mesh, file.parent) if "filename" in mesh.attrib else None

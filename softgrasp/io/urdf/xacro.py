@@ -179,7 +179,7 @@ class _Evaluation(NamedTuple):
 
     def of(self, node: ast.expr) -> Any:
         """Return the value of a node."""
-        return _bounded(self._value(node))
+        return _bound(self._value(node))
 
     def _value(self, node: ast.expr) -> Any:
         match node:
@@ -204,7 +204,7 @@ class _Evaluation(NamedTuple):
             case ast.List(elts=items) | ast.Tuple(elts=items):
                 return [self.of(item) for item in items]
             case ast.Call(func=function, args=arguments, keywords=[]):
-                return self._function(function)(*(self.of(one) for one in arguments))
+                return self._function(function)(*(self.of(argument) for argument in arguments))
         raise _Refused(
             "numbers, texts, properties, arithmetic, comparison, indexing and functions such as "
             "sin, sqrt, min",
@@ -220,8 +220,8 @@ class _Evaluation(NamedTuple):
 
     def _either(self, values: list[ast.expr], deciding: bool) -> Any:
         value: Any = not deciding
-        for one in values:
-            value = self.of(one)
+        for item in values:
+            value = self.of(item)
             if bool(value) is deciding:
                 break
         return value
@@ -255,11 +255,11 @@ def _is_data(value: Any) -> bool:
     if isinstance(value, bool | int | float | str):
         return True
     if isinstance(value, dict):
-        return all(_is_data(one) for pair in value.items() for one in pair)
-    return isinstance(value, list | tuple) and all(_is_data(one) for one in value)
+        return all(_is_data(item) for pair in value.items() for item in pair)
+    return isinstance(value, list | tuple) and all(_is_data(item) for item in value)
 
 
-def _bounded(value: Any) -> Any:
+def _bound(value: Any) -> Any:
     """Return a value unless it is too large."""
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise _Refused(f"a number of at most {MAX_BITS} bits", "a larger one")
@@ -318,7 +318,7 @@ def expand(path: Path, content: bytes, find: Callable[[str, Path], Path | None])
                 document = xacro.parse(content.decode())
                 xacro.process_doc(document, mappings=dict(settings.arguments))
         except Exception as error:  # noqa: BLE001 - an expression in the file may raise anything
-            raise _described(error, xacro, path) from None
+            raise _describe(error, xacro, path) from None
     if output.getvalue().strip():
         message = " ".join(output.getvalue().split())
         warnings.warn(f"{path}: message of xacro: {message}", SoftgraspWarning, stacklevel=2)
@@ -338,7 +338,7 @@ def _replacing(module: Any, functions: Mapping[str, Any]) -> Iterator[None]:
             setattr(module, name, function)
 
 
-def _described(error: Exception, xacro: Any, path: Path) -> DescriptionError:
+def _describe(error: Exception, xacro: Any, path: Path) -> DescriptionError:
     """Return the error of an expansion with macro and line, where they are known."""
     inside = [macro.body.getAttribute("name") for macro in xacro.macrostack]
     where = f"macro '{inside[-1]}': " if inside else ""

@@ -119,10 +119,10 @@ def read_document(path: Path) -> Element:
         content = path.read_bytes()
     except OSError as error:
         raise DescriptionError(f"expected a readable XML file, found: {reason(error)}") from error
-    return parsed(content)
+    return parse(content)
 
 
-def parsed(content: bytes) -> Element:
+def parse(content: bytes) -> Element:
     """Parse the root element of XML text.
 
     Raises:
@@ -194,7 +194,7 @@ def _syntax(error: etree.XMLSyntaxError) -> str:
 
 
 # xacro
-def expanded(path: Path) -> Element:
+def expand(path: Path) -> Element:
     """Expand all macros, conditions and expressions of a xacro file; return the root element.
 
     An element has its line in the macro body; elements from included files have none.
@@ -211,7 +211,7 @@ def expanded(path: Path) -> Element:
     for element in root.iter("*"):
         if XACRO not in (etree.QName(element).namespace or ""):
             element.set(MARK, str(line_of(element)))
-    return _with_lines(parsed(xacro.expand(path, etree.tostring(root), find_package)))
+    return _with_lines(parse(xacro.expand(path, etree.tostring(root), find_package)))
 
 
 def find_package(name: str, directory: Path) -> Path | None:
@@ -225,7 +225,7 @@ def find_package(name: str, directory: Path) -> Path | None:
     roots = [Path(root) for root in os.environ.get(ROS_PATH, "").split(os.pathsep) if root]
     named = (top for top in above if _is_package(top, name))
     beside = (top / name for top in (*above, *roots, *(root / "share" for root in roots)))
-    return next((one for one in (*named, *beside) if one.is_dir()), None)
+    return next((item for item in (*named, *beside) if item.is_dir()), None)
 
 
 def _refuse_access(root: Element, path: Path, checked: set[Path]) -> None:
@@ -281,7 +281,7 @@ def mesh_name(element: Element, directory: Path) -> str:
     if path is None:
         raise element_error(
             element,
-            f"expected a mesh file, found no '{file_name}' in {_searched(file_name, directory)}",
+            f"expected a mesh file, found no '{file_name}' in {_search(file_name, directory)}",
             "filename",
         )
     return path
@@ -297,10 +297,12 @@ def locate_mesh(element: Element, directory: Path) -> str | None:
         directory: Directory of relative files.
     """
     file_name = str(element.get("filename"))
-    if assets.shipped_file(file_name) is not None:
+    if assets.find_shipped_file(file_name) is not None:
         return file_name
     names = dict.fromkeys((file_name, unquote(file_name.replace("\\", "/"))))
-    candidates = [one for name in names for one in _candidates(name, directory.absolute())]
+    candidates = [
+        candidate for name in names for candidate in _candidates(name, directory.absolute())
+    ]
     located = next(filter(Path.is_file, candidates), None)
     if located is None:
         located = next(filter(None, map(in_any_case, candidates)), None)
@@ -312,7 +314,7 @@ def is_readable(name: str) -> bool:
     return Path(name).suffix.lower() in MESH_SUFFIXES
 
 
-def _searched(file_name: str, directory: Path) -> str:
+def _search(file_name: str, directory: Path) -> str:
     """List the searched directories, for a message."""
     around = f"{directory.absolute()}"
     if not file_name.startswith(IN_PACKAGE):
@@ -384,7 +386,7 @@ def _is_unknown_name(entry: etree._LogEntry) -> bool:
 
 
 def _schema_error(checked: Element, entry: etree._LogEntry) -> DescriptionError:
-    element = _named_by(checked, entry)
+    element = _find_name(checked, entry)
     attribute = _attribute(entry.message)
     if entry.type_name == _UNKNOWN:
         hint = did_you_mean(attribute, _attributes(element))
@@ -393,7 +395,7 @@ def _schema_error(checked: Element, entry: etree._LogEntry) -> DescriptionError:
         return _wrong_child(element, entry)
     if entry.type_name in _CONTENT:
         return _wrong_content(element)
-    expected = _expected(element, attribute)
+    expected = _expect(element, attribute)
     if entry.type_name == _MISSING:
         return element_error(element, f"this attribute is missing; expected {expected}", attribute)
     value = element.get(attribute, "")
@@ -402,7 +404,7 @@ def _schema_error(checked: Element, entry: etree._LogEntry) -> DescriptionError:
     return element_error(element, f"expected {expected}, found {short(value)}{hint}", attribute)
 
 
-def _named_by(checked: Element, entry: etree._LogEntry) -> Element:
+def _find_name(checked: Element, entry: etree._LogEntry) -> Element:
     """Return the element that a schema error refers to."""
     inner = entry.path.removeprefix(f"/{checked.tag}")
     inside = (part.nsmap.items() for part in checked.iter("*"))
@@ -440,7 +442,7 @@ def _wrong_content(element: Element) -> DescriptionError:
     return element_error(element, f"expected no text, found {short(text)}")
 
 
-def _expected(element: Element, attribute: str) -> str:
+def _expect(element: Element, attribute: str) -> str:
     """Return the documentation of an attribute's type in the schema."""
     path = "/xs:attribute[@name=$attribute]/@type"
     (kind,) = _declared(f"{_DECLARED}{path}", tag=element.tag, attribute=attribute)
@@ -464,7 +466,7 @@ def _declared(path: str, **variables: Any) -> list[str]:
 
 
 # Error locations
-def placed(error: DescriptionError, robot: Element) -> DescriptionError:
+def arrange(error: DescriptionError, robot: Element) -> DescriptionError:
     """Relocate an error of a field to its XML element, or to the nearest parent.
 
     Args:

@@ -45,7 +45,7 @@ def test_the_library_has_a_version_and_double_precision(ode_library: bindings.Od
 def test_the_name_of_the_file_reports_the_version(
     file: str, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bindings, "_loaded_file", lambda _: file)
+    monkeypatch.setattr(bindings, "_load_file", lambda _: file)
     assert bindings._version_of_file(ctypes.CDLL(None)) == version
 
 
@@ -75,7 +75,7 @@ def single_precision(path: str, _: object) -> bindings.OdeLibrary:
 def test_a_named_library_of_single_precision_is_refused(
     fresh: pytest.MonkeyPatch, golden: Golden
 ) -> None:
-    fresh.setattr(bindings, "_opened", single_precision)
+    fresh.setattr(bindings, "_open", single_precision)
     fresh.setenv(bindings.VARIABLE, "/opt/libode.so")
     golden.refused(bindings.load_library, "SOFTGRASP_ODE_LIB", BackendUnavailable)
 
@@ -83,7 +83,7 @@ def test_a_named_library_of_single_precision_is_refused(
 def test_a_library_of_single_precision_in_the_system_is_passed_over(
     ode_library: bindings.OdeLibrary, fresh: pytest.MonkeyPatch
 ) -> None:
-    fresh.setattr(bindings, "_opened", single_precision)
+    fresh.setattr(bindings, "_open", single_precision)
     fresh.setattr(bindings, "_from_wheel", lambda: ode_library)
     assert bindings.load_library() is ode_library
 
@@ -112,7 +112,7 @@ def test_the_wheel_has_its_library_under_the_name_of_the_system(
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).touch()
     opened = []
-    fresh.setattr(bindings, "_opened", lambda path, version: opened.append((path, version(None))))
+    fresh.setattr(bindings, "_open", lambda path, version: opened.append((path, version(None))))
     fresh.syspath_prepend(tmp_path)
     assert bindings._from_wheel() is None  # as what opens it returns
     assert opened == [(str(tmp_path / "libs" / file), "dartpy 6.20.0")]

@@ -91,7 +91,7 @@ def test_rows_of_a_family_are_the_worlds_of_their_compiled_scenes():
         "contact.static_friction": [0.3, 0.9, 0.6],
     }, exact=False)  # fmt: skip
     ours = scenes.of_family(family, [0, 1, 2])
-    theirs = scenes.joined([scenes.world(family.compiled(row)) for row in range(3)])
+    theirs = scenes.join([scenes.world(family.compiled(row)) for row in range(3)])
     assert set(theirs.arrays) <= set(ours.arrays)
     for name, values in ours.arrays.items():
         expected = [getattr(family.compiled(row).model, name) for row in range(3)]

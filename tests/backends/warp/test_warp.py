@@ -28,7 +28,7 @@ import warp
 
 from softgrasp.backends.warp import kernels
 from softgrasp.backends.warp.rows import WarpRows
-from softgrasp.backends.warp.scenes import joined, object_address, world
+from softgrasp.backends.warp.scenes import join, object_address, world
 from softgrasp.backends.warp.worlds import WorldBatch
 
 pytestmark = pytest.mark.slow
@@ -96,7 +96,7 @@ def test_closure_latching_hold_test_and_forces_at_rest_agree_in_worlds_of_other_
     )
     scenes = [held_scene(), dense, slippery]
     batch = WorldBatch(
-        joined([world(compile_scene(one)) for one in scenes]), device="cpu", recorded=True
+        join([world(compile_scene(one)) for one in scenes]), device="cpu", recorded=True
     )
     batch.run()
     outcome = batch.outcome()
@@ -142,7 +142,7 @@ def test_friction_that_switches_with_slip_is_that_of_mujoco():
 def test_results_do_not_depend_on_the_samples_that_a_graph_has():
     rows = []
     for block in (1, 7, 64):
-        worlds = joined([world(compile_scene(held_scene()))] * 2)
+        worlds = join([world(compile_scene(held_scene()))] * 2)
         batch = WorldBatch(worlds, device="cpu", block=block)
         batch.run()
         loop, summary, _, solref = batch.outcome()
@@ -189,9 +189,7 @@ def _arrays(batch: WorldBatch) -> dict[str, warp.array]:
 
 
 def test_a_diverged_world_is_reported_and_leaves_the_others_alone():
-    batch = WorldBatch(
-        joined([world(compile_scene(held_scene()))] * 2), device="cpu", recorded=True
-    )
+    batch = WorldBatch(join([world(compile_scene(held_scene()))] * 2), device="cpu", recorded=True)
     batch.run(10)
     speeds = batch._data.qvel.numpy()
     speeds[1] = 1e6

@@ -18,7 +18,7 @@ from softgrasp.description.robot import RigidJoint
 from softgrasp.io.urdf.joints import HAND, servo_fields
 from softgrasp.io.urdf.links import frame_along
 from softgrasp.io.urdf.reader import read_robot
-from softgrasp.mechanics.robot_kinematics import fused
+from softgrasp.mechanics.robot_kinematics import fuse
 from softgrasp.model.hand import build_hand_spec
 from tests.conftest import Golden
 from tests.support.robots import written
@@ -82,7 +82,7 @@ def same_posture(
 @pytest.mark.parametrize("name", REAL)
 def test_bodies_stand_where_mujocos_import_has_them(name: str, tmp_path: Path) -> None:
     path = real_hand(name)
-    axes = {j.child: j.axis for j in fused(read_quietly(path)).robot.joints}
+    axes = {j.child: j.axis for j in fuse(read_quietly(path)).robot.joints}
     ours = build_hand_spec(quietly(path)).compile()
     theirs = imported(bare_text(path), tmp_path)
     rng = np.random.default_rng(1)

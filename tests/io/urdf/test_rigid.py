@@ -24,7 +24,7 @@ from softgrasp.description.bendable import (
 from softgrasp.description.robot import Link, RigidJoint, Robot
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.load import load_robot
-from softgrasp.io.urdf import lowered, read_robot, rigid_urdf
+from softgrasp.io.urdf import lower, read_robot, rigid_urdf
 from softgrasp.io.urdf.rigid import BentState, frames_along
 from softgrasp.mechanics.transforms import rotation_from_euler
 from tests.conftest import Golden
@@ -111,18 +111,18 @@ def test_polynomial_curvature_bends_discs_and_end(golden: Golden) -> None:
     robot = chain(1)
     robot = robot.replace(bendables=(robot.bendables[0].replace(model="ppc", degree=2),))
     state = (1.0, -8.0, 12.0, 0.7)
-    rigid, _ = lowered(robot, {"b0": state})
+    rigid, _ = lower(robot, {"b0": state})
     target = frames_along(robot.bendables[0], BentState(state[:3], 0.7, 0.3), np.arange(1, 7) / 6)
     for joint, frame in zip(rigid.joints, [*target, target[-1]], strict=True):
         np.testing.assert_allclose(joint.origin.xyz, frame[:3, 3], atol=1e-15)
-    golden.refused(lambda: lowered(robot, {"b0": (1.0, 0.0)}), "bendable 'b0'")
+    golden.refused(lambda: lower(robot, {"b0": (1.0, 0.0)}), "bendable 'b0'")
 
 
 @pytest.mark.parametrize("rotation", [0.5, 1.0, 1.5, 1.9])
 def test_quarter_rotations_keep_their_rotation(rotation: float) -> None:
     """Roll and yaw are not apart where the pitch is a quarter turn."""
     angle = rotation * math.pi
-    joint = lowered(chain(1), bent(chain(1), angle / 0.3, 0.3)).robot.joints[-1]
+    joint = lower(chain(1), bent(chain(1), angle / 0.3, 0.3)).robot.joints[-1]
     target = pcc.segment_transform(angle / 0.3, 0.3, 0.3)
     np.testing.assert_allclose(
         rotation_from_euler(joint.origin.rpy), target[:3, :3], atol=1e-15
@@ -147,7 +147,7 @@ def test_a_straight_robot_has_the_inertia_of_uniform_cylinders() -> None:
 
 @pytest.mark.parametrize(("discs", "links", "count"), [(0, 6, 6), (4, 6, 4)])
 def test_as_many_discs_as_specified_or_as_links(discs: int, links: int, count: int) -> None:
-    rigid = lowered(chain(1, discs=discs, links=links)).robot
+    rigid = lower(chain(1, discs=discs, links=links)).robot
     assert [link.name for link in rigid.links[2:]] == [f"b0_disc{i + 1}" for i in range(count)]
 
 
@@ -155,7 +155,7 @@ def test_as_many_discs_as_specified_or_as_links(discs: int, links: int, count: i
     ("length", "thickness"), [(0.3, 0.002), (10.0, 0.002), (0.03, 0.00025), (0.021, 0.0002)]
 )
 def test_discs_are_thin(length: float, thickness: float) -> None:
-    disc = lowered(chain(1, length=length, links=6)).robot.links[-1].visuals[0].shape
+    disc = lower(chain(1, length=length, links=6)).robot.links[-1].visuals[0].shape
     assert disc.radius == 0.02
     assert disc.height == pytest.approx(thickness)
 
@@ -192,7 +192,7 @@ def test_rigid_parts_stay_and_new_names_are_free() -> None:
                        child="finger_disc2"),
         ),
     )  # fmt: skip
-    rigid, moved = lowered(taken)
+    rigid, moved = lower(taken)
     assert rigid.links[: len(robot.links)] == robot.links
     assert rigid.joints[: len(taken.joints)] == taken.joints
     assert {"finger_disc2_", "finger_disc1"} <= {link.name for link in rigid.links}
@@ -206,7 +206,7 @@ def test_a_robot_without_bendables_keeps_its_control(tmp_path: Path) -> None:
         '<state_interface name="position"/></joint></ros2_control></robot>',
     )
     robot = read_robot(written(tmp_path, text))
-    assert lowered(robot) == (robot, frozenset())
+    assert lower(robot) == (robot, frozenset())
     assert read_robot(written(tmp_path, rigid_urdf(robot), "again.urdf")) == robot
 
 
@@ -214,7 +214,7 @@ def test_plain_urdf_is_read_without_a_warning(tmp_path: Path) -> None:
     urdf = rigid_urdf(chain(2), bent(chain(2), 3.0, 1.0))
     assert (
         read_robot(written(tmp_path, urdf, "rigid.urdf"))
-        == lowered(chain(2), bent(chain(2), 3.0, 1.0)).robot
+        == lower(chain(2), bent(chain(2), 3.0, 1.0)).robot
     )
 
 
@@ -246,7 +246,7 @@ def test_states_beyond_the_limits_are_reported(state: tuple[float, ...], sentenc
     limits = CurvatureLimits(kappa_max=20.0, phi_min=-1.0, phi_max=1.0, eps_min=0.0, eps_max=0.1)
     robot = robot.replace(bendables=(robot.bendables[0].replace(limits=limits),))
     with pytest.warns(SoftgraspWarning, match=re.escape(f"chain: bendable 'b0': {sentence}")):
-        lowered(robot, {"b0": state})
+        lower(robot, {"b0": state})
 
 
 def test_what_plain_urdf_cannot_hold_is_reported() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp import assets
-from softgrasp.io.hand import selected_hand
+from softgrasp.io.hand import select_hand
 from tests.conftest import Run
 from tests.support.mjcf_hands import MOTORS
 from tests.support.robots import written
@@ -105,7 +105,7 @@ def test_a_first_link_of_another_kind_of_hand_is_refused(name: str, tmp_path: Pa
     with pytest.raises(sg.DescriptionError) as caught:
         sg.load_hand(hand, root="palm")
     assert "only with a URDF or xacro file, found 'palm' for '" in str(caught.value)
-    with selected_hand("palm"), pytest.raises(sg.DescriptionError):
+    with select_hand("palm"), pytest.raises(sg.DescriptionError):
         sg.load_hand(hand)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from softgrasp.errors import DescriptionError
 from softgrasp.io.urdf import xacro
 from softgrasp.io.urdf.xacro import FUNCTIONS, evaluate, xacro_settings
-from softgrasp.io.urdf.xml import expanded
+from softgrasp.io.urdf.xml import expand
 from tests.conftest import Golden
 
 FILE = '<robot name="x" xmlns:xacro="http://www.ros.org/wiki/xacro">\n{}\n<link name="a"/></robot>'
@@ -77,7 +77,7 @@ def test_values_that_double_are_refused(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "growing.urdf.xacro"
     path.write_text(FILE.format("\n".join([*lines, f'<link name="{last}"/>'])))
     with pytest.raises(DescriptionError, match=r"at most (1000 values|100000 characters)"):
-        expanded(path)
+        expand(path)
 
 
 def test_text_that_macros_copy_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,10 +87,10 @@ def test_text_that_macros_copy_is_bounded(tmp_path: Path, monkeypatch: pytest.Mo
     for text in ("b" * 100, "${'b' * 100}"):
         path.write_text(FILE.format(content.format(text)))
         monkeypatch.setattr(xacro, "MAX_TEXT", 10_000)
-        expanded(path)
+        expand(path)
         monkeypatch.setattr(xacro, "MAX_TEXT", 1_500)
         with pytest.raises(DescriptionError, match="expected macros that make at most"):
-            expanded(path)
+            expand(path)
 
 
 NAMES = [*dir(builtins), *FUNCTIONS, "r", "name", "sizes", "open", "math", "os", "__class__"]
@@ -146,11 +146,11 @@ def test_arguments_come_from_outside_or_from_the_file(tmp_path: Path) -> None:
     path = write(
         tmp_path, '<xacro:arg name="side" default="l"/><link name="$(arg side)_${1 + 1}"/>'
     )
-    assert expanded(path).find("link").get("name") == "l_2"
+    assert expand(path).find("link").get("name") == "l_2"
     with xacro_settings({"side": "r"}):
-        assert expanded(path).find("link").get("name") == "r_2"
+        assert expand(path).find("link").get("name") == "r_2"
     with pytest.raises(DescriptionError, match=r"x\.xacro:2: .*--arg missing=VALUE sets it"):
-        expanded(write(tmp_path, '<link name="$(arg missing)"/>')).find("link")
+        expand(write(tmp_path, '<link name="$(arg missing)"/>')).find("link")
 
 
 def test_a_package_is_known_by_its_manifest_or_its_name(tmp_path: Path) -> None:
@@ -160,11 +160,11 @@ def test_a_package_is_known_by_its_manifest_or_its_name(tmp_path: Path) -> None:
     write(tmp_path / "folder", '<link name="inner"/>', "inner.xacro")
     include = '<xacro:include filename="$(find {})/inner.xacro"/>'
     inside = write(tmp_path / "folder" / "urdf", include.format("grip"))
-    assert [link.get("name") for link in expanded(inside).iter("link")] == ["inner", "a", "a"]
+    assert [link.get("name") for link in expand(inside).iter("link")] == ["inner", "a", "a"]
     beside = write(tmp_path, include.format("folder"))
-    assert next(expanded(beside).iter("link")).get("name") == "inner"
+    assert next(expand(beside).iter("link")).get("name") == "inner"
     with pytest.raises(DescriptionError, match=r"x\.xacro:2: .*expected a package 'nowhere'"):
-        expanded(write(tmp_path, include.format("nowhere")))
+        expand(write(tmp_path, include.format("nowhere")))
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_refusals_name_file_line_and_cure(content: str, tmp_path: Path) -> None:
     pytest.importorskip("xacro")
     path = write(tmp_path, f'<link name="{content}"/>')
     with pytest.raises(DescriptionError, match="--trust-xacro") as refused:
-        expanded(path)
+        expand(path)
     assert refused.value.line == 2
 
 
@@ -187,7 +187,7 @@ def test_macros_that_multiply_or_call_themselves_are_refused(
     calls = [macro.format(k, f"<xacro:m{k + 1}/>" * 10) for k in range(9)]
     bomb = "".join([*calls, macro.format(9, ""), "<xacro:m0/>"])
     monkeypatch.setattr(xacro, "MAX_NODES", 50)
-    golden.refused(lambda: expanded(write(tmp_path, bomb)), "at most 50 elements")
+    golden.refused(lambda: expand(write(tmp_path, bomb)), "at most 50 elements")
     monkeypatch.undo()
     with pytest.raises(DescriptionError, match="macros that end"):
-        expanded(write(tmp_path, macro.format("", "<xacro:m/>") + "<xacro:m/>"))
+        expand(write(tmp_path, macro.format("", "<xacro:m/>") + "<xacro:m/>"))

@@ -171,7 +171,7 @@ class Job:
     def _limit_grip(self):
         """Limit the leads of all servos that contact has stopped."""
         free = free_actuators(self.properties["actuators"]["stops"], self.contact.active)
-        self._limit([not one for one in free])
+        self._limit([not joint for joint in free])
 
     def _limit(self, limited):
         actuators, joints = self.properties["actuators"], self.joints
