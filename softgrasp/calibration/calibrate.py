@@ -26,7 +26,7 @@ from softgrasp.calibration.result import (
     CalibrationStatus,
     ExtensionResult,
     StageResult,
-    fit_finger,
+    apply_stages,
 )
 from softgrasp.calibration.stages import (
     STAGES,
@@ -128,7 +128,7 @@ def calibrate(
         distinct = without_creep(distinct, joint.creep[0])
         fit = replace(fit, problem=distinct)
     done = fit.stages(joint)
-    fit.experiments.stiffening = fit_finger(distinct, done).stiffness_pressure
+    fit.experiments.stiffening = apply_stages(distinct, done).stiffness_pressure
     if models and done[0].name == "springs":
         compared = (stage_model(distinct, experiments, model) for model in MODELS)
         done[0] = replace(done[0], models=tuple(compared))
@@ -139,7 +139,7 @@ def calibrate(
         problem=distinct,
         method=method,
         seed=seed,
-        finger=fit_finger(distinct, done),
+        finger=apply_stages(distinct, done),
         stages=tuple(done),
         warnings=remarks(distinct, done, method) + (joint.warnings if joint else ()),
         status=CalibrationStatus.of(done, credibility),
@@ -194,7 +194,7 @@ class _Fit:
         for name in STAGES:
             if self.requested is not None and name not in self.requested:
                 continue
-            stiffness = finger_values(fit_finger(self.problem, done), "stiffness")
+            stiffness = finger_values(apply_stages(self.problem, done), "stiffness")
             stage = stage_of(name, self.problem, self.experiments, stiffness)
             if stage is not None:
                 done.append(self._fitted(stage, stiffness, done, joint))
@@ -233,7 +233,7 @@ class _Fit:
     ) -> Credibility:
         """Assess the least-squares fit of each stage: systematic errors must show in residuals."""
         problem, experiments = self.problem, self.experiments
-        stiffness = finger_values(fit_finger(problem, done), "stiffness")
+        stiffness = finger_values(apply_stages(problem, done), "stiffness")
         fitted = {}
         for item in done:
             stage = stage_of(item.name, problem, experiments, stiffness)

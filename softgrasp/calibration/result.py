@@ -345,7 +345,7 @@ def save_calibration(
     ]
     if isinstance(result, ExtensionResult):
         return [*written, result.save_calibrated(directory)]
-    written.append(save_finger(calibrate_finger(result), directory / FINGER))
+    written.append(save_finger(apply_calibration(result), directory / FINGER))
     if result.posterior is not None:
         written.append(_write_ensemble(result, result.posterior, directory))
     return written
@@ -374,10 +374,10 @@ def _write_ensemble(result: CalibrationResult, posterior: Posterior, directory: 
         if f"damping_{index}" in columns and f"stiffness_{index}" in columns:
             added = problem.damping_timestep * columns[f"stiffness_{index}"]
             columns[f"damping_{index}"] = columns[f"damping_{index}"] + added
-    return save_finger_ensemble(calibrate_finger(result), columns, directory / FINGER)
+    return save_finger_ensemble(apply_calibration(result), columns, directory / FINGER)
 
 
-def calibrate_finger(result: CalibrationResult) -> SoftFinger:
+def apply_calibration(result: CalibrationResult) -> SoftFinger:
     """Return the finger with all of its fitted damping and the source of its numbers."""
     stages = ", ".join(stage.name for stage in result.stages)
     source = (
@@ -392,7 +392,7 @@ def calibrate_finger(result: CalibrationResult) -> SoftFinger:
     return from_webots(result.finger, step).replace(source=source)
 
 
-def fit_finger(problem: CalibrationProblem, stages: Sequence[StageResult]) -> SoftFinger:
+def apply_stages(problem: CalibrationProblem, stages: Sequence[StageResult]) -> SoftFinger:
     """Return the finger of a problem with the values of stages."""
     finger = problem.finger
     for stage in stages:
@@ -496,7 +496,7 @@ def load_any_calibration(directory: str | Path) -> CalibrationResult | Extension
         path = path.with_name(ARRAYS)
         estimate = from_arrays(EstimatedParameters, read_arrays(path))
         if isinstance(problem, CalibrationProblem):
-            finger = fit_finger(problem, estimate.stages)
+            finger = apply_stages(problem, estimate.stages)
             return CalibrationResult(problem=problem, finger=finger, **vars(estimate))
         restore = CALIBRATIONS.load(problem.kind, "result")
         result: ExtensionResult = restore(problem, vars(estimate))

@@ -7,7 +7,7 @@ from softgrasp._lazy import lazy_names
 NAMES = {
     "checks.buckling": ("BucklingLoads", "buckling_loads"),
     "checks.json_schema": ("schema_of",),
-    "checks.repair": ("Repair", "repair", "repairs"),
+    "checks.repair": ("Repair", "repair_robot", "repairs"),
     "checks.report": ("Finding", "Inspection"),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""

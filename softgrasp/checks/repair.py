@@ -86,7 +86,7 @@ def repairs(robot: Robot, *, total_mass: float | None = None) -> tuple[Repair, .
     return _repair(robot, total_mass)[1]
 
 
-def repair(robot: Robot, *, total_mass: float | None = None) -> Robot:
+def repair_robot(robot: Robot, *, total_mass: float | None = None) -> Robot:
     """Apply the ``repairs`` to a robot, and record them in its ``source``.
 
     Args:

@@ -194,7 +194,7 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
         DescriptionError: It is no robot, or ``out`` names no file of the right kind.
         ResultError: The file cannot be written.
     """
-    from softgrasp.checks.repair import repair, repairs
+    from softgrasp.checks.repair import repair_robot, repairs
     from softgrasp.checks.report import format_count
     from softgrasp.checks.robot import total_mass
     from softgrasp.cli.properties import document_checks
@@ -208,7 +208,7 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
         robot = load_robot(what)
     file = _target(out, bool(robot.bendables), Path(what))
     changes = repairs(robot, total_mass=mass)
-    written = repair(robot, total_mass=mass)
+    written = repair_robot(robot, total_mass=mass)
     edits: tuple[Edit, ...] = ()
     before = after = document_checks(kind, what)
     verdict = (

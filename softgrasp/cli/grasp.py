@@ -363,14 +363,14 @@ def summary_lines(result: GraspResult) -> list[str]:
 
 def _stiffness_clause(result: GraspResult) -> str:
     """Describe the contact stiffness that was requested, and that measured at the end."""
-    from softgrasp.report.formatting import group
+    from softgrasp.report.formatting import group_digits
 
     model = result.contact_model
     measured = model.measured_stiffness_N_m
     if not model.requested.converted or result.scene.object.elasticity is not None:
         span = f", measured {min(measured.values()):.4g} … {max(measured.values()):.4g} N/m"
         return "not requested" + (span if measured else "")
-    requested = f"{group(model.requested.stiffness)} N/m requested"
+    requested = f"{group_digits(model.requested.stiffness)} N/m requested"
     if not measured:
         return f"{requested}, nothing in contact to measure it"
     ratios = [value / model.set_stiffness(pair) for pair, value in measured.items()]

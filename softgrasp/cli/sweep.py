@@ -104,7 +104,7 @@ def sweep(
     video_rows: Annotated[
         list[int] | None,
         typer.Option(
-            "--video", metavar="ROW", help="Only make the video of a row in --out; repeatable."
+            "--video", metavar="ROW", help="Only make video and report of a row in --out."
         ),
     ] = None,
     strict: Annotated[

@@ -336,7 +336,7 @@ def _holds(
 
     def holds(load: float) -> bool:
         update(f"{backend}: holding {load:.3g} times the object", None)
-        result = simulated(read_run(scene, load), backend)
+        result = simulated(add_load(scene, load), backend)
         if result.status is GraspStatus.DIVERGED:
             lost.setdefault(backend, []).append(load)
             return False
@@ -353,7 +353,7 @@ def at_rest(scene: GraspScene, closed: GraspResult) -> GraspScene:
     return scene.replace(success=None, lift=None, duration=duration)
 
 
-def read_run(scene: GraspScene, factor: float) -> GraspScene:
+def add_load(scene: GraspScene, factor: float) -> GraspScene:
     """Return the scene with the mass of the object times a factor, and a hold test."""
     obj = scene.object.weighing(mass=factor * object_mass(scene.object))
     success = scene.success or SuccessCriterion()

@@ -8,7 +8,7 @@ The finger's ``convention`` determines the transform of a row. The joint variabl
   (Siciliano et al. 2009).
 - ``modified``: Rx(alpha)·Tx(a)·Rz(theta)·Tz(d); the joint axis is z of the row's frame (Craig
   2005).
-- ``arrange``: origin·Rz(q) or origin·Tz(q), as in URDF, but the joint axis is always z.
+- ``placed``: origin·Rz(q) or origin·Tz(q), as in URDF, but the joint axis is always z.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from softgrasp.description.geometry import Part, Pose, Shape
 ZERO_LENGTH = 1e-9
 """Links shorter than this [m] have no body: their two joints are at one position."""
 Convention = Literal["standard", "modified", "placed"]
-"""Denavit–Hartenberg convention of the rows of a finger, or ``arrange``; see the module."""
+"""Denavit–Hartenberg convention of the rows of a finger, or ``placed``; see the module."""
 
 
 class Phalanx(Description):
@@ -56,7 +56,7 @@ class Phalanx(Description):
     """Denavit–Hartenberg joint angle; offset of the variable of a revolute joint [rad]."""
     origin: Pose = Pose()
     """Frame of the joint in the previous link's frame, with the joint axis as z; only for
-    ``arrange`` rows."""
+    ``placed`` rows."""
     joint: Literal["revolute", "prismatic"] = "revolute"
     """Type of the joint."""
     joint_name: str = ""
@@ -142,11 +142,11 @@ class Finger(Description):
     on: str = ""
     """Name of the body of an earlier finger to which the base is fixed; the palm by default."""
     convention: Convention
-    """Denavit–Hartenberg convention of the rows, or ``arrange``; there is no default."""
+    """Denavit–Hartenberg convention of the rows, or ``placed``; there is no default."""
     phalanges: tuple[Phalanx, ...]
     """Joints and links from the palm outwards."""
     tip: Vec3 = (0.0, 0.0, 0.0)
-    """End of the last link in the last frame [m]; required for ``modified`` and ``arrange`` rows,
+    """End of the last link in the last frame [m]; required for ``modified`` and ``placed`` rows,
     which do not define the length of the last link."""
     verbatim_names: bool = False
     """Whether the names of bodies and joints omit the name of the finger as prefix."""

@@ -94,9 +94,13 @@ class Grasp(Description):
 
     @property
     def score(self) -> float:
-        """The ``confidence``, else ``epsilon``, else 1; 0 for a failed grasp."""
-        known = [self.quality[name] for name in ("confidence", "epsilon") if name in self.quality]
-        return 0.0 if self.success is False else [*known, 1.0][0]
+        """The ``confidence``, else a positive ``epsilon``, else 1; 0 for a failed grasp.
+
+        ε counts friction, not suction, so that a cup that holds may have 0.
+        """
+        if self.success is False:
+            return 0.0
+        return self.quality.get("confidence", self.quality.get("epsilon") or 1.0)
 
 
 class GraspSet(Description):

@@ -147,7 +147,7 @@ class ResolvedScene:
         prefix, preset = f"hand.grasps.{self.scene.grasp}", self.scene.preset
         computed = self.origins.get(prefix)
         for item in self._filed(preset, f"{prefix}.", PRESET_FIELDS, "hand file"):
-            changed = computed is not None and item.source == "hand file"
+            changed = computed is not None and item.source in ("said", "hand file")
             yield item.choose(**computed._asdict()) if computed and changed else item
         rates = Origin("said") if self.described.closure.rates is not None else computed
         yield self._entry("rates", self.scene.rates, rates or Origin("hand file"))

@@ -33,7 +33,7 @@ from softgrasp.evaluation.result import (
 )
 from softgrasp.io.files import RESULT_FILE
 from softgrasp.io.input_limits import result_loader
-from softgrasp.io.load import change_input, current_hashes, input_hashes, list_described_files
+from softgrasp.io.load import current_hashes, find_changed_input, input_hashes, list_described_files
 from softgrasp.io.result import read_document, read_result, write_result
 from softgrasp.sim.run_record import ContactEvent
 from softgrasp.sim.suction import SuctionEvent
@@ -67,7 +67,7 @@ def require_scene_files(directory: Path) -> None:
     """
     before = read_document(directory / RESULT_FILE).get("inputs", {})
     now = current_hashes(before)
-    if (name := change_input(before, now)) is not None:
+    if (name := find_changed_input(before, now)) is not None:
         raise DescriptionError(
             f"expected the file with SHA-256 {before[name]}, found {now[name] or 'none'}: it has "
             "changed",

@@ -297,7 +297,7 @@ def current_hashes(names: Iterable[str]) -> dict[str, str]:
     return {name: _sha256(resolve_file(name)) for name in names}
 
 
-def change_input(before: Mapping[str, str], now: Mapping[str, str]) -> str | None:
+def find_changed_input(before: Mapping[str, str], now: Mapping[str, str]) -> str | None:
     """Return the first file whose hash differs; None where all are equal.
 
     Files are compared by their order, so that a moved directory is equal to the one before.

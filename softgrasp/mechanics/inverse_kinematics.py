@@ -101,11 +101,11 @@ def _unwrap(chain: Finger, posture: Array, near: Array) -> Array:
 def _solutions(chain: Finger, goal: Array, starts: Array, steps: int) -> Solutions:
     """Return the postures that reach the goal, from those starts that lead to one."""
     low, high = np.array([row.limits for row in chain.phalanges]).T
-    joints, gap = damp_descent(partial(_gaps, chain, goal), starts, (low, high), steps)
+    joints, gap = minimise_squares(partial(_gaps, chain, goal), starts, (low, high), steps)
     return np.asarray(joints[np.abs(gap).max(axis=1) < TOLERANCE])
 
 
-def damp_descent(
+def minimise_squares(
     gaps: Gaps, starts: Array, limits: tuple[Array, Array], steps: int
 ) -> tuple[Array, Array]:
     """Minimise sums of squares within limits by damped least squares, from all starts at once.

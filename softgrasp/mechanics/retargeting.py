@@ -26,7 +26,7 @@ from softgrasp.mechanics.hand_kinematics import (
     link_frames,
     pose_of,
 )
-from softgrasp.mechanics.inverse_kinematics import damp_descent, gaps_by_differences
+from softgrasp.mechanics.inverse_kinematics import gaps_by_differences, minimise_squares
 from softgrasp.mechanics.transforms import Array, align, move_frames
 
 DIGITS = {"thumb": 1, "index": 5, "middle": 9, "ring": 13, "little": 17}
@@ -155,7 +155,7 @@ class _Retargeting:
         for frame, start in zip(frames, starts, strict=True):
             begin = np.concatenate([np.zeros(6), start])[None]
             gaps = partial(self._gaps, frame, None if previous is None else start)
-            values, gap = damp_descent(
+            values, gap = minimise_squares(
                 partial(gaps_by_differences, gaps), begin, self._limits, STEPS
             )
             cost = float(np.square(gap).sum())

@@ -21,10 +21,10 @@ def millimetres(length: float) -> str:
 
 def newtons(force: float) -> str:
     """Format a force [N] with three significant digits."""
-    return f"{group(force)} N" if force >= 1000.0 else f"{force:.3g} N"
+    return f"{group_digits(force)} N" if force >= 1000.0 else f"{force:.3g} N"
 
 
-def group(number: float) -> str:
+def group_digits(number: float) -> str:
     """Format a large number in groups of three digits: ``100 751``."""
     return f"{number:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 

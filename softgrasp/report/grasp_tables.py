@@ -33,7 +33,7 @@ from softgrasp.model.object import object_mass
 from softgrasp.model.placement import object_pose
 from softgrasp.model.shapes import extent
 from softgrasp.rendering.keyframes import choose_shown_phases, has_phases
-from softgrasp.report.formatting import count, group, millimetres, newtons, signed
+from softgrasp.report.formatting import count, group_digits, millimetres, newtons, signed
 from softgrasp.report.grasp_text import (
     MIN_SAG,
     Row,
@@ -249,7 +249,7 @@ def contact_text(contact: Contact) -> str:
         native = contact.native
         law = f"time constant {1e3 * native.timeconst:g} ms, damping ratio {native.dampratio:g}"
         return f"native: {law}, {friction}"
-    law = f"K {group(contact.stiffness)} N/m, D {contact.damping:g} N·s/m, {friction}"
+    law = f"K {group_digits(contact.stiffness)} N/m, D {contact.damping:g} N·s/m, {friction}"
     if contact.model == "soft-finger":
         patch = contact.patch
         return f"soft-finger: {law}, patch {1e3 * patch.radius:g} mm ({patch.pressure})"
@@ -414,7 +414,7 @@ def pair_rows(result: GraspResult) -> list[list[str]]:
     return [
         [
             label if len(deviations) == 1 else f"{label}, {len(deviations)} parts of the mesh",
-            _span([group(stiffness) for stiffness, _ in sorted(deviations)]),
+            _span([group_digits(stiffness) for stiffness, _ in sorted(deviations)]),
             f"{signed(max((part for _, part in deviations), key=abs), 2)} %"
             if has_stiffness
             else EMPTY,
@@ -441,7 +441,7 @@ def _acting_row(label: str, pairs: list[PairContact]) -> list[str]:
     damping = sorted(pair.damping_N_s_m for pair in last)
     return [
         label,
-        _span([group(value) for value in stiffness]),
+        _span([group_digits(value) for value in stiffness]),
         _span([f"{value:.4g}" for value in damping]),
         f"{signed(max(deviations, key=abs), 2)} %",
         f"{1e6 * max(pair.peak_depth_m for pair in pairs):.1f}",
@@ -516,7 +516,7 @@ def stiffness_verdict(result: GraspResult) -> str:
     """Sentence that compares measured and requested contact stiffness."""
     model = result.contact_model
     softer = "" if model.used == model.requested else (
-        f" The time step did not allow the requested {group(model.requested.stiffness)} N/m."
+        f" The time step did not allow the requested {group_digits(model.requested.stiffness)} N/m."
     )  # fmt: skip
     if not model.measured_stiffness_N_m:
         return f"No contact at the end, so no stiffness was measured.{softer}"
@@ -524,8 +524,8 @@ def stiffness_verdict(result: GraspResult) -> str:
     if not _defines_stiffness(result):
         low, high = (pick(model.measured_stiffness_N_m.values()) for pick in (min, max))
         return (
-            f"Force over penetration of {pairs}: {group(low)} … {group(high)} N/m; the "
-            "contact model does not define a stiffness."
+            f"Force over penetration of {pairs}: {group_digits(low)} … {group_digits(high)} N/m; "
+            "the contact model does not define a stiffness."
         )
     worst = max(
         abs(stiffness / model.set_stiffness(pair) - 1.0)

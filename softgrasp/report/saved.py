@@ -127,16 +127,16 @@ def _write_calibration(directory: Path, _options: Options) -> list[Path]:
 
 def _write_sweep(directory: Path, _options: Options) -> list[Path]:
     from softgrasp.report.sweep import write_sweep_report
-    from softgrasp.sweeps.run import finish_sweep
+    from softgrasp.sweeps.run import read_sweep
 
-    return [write_sweep_report(*finish_sweep(directory), directory)]
+    return [write_sweep_report(*read_sweep(directory), directory)]
 
 
 def _write_search(directory: Path, options: Options) -> list[Path]:
     from softgrasp.report.planner import write_best, write_planner_report
-    from softgrasp.sweeps.planner import finish_search
+    from softgrasp.sweeps.planner import read_search
 
-    planned = finish_search(directory)
+    planned = read_search(directory)
     best = write_best(planned, directory, **options._asdict())
     report = write_planner_report(planned, directory, best, renderer=options.renderer)
     return [report, *(candidate.directory for candidate in best)]

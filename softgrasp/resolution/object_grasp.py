@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from softgrasp.description.actuation import Rates
+from softgrasp.description.base import unstated
 from softgrasp.description.geometry import Compound, Mesh, ObjectShape
 from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.resolved import Origin, ResolvedScene
@@ -182,7 +183,7 @@ def _choose(scene: GraspScene) -> Choice:
     """Return the choice of an earlier search for an equal trial, or else of a new one."""
     kept = read_choice(scene)
     if kept is not None:
-        return Choice(kept["grasp"], GraspPreset(**kept["preset"]))
+        return Choice(kept["grasp"], unstated(GraspPreset(**kept["preset"])))
     choice = _search(scene)
     keep_choice(scene, {"grasp": choice.grasp, "preset": choice.preset.model_dump(mode="json")})
     return choice

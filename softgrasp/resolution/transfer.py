@@ -25,7 +25,7 @@ from softgrasp.mechanics.hand_kinematics import (
     frames_at,
     pose_of,
 )
-from softgrasp.mechanics.inverse_kinematics import damp_descent, gaps_by_differences
+from softgrasp.mechanics.inverse_kinematics import gaps_by_differences, minimise_squares
 from softgrasp.mechanics.transforms import Array, align, euler_from_quaternions, move_frames
 from softgrasp.model.scene import build
 from softgrasp.resolution.resolve import resolve
@@ -204,7 +204,7 @@ class _TransferSearch:
             start = np.concatenate([np.zeros(6), self._postures[posture]])
             gaps = partial(self._gaps, frame, chosen, self._postures[posture])
             numeric = partial(gaps_by_differences, gaps)
-            values, gap = damp_descent(numeric, start[None], self._limits, STEPS)
+            values, gap = minimise_squares(numeric, start[None], self._limits, STEPS)
             cost = float(np.square(gap).sum())
             solved.append(Candidate(cost, values[0], frame, chosen))
         return sorted(solved, key=lambda one: one.cost)
@@ -219,7 +219,7 @@ class _TransferSearch:
         low[:6] = high[:6] = values[:6]
         gaps = partial(self._gaps, frame, chosen, values[6:], away=away)
         numeric = partial(gaps_by_differences, gaps)
-        moved, _ = damp_descent(numeric, values[None], (low, high), STEPS)
+        moved, _ = minimise_squares(numeric, values[None], (low, high), STEPS)
         probes = np.vstack([values[6:], values[6:] + PROBE * np.eye(len(values) - 6)])
         tips = self._tips(probes)[:, [item for item in chosen if item >= 0]]
         acting = (tips[1:] != tips[0]).any(axis=(1, 2))

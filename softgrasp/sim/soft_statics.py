@@ -290,7 +290,7 @@ class _Chain:
         return linear, angular, weight
 
     def halves_of(self, finger: SoftFinger, angles: Array) -> Array:
-        """Return joint angles of a ``refine`` finger that has the shape of another one."""
+        """Return joint angles of a finger of ``refine`` that has the shape of another one."""
         at = dict(zip(finger.freedoms, angles, strict=True))
         return np.array([0.5 * at[index // 2, axis] for index, axis in self._finger.freedoms])
 

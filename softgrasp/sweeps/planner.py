@@ -54,8 +54,8 @@ from softgrasp.sweeps.imported_grasps import (
     import_grasps,
 )
 from softgrasp.sweeps.parameters import scene_of_row
-from softgrasp.sweeps.robustness import finish_robustness, robustness
-from softgrasp.sweeps.run import Progress, finish_sweep, sweep
+from softgrasp.sweeps.robustness import read_robustness, robustness
+from softgrasp.sweeps.run import Progress, read_sweep, sweep
 from softgrasp.sweeps.storage import PLAN as SWEEP_PLAN
 from softgrasp.sweeps.storage import plan_in
 from softgrasp.sweeps.synthesis import (
@@ -248,7 +248,7 @@ def plan_imported(plan: GraspPlan, path: str | Path, scale: float | None = None)
     return plan.replace(method="imported", grasps=grasps, candidates=len(grasps))
 
 
-def finish_search(directory: str | Path) -> PlannedGrasps:
+def read_search(directory: str | Path) -> PlannedGrasps:
     """Read a finished search from its directory.
 
     The poses are drawn again from the seed of the plan.
@@ -267,10 +267,10 @@ def finish_search(directory: str | Path) -> PlannedGrasps:
         ) from error
     except (ValueError, KeyError, TypeError, DescriptionError) as error:
         raise ResultError(f"{path}: damaged: {error}") from error
-    swept, rows = finish_sweep(directory)
+    swept, rows = read_sweep(directory)
     candidates = candidates_of(plan, directory)
     if plan.rank_by == ROBUSTNESS:
-        rows[ROBUSTNESS] = finish_robustness(plan, rows, directory)
+        rows[ROBUSTNESS] = read_robustness(plan, rows, directory)
     return _plan(plan, swept, rank_table(plan, candidates, rows), candidates)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from softgrasp.description.sweep import GraspPlan, SweepPlan
 from softgrasp.mechanics.transforms import Array
-from softgrasp.sweeps.run import Progress, finish_sweep, sweep
+from softgrasp.sweeps.run import Progress, read_sweep, sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +38,7 @@ def trials_of(plan: GraspPlan, swept: SweepPlan, held: list[int]) -> SweepPlan:
     return swept.replace(axes=axes, repeats=plan.trials, noise=plan.noise, seed=seed, quality=False)
 
 
-def count_held(rows: pd.DataFrame) -> list[int]:
+def list_held_rows(rows: pd.DataFrame) -> list[int]:
     """Return the rows of a sweep whose grasp held the object."""
     return [int(row) for row, held in zip(rows["row"], rows["held"], strict=True) if held is True]
 
@@ -67,7 +67,7 @@ def robustness(
         ResultError: The directory cannot be written, is in use, or belongs to another plan.
         SimulationError: No worker can start.
     """
-    held = count_held(rows.astype({"held": object}))
+    held = list_held_rows(rows.astype({"held": object}))
     if not held:
         return np.zeros(len(rows))
     directory = None if out is None else out / DIRECTORY
@@ -78,16 +78,16 @@ def robustness(
     return _fractions(plan, rows, held, trials)
 
 
-def finish_robustness(plan: GraspPlan, rows: pd.DataFrame, out: Path) -> Array:
+def read_robustness(plan: GraspPlan, rows: pd.DataFrame, out: Path) -> Array:
     """Return the fractions of a finished search from its directory, (n,).
 
     Raises:
         ResultError: The trials are not finished, or a file is damaged.
     """
-    held = count_held(rows.astype({"held": object}))
+    held = list_held_rows(rows.astype({"held": object}))
     if not held:
         return np.zeros(len(rows))
-    return _fractions(plan, rows, held, finish_sweep(out / DIRECTORY)[1])
+    return _fractions(plan, rows, held, read_sweep(out / DIRECTORY)[1])
 
 
 def _fractions(plan: GraspPlan, rows: pd.DataFrame, held: list[int], trials: pd.DataFrame) -> Array:

@@ -244,7 +244,7 @@ def chunk(rows: Sequence[int], workers: int, max_rows: int = CHUNK_ROWS) -> list
 
 
 @result_loader
-def finish_sweep(directory: str | Path) -> tuple[SweepPlan, pd.DataFrame]:
+def read_sweep(directory: str | Path) -> tuple[SweepPlan, pd.DataFrame]:
     """Read the plan and the table of a finished sweep from its directory.
 
     Raises:

@@ -33,7 +33,7 @@ from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.files import note_written, write_text
 from softgrasp.io.input_limits import read_json
 from softgrasp.io.json_lines import JsonLines
-from softgrasp.io.load import change_input, current_hashes, input_hashes
+from softgrasp.io.load import current_hashes, find_changed_input, input_hashes
 from softgrasp.sweeps.parameters import combinations, files_of, inputs_of
 from softgrasp.sweeps.table import COLUMNS, Row
 
@@ -271,7 +271,7 @@ def require_inputs(directory: Path, now: Mapping[str, Hashes] | None = None) -> 
     before = inputs_in(directory)
     now = now or {key: current_hashes(hashes) for key, hashes in before.items()}
     for key in before.keys() & now.keys():
-        if (name := change_input(before[key], now[key])) is not None:
+        if (name := find_changed_input(before[key], now[key])) is not None:
             raise ResultError(
                 f"{directory}: expected the files with which this sweep began, found another "
                 f"content of {name}; bring the old one back, or choose another directory"

@@ -157,7 +157,7 @@ class FileFlange(Description):
     type: Literal["file"] = "file"
     path: Annotated[str, Field(min_length=1)]
     pace: Literal["recorded", "fast"] = "recorded"
-    """``record``: at the recorded times; ``fast``: without waiting."""
+    """``recorded``: at the recorded times; ``fast``: without waiting."""
 
 
 class SimulatedFlange(Description):

@@ -267,7 +267,7 @@ class ReplayStream(FlangeStream):
 
         Args:
             samples: Samples in the order of their times.
-            pace: ``record`` reproduces the times of the record relative to the first sample,
+            pace: ``recorded`` reproduces the times of the record relative to the first sample,
                 so that delays do not accumulate; ``fast`` does not wait.
             clock: Clock.
         """

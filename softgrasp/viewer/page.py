@@ -144,10 +144,10 @@ def record(
     record.insert_sleep(step)
     for _ in frames:
         record.insert_sleep(step)
-    return title(record.as_html(), announcement)
+    return add_title(record.as_html(), announcement)
 
 
-def title(document: str, announcement: Announcement) -> str:
+def add_title(document: str, announcement: Announcement) -> str:
     """Add a title and a text box to an HTML page of the viser player."""
     title, sentence = html.escape(announcement.title), html.escape(announcement.sentence)
     words = (

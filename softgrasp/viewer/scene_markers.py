@@ -219,11 +219,11 @@ def targets_between(hand: Hand, fraction: float) -> list[float]:
     """Actuator targets between open (0) and closed (1) [rad, m or Pa]."""
     return [
         actuator.start + fraction * (end - actuator.start)
-        for actuator, end in zip(hand.actuators, list_closed_targets(hand), strict=True)
+        for actuator, end in zip(hand.actuators, find_closed_targets(hand), strict=True)
     ]
 
 
-def list_closed_targets(hand: Hand) -> list[float]:
+def find_closed_targets(hand: Hand) -> list[float]:
     """Final actuator targets of a power grasp without an object."""
     rates = hand.grasps.power.rates.for_fingers(hand.actuator_counts, hand.actuator_word)
     ends = []

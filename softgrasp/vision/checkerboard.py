@@ -252,7 +252,7 @@ def _limits(
         )
 
 
-def undistort_points(image: Image, camera: PinholeCamera) -> Image:
+def undistort_image(image: Image, camera: PinholeCamera) -> Image:
     """Remove the distortion of a lens; focal lengths and principal point stay.
 
     Raises:

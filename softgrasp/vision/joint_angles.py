@@ -23,7 +23,7 @@ from softgrasp.description.sensor import PinholeCamera
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
-from softgrasp.vision.checkerboard import Checkerboard, rectify, undistort_points
+from softgrasp.vision.checkerboard import Checkerboard, rectify, undistort_image
 from softgrasp.vision.contour import (
     Outline,
     chord_depths,
@@ -103,7 +103,7 @@ class ReadingOptions(Description):
         """
         image = check_image(read_photo(photo) if isinstance(photo, str | Path) else photo)
         if self.lens is not None:
-            image = undistort_points(image, self.lens)
+            image = undistort_image(image, self.lens)
         metres = self.scale if isinstance(self.scale, float) else None
         if isinstance(self.scale, Checkerboard):
             image, metres = rectify(image, self.scale)

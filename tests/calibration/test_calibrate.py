@@ -17,7 +17,7 @@ from softgrasp.calibration.calibrate import calibrate
 from softgrasp.calibration.optimizers import Swarm
 from softgrasp.calibration.result import (
     CalibrationStatus,
-    calibrate_finger,
+    apply_calibration,
     load_calibration,
     save_calibration,
 )
@@ -226,7 +226,7 @@ def test_the_saved_finger_has_all_of_its_damping(tmp_path: Path) -> None:
     result = calibrate(problem)
     document, _, finger = save_calibration(result, tmp_path)
     saved = sg.io.load_finger(finger)
-    assert saved == calibrate_finger(result)
+    assert saved == apply_calibration(result)
     whole = result.parameters["c"] + 1e-3 * STIFFNESS
     assert [joint.damping for joint in saved.joints] == pytest.approx(whole)
     message = json.loads(document.read_text("utf-8"))

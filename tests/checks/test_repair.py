@@ -128,7 +128,7 @@ def test_one_damaged_quantity_is_restored(
 ) -> None:
     good = read_robot(written(hand_text(density)))
     assert sg.checks.repairs(good) == ()
-    result = sg.checks.repair(DAMAGES[name](good))
+    result = sg.checks.repair_robot(DAMAGES[name](good))
     np.testing.assert_allclose(numbers_of(result), numbers_of(good), rtol=1e-9, atol=1e-15)
     assert sg.checks.repairs(result) == ()
 

@@ -91,7 +91,7 @@ def test_a_robot_of_water_has_no_findings() -> None:
     result = sg.inspect(robot())
     assert result.verdict == "5 checks: no problems found"
     assert sg.checks.repairs(robot()) == ()
-    assert sg.checks.repair(robot()) == robot()
+    assert sg.checks.repair_robot(robot()) == robot()
 
 
 def test_masses_in_milligrams_and_their_repair() -> None:
@@ -100,7 +100,7 @@ def test_masses_in_milligrams_and_their_repair() -> None:
     result = sg.inspect(odd)
     assert [one.check for one in result.problems] == ["mass", "density", "density"]
     assert result.problems[0].numbers["repaired_mass_kg"] == pytest.approx(3 * water)
-    whole = sg.checks.repair(odd)
+    whole = sg.checks.repair_robot(odd)
     assert sg.inspect(whole).findings == ()
     for link in whole.links:
         assert link.inertial is not None
@@ -122,13 +122,13 @@ def test_repair_recovers_the_robot_before_the_slip(
     first, *others = (density * VOLUME for density in densities)
     true = robot(bar("a", first), *(bar(n, m) for n, m in zip("bc", others, strict=True)))
     odd = robot(bar("a", first), *(bar(n, factor * m) for n, m in zip("bc", others, strict=True)))
-    result = sg.checks.repair(odd)
+    result = sg.checks.repair_robot(odd)
     for link, target in zip(result.links, true.links, strict=True):
         assert link.inertial is not None
         assert target.inertial is not None
         assert link.inertial.mass == pytest.approx(target.inertial.mass)
         np.testing.assert_allclose(link.inertial.inertia, target.inertial.inertia)
-    scaled = sg.checks.repair(odd, total_mass=total)
+    scaled = sg.checks.repair_robot(odd, total_mass=total)
     assert total_mass(scaled) == pytest.approx(total)
     fractions = [link.inertial.mass / total for link in scaled.links if link.inertial]
     np.testing.assert_allclose(fractions, np.array(densities) / sum(densities))
@@ -162,7 +162,7 @@ def test_inertia_from_the_geometry(inertia: tuple[float, ...] | None, reason: st
     np.testing.assert_allclose(change.after, bar("b", water).inertial.inertia, atol=1e-18)
     askew = robot(bar("a", water), bar("b", water, inertia=inertia, origin=rotated),
                   bar("c", water))  # fmt: skip
-    assert sg.inspect(sg.checks.repair(askew)).problems == ()
+    assert sg.inspect(sg.checks.repair_robot(askew)).problems == ()
 
 
 def test_masses_that_are_missing() -> None:
@@ -238,7 +238,7 @@ def test_followers(
     assert result.requested == pytest.approx(requested)
     problems = sg.inspect(described).problems
     assert bool(problems) == (fraction < 1.0)
-    whole = sg.checks.repair(described)
+    whole = sg.checks.repair_robot(described)
     assert sg.inspect(whole).problems == ()
     if problems:
         assert (whole.joints[1].lower, whole.joints[1].upper) == pytest.approx(requested)
@@ -264,7 +264,7 @@ def test_the_range_of_a_follower_is_what_sampling_finds(
 @pytest.mark.parametrize("total", [0.0, -1.0, math.inf, math.nan])
 def test_a_total_mass_is_above_0(total: float) -> None:
     with pytest.raises(DescriptionError, match="total_mass: expected a number above 0, found"):
-        sg.checks.repair(robot(), total_mass=total)
+        sg.checks.repair_robot(robot(), total_mass=total)
 
 
 BARRETT = "urdf_hands/bhand_model/robots/bhand_model.URDF"
@@ -283,10 +283,10 @@ def test_the_barrett_of_264_tonnes(tmp_path: Path) -> None:
     for one in odd:
         assert one.numbers["density_kg_m3"] == pytest.approx(1.004e9, rel=3e-3)
     assert result.check("inertia").findings == ()  # it is as wrong as the masses
-    whole = sg.checks.repair(barrett)
+    whole = sg.checks.repair_robot(barrett)
     assert total_mass(whole) == pytest.approx(0.6422, abs=1e-4)
     assert sg.inspect(whole).problems == ()
-    known = sg.checks.repair(barrett, total_mass=1.2)
+    known = sg.checks.repair_robot(barrett, total_mass=1.2)
     assert total_mass(known) == pytest.approx(1.2)
     assert read_robot(write_robot(known, tmp_path / "fixed.urdf")) == known
 
@@ -305,7 +305,7 @@ def test_the_robotiq_that_cannot_follow() -> None:
         "0 % of its range; set the limits that its leader requires, or change the sign of the "
         "multiplier"
     )
-    assert sg.inspect(sg.checks.repair(gripper)).problems == ()
+    assert sg.inspect(sg.checks.repair_robot(gripper)).problems == ()
 
 
 def test_the_ability_hand_loads_without_an_image_of_its_wrist() -> None:

@@ -307,3 +307,20 @@ def test_convert_goes_from_a_result_to_other_programs_and_back(
         assert run("convert", tmp_path / source, tmp_path / target, "--to", to).code == 0
     (last,) = load_grasps(tmp_path / "it.yaml").grasps
     assert last.grasp.joints == pytest.approx(grasps.grasps[0].grasp.joints)
+
+
+@pytest.mark.parametrize(
+    ("quality", "success", "score"),
+    [
+        ({}, None, 1.0),
+        ({"epsilon": 0.2}, True, 0.2),
+        ({"epsilon": 0.0}, True, 1.0),  # a suction cup
+        ({"epsilon": 0.2, "confidence": 0.7}, True, 0.7),
+        ({"confidence": 0.0}, None, 0.0),
+        ({"epsilon": 0.2}, False, 0.0),
+    ],
+)
+def test_only_a_failed_grasp_scores_nothing(
+    quality: dict[str, float], success: bool | None, score: float, grasps: GraspSet
+) -> None:
+    assert grasps.grasps[0].replace(quality=quality, success=success).score == score

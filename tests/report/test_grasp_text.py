@@ -361,7 +361,7 @@ def test_parts_of_a_mesh_have_one_row_with_the_worst_of_them(held: sg.GraspResul
     measured = {"palm|object_0": 99.5e3, "palm|object_12": 98e3, "F1_P3|object_3": 100e3}
     model = held.contact_model.replace(measured_stiffness_N_m=measured)
     rows = grasp_tables.pair_rows(replace(held, contact_model=model))
-    assert rows[0][1] == f"{grasp_tables.grouped(98e3)} … {grasp_tables.grouped(99.5e3)}"
+    assert rows[0][1] == f"{grasp_tables.group_digits(98e3)} … {grasp_tables.group_digits(99.5e3)}"
     assert rows[0][2] == "−2.00 %"
     assert [row[0] for row in rows] == ["palm, 2 parts of the mesh", "F1 P3"]
 

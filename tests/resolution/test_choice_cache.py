@@ -96,3 +96,20 @@ def test_a_directory_that_cannot_be_written_is_no_error(
     monkeypatch.setenv("SOFTGRASP_CACHE", str(tmp_path / "file" / "below"))
     keep_choice(scene(), {"grasp": "power", "preset": {}})
     assert read_choice(scene()) is None
+
+
+def test_a_kept_choice_is_said_by_nobody_as_a_new_one() -> None:
+    """Origins of values are the same whether the choice was searched or read."""
+
+    def origins() -> dict[str, tuple[str, str]]:
+        object_grasp._choose.cache_clear()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            values = sg.resolve(scene()).values
+        return {item.field: (item.source, item.reason) for item in values}
+
+    searched = origins()
+    assert origins() == searched
+    assert "said" not in {
+        source for field, (source, _) in searched.items() if field.startswith("hand.grasps")
+    }

@@ -248,9 +248,9 @@ def _sweep_plan(target: Path) -> Path:
 
 
 def _read_sweep(path: Path) -> object:
-    from softgrasp.sweeps.run import finish_sweep
+    from softgrasp.sweeps.run import read_sweep
 
-    return finish_sweep(path.parent)
+    return read_sweep(path.parent)
 
 
 def _evaluations(target: Path) -> Path:

@@ -15,7 +15,7 @@ from PIL import Image
 import softgrasp as sg
 from softgrasp.description.sweep import Axis, GraspPlan, SweepPlan
 from softgrasp.io.input_limits import record_inputs
-from softgrasp.io.load import change_input, input_hashes, list_described_files
+from softgrasp.io.load import find_changed_input, input_hashes, list_described_files
 from softgrasp.io.scene import load_plan
 from softgrasp.sweeps import synthesis
 from softgrasp.sweeps.executors import Rows
@@ -256,11 +256,11 @@ def test_postures_of_another_mesh_are_not_kept(
 
 def test_files_are_compared_by_order_and_content() -> None:
     before = {"a": "1", "b": "2"}
-    assert change_input(before, {"x": "1", "y": "2"}) is None
-    assert change_input(before, {"x": "2", "y": "1"}) == "x"
-    assert change_input(before, {"x": "1"}) == "b"
-    assert change_input(before, {"x": "1", "y": "2", "z": ""}) == "z"
-    assert change_input({}, {}) is None
+    assert find_changed_input(before, {"x": "1", "y": "2"}) is None
+    assert find_changed_input(before, {"x": "2", "y": "1"}) == "x"
+    assert find_changed_input(before, {"x": "1"}) == "b"
+    assert find_changed_input(before, {"x": "1", "y": "2", "z": ""}) == "z"
+    assert find_changed_input({}, {}) is None
 
 
 def test_a_missing_file_is_an_input_too(tmp_path: Path) -> None:

@@ -21,10 +21,10 @@ from softgrasp.sweeps.planner import (
     POSE_COLUMNS,
     PlannedGrasps,
     candidates_of,
-    finish_search,
     largest_is_best,
     object_in_hand,
     order,
+    read_search,
     scores,
 )
 from softgrasp.sweeps.run import sweep
@@ -421,7 +421,7 @@ def test_kept_postures_are_those_synthesized_again(
     monkeypatch.setattr(
         "softgrasp.sweeps.synthesis.arrange_postures", lambda _: pytest.fail("again")
     )
-    finished = finish_search(directory)
+    finished = read_search(directory)
     pd.testing.assert_frame_equal(finished.table, planned.table)
 
 

@@ -10,9 +10,9 @@ import pytest
 import softgrasp as sg
 from softgrasp.description.sweep import PoseNoise
 from softgrasp.sweeps.parameters import start_noise
-from softgrasp.sweeps.planner import PlannedGrasps, finish_search
-from softgrasp.sweeps.robustness import count_held, trials_of
-from softgrasp.sweeps.run import finish_sweep
+from softgrasp.sweeps.planner import PlannedGrasps, read_search
+from softgrasp.sweeps.robustness import list_held_rows, trials_of
+from softgrasp.sweeps.run import read_sweep
 from tests.support.scenes import pinch
 
 pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
@@ -39,9 +39,9 @@ def test_the_score_is_the_fraction_of_trials_that_held(
     planned: PlannedGrasps, directory: Path
 ) -> None:
     table = planned.table.sort_values("row")
-    held = count_held(table.astype({"held": object}))
+    held = list_held_rows(table.astype({"held": object}))
     assert held
-    trials = finish_sweep(directory / "robustness")[1]
+    trials = read_sweep(directory / "robustness")[1]
     assert len(trials) == 3 * len(held)
     for index, row in enumerate(held):
         own = trials["held"].astype(object).iloc[3 * index : 3 * index + 3].eq(True).mean()
@@ -51,7 +51,7 @@ def test_the_score_is_the_fraction_of_trials_that_held(
 
 
 def test_a_finished_search_has_the_same_table(planned: PlannedGrasps, directory: Path) -> None:
-    again = finish_search(directory).table
+    again = read_search(directory).table
     assert again["robustness"].tolist() == planned.table["robustness"].tolist()
     assert again["rank"].tolist() == planned.table["rank"].tolist()
 

@@ -15,8 +15,8 @@ from softgrasp.cli.view import hand_choices
 from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.report.grasp_text import summary
 from softgrasp.viewer import views
-from softgrasp.viewer.page import Announcement, Page, title
-from softgrasp.viewer.scene_markers import Choices, cones, list_closed_targets
+from softgrasp.viewer.page import Announcement, Page, add_title
+from softgrasp.viewer.scene_markers import Choices, cones, find_closed_targets
 from softgrasp.viewer.views import HandView, ResultView, Workbench
 from softgrasp.viewer.widgets import AS_DESCRIBED, NONE, ActuatorSliders, TimeChart
 from tests.support.scenes import ball, pinch
@@ -75,7 +75,7 @@ def test_one_slider_closes_the_hand(page: Page) -> None:
     hand = sg.load_hand("four_finger")
     view = HandView(page, posed(hand))
     boxes(page)["close / %"].value = 100.0
-    np.testing.assert_allclose(view.sliders.targets, list_closed_targets(hand), atol=2e-3)
+    np.testing.assert_allclose(view.sliders.targets, find_closed_targets(hand), atol=2e-3)
     boxes(page)["close / %"].value = 0.0
     starts = [actuator.start for actuator in hand.actuators]
     np.testing.assert_allclose(view.sliders.targets, starts, atol=2e-3)
@@ -205,7 +205,7 @@ def test_a_saved_scene_states_what_it_shows_in_seconds_of_the_run(
 
 def test_words_over_a_saved_scene_cannot_break_it() -> None:
     page = "<html><head><title>x</title></head><body>a</body></html>"
-    text = title(page, Announcement("a < b", "<script>1</script> & so on"))
+    text = add_title(page, Announcement("a < b", "<script>1</script> & so on"))
     assert "<script" not in text
     assert "<title>a &lt; b</title>" in text
     assert text.endswith("</div></body></html>")
@@ -220,7 +220,7 @@ def test_the_player_goes_by_the_time_of_the_run(
         steps.extend(step for _ in frames)
         return ""
 
-    monkeypatch.setattr(views, "recorded", noted)
+    monkeypatch.setattr(views, "record", noted)
     view.html(frames=5)
     assert len(steps) == 5
     assert steps[0] * 4 == pytest.approx(view._end - view._begin)

@@ -25,7 +25,7 @@ from softgrasp.vision.checkerboard import (
     Checkerboard,
     calibrate_camera,
     find_board,
-    undistort_points,
+    undistort_image,
 )
 
 BOARD = Checkerboard(rows=5, columns=7, square=0.025)
@@ -89,7 +89,7 @@ def test_a_known_camera_is_recovered_within_its_errors(run: Run, boards: Path, t
 
 def test_distortion_is_removed():
     image = board_image(0)
-    straight = undistort_points(image, CAMERA)
+    straight = undistort_image(image, CAMERA)
 
     def bend(pixels: np.ndarray) -> float:
         row = pixels.reshape(5, 7, 2)[0]
@@ -97,7 +97,7 @@ def test_distortion_is_removed():
 
     assert bend(find_board(straight, BOARD)) < 0.5 * bend(find_board(image, BOARD))
     with pytest.raises(DescriptionError, match=r"lens: expected 640 × 480 pixels as in the camera"):
-        undistort_points(image[:400], CAMERA)
+        undistort_image(image[:400], CAMERA)
 
 
 def test_views_from_the_front_do_not_determine_the_focal_length(tmp_path: Path):
