@@ -352,6 +352,8 @@ def _with_objects(task: Task, objects: str | Path | Sequence[str]) -> Task:
             f"expected none in the task {task.name}, found {objects}", field="objects"
         )
     if not isinstance(objects, str | Path):
+        if not isinstance(objects, Sequence) or not objects:
+            raise DescriptionError(f"expected shapes, found {objects!r}", field="objects")
         for name in objects:
             if name not in SHAPES:
                 hint = did_you_mean(str(name), SHAPES)

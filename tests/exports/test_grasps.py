@@ -307,3 +307,25 @@ def test_convert_goes_from_a_result_to_other_programs_and_back(
         assert run("convert", tmp_path / source, tmp_path / target, "--to", to).code == 0
     (last,) = load_grasps(tmp_path / "it.yaml").grasps
     assert last.grasp.joints == pytest.approx(grasps.grasps[0].grasp.joints)
+
+
+def test_an_unknown_format_is_not_written(grasps: GraspSet, tmp_path: Path) -> None:
+    with pytest.raises(sg.DescriptionError, match="found 'isac'; did you mean 'isaac'") as refused:
+        save_grasps(grasps, tmp_path / "grasps", "isac")  # type: ignore[arg-type]
+    assert refused.value.field == "to"
+    assert not [*tmp_path.iterdir()]
+
+
+def test_two_grasps_of_one_name_are_no_set(grasps: GraspSet) -> None:
+    """Formats that hold grasps by name would lose one of them."""
+    with pytest.raises(sg.DescriptionError, match=f"found '{grasps.grasps[0].name}' twice"):
+        grasps.replace(grasps=(grasps.grasps[0],) * 2)
+
+
+def test_postures_of_other_joints_do_not_fit_dexgraspbench(
+    grasps: GraspSet, tmp_path: Path
+) -> None:
+    one = grasps.grasps[0]
+    other = one.replace(pregrasp=one.grasp.replace(joints={"other": 0.0}))
+    with pytest.raises(sg.DescriptionError, match="expected the same joints in all postures"):
+        save_grasps(grasps.replace(grasps=(other,)), tmp_path / "npy", "dexgraspbench")
