@@ -78,13 +78,7 @@ class TaskSimulation:
             raise DescriptionError(
                 f"expected a task with goals, found '{task.name}'", field="goals"
             )
-        if not (isinstance(noise, Real) and 0.0 <= noise < np.inf):
-            raise DescriptionError(
-                f"expected a factor of at least 0, found {noise!r}", field="noise"
-            )
-        if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
-            message = f"expected a whole number of at least 1, found {count!r}"
-            raise DescriptionError(message, field="num_envs")
+        _check_numbers(count, noise)
         self.task, self.count, self.noise = task, count, noise
         self.goals_observed, self._draws_visuals = goals, visuals
         self.built = built = task_model(task.source(), task.extra, task.objects)
@@ -434,6 +428,14 @@ def _draw_visuals(
     model.light_dir[:] = base.light_dir + draw.uniform(-0.5, 0.5, (model.nlight, 3))
     azimuth, elevation, distance = draw.uniform(-1.0, 1.0, 3).tolist()
     return colors, (20.0 * azimuth, 10.0 * elevation, 1.0 + 0.15 * distance)
+
+
+def _check_numbers(count: Any, noise: Any) -> None:
+    if not (isinstance(noise, Real) and 0.0 <= float(noise) < np.inf):
+        raise DescriptionError(f"expected a factor of at least 0, found {noise!r}", field="noise")
+    if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
+        message = f"expected a whole number of at least 1, found {count!r}"
+        raise DescriptionError(message, field="num_envs")
 
 
 def _check_options(task: Task, options: Any) -> dict[str, Any]:

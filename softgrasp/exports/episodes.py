@@ -126,7 +126,7 @@ def sample(
     )
 
 
-def sample_times(time: Array, fps: int) -> Array:
+def sample_times(time: Array, fps: Any) -> Array:
     """Return the times of samples from the first to the last of a run [s].
 
     Raises:

@@ -461,6 +461,14 @@ def test_numbers_and_objects_that_no_task_has_are_refused(
     assert refused.value.field == field
 
 
+def test_two_objects_of_one_name_are_refused(tmp_path: Path) -> None:
+    for suffix in ("stl", "obj"):
+        (tmp_path / f"mug.{suffix}").write_text("")
+    with pytest.raises(sg.DescriptionError, match="expected different names") as refused:
+        sg.envs.make_task_env("LiftAny", objects=tmp_path)
+    assert refused.value.field == "objects"
+
+
 def test_a_goal_that_is_no_number_is_not_reached() -> None:
     env: Any = TaskEnv("Lift", goals=True)
     assert env.compute_reward([0.05], [0.05], {}) == 0.0
