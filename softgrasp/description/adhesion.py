@@ -19,6 +19,8 @@ from softgrasp.description.geometry import Part, Pose, Sphere
 
 MIN_INERTIA = 1e-7
 """Inertia of the joints of bellows besides that of what they move [kg or kg·m²]."""
+ATMOSPHERE = 101_325.0
+"""Standard pressure of the air [Pa]."""
 LIP_POINTS = 8
 """Vertices of the lip of a cup (Mahler et al. 2018)."""
 
@@ -38,8 +40,8 @@ class SuctionCup(Description):
     """Diameter of the lip [m]."""
     depth: Positive
     """Height of the cone inside the lip [m]."""
-    pressure: Positive
-    """Largest difference of pressure [Pa]."""
+    pressure: Annotated[Positive, Field(le=ATMOSPHERE)]
+    """Largest difference of pressure, at most that of a vacuum [Pa]."""
     time_constant: NonNegative = 0.02
     """Time constant of the difference of pressure [s]."""
     thickness: Positive = 1e-3

@@ -8,6 +8,7 @@ the hand's file.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Literal
 
 from pydantic import Field, field_validator
@@ -116,4 +117,14 @@ class GraspSet(Description):
     """File of the hand whose frame (of a URDF, its root link's) the poses state; empty where it
     has none."""
     grasps: tuple[Grasp, ...]
-    """The grasps."""
+    """The grasps, each with another name."""
+
+    @field_validator("grasps")
+    @classmethod
+    def _check_names(cls, value: tuple[Grasp, ...]) -> tuple[Grasp, ...]:
+        known = Counter(grasp.name for grasp in value)
+        if len(known) < len(value):
+            raise ValueError(
+                f"expected different names, found '{known.most_common(1)[0][0]}' twice"
+            )
+        return value

@@ -128,7 +128,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any], EzPickle):
         """
         EzPickle.__init__(self, task, num_envs, threads=threads, render_mode=render_mode, **options)
         self.num_envs, self.render_mode = num_envs, render_mode
-        self.simulation, views = task_views(task, num_envs, min(threads, num_envs), **options)
+        self.simulation, views = task_views(task, num_envs, threads, **options)
         self.task, self.views = self.simulation.task, views
         if self.simulation.goals_observed:
             self.compute_reward = self.simulation.compute_reward

@@ -71,12 +71,14 @@ class TaskSimulation:
             visuals: Whether colours, light and camera of images are drawn.
 
         Raises:
-            DescriptionError: There is no such engine, or the task has no goal environment.
+            DescriptionError: There is no such engine, the task has no goal environment, or a number
+                does not fit.
         """
         if goals and task.achieved is None:
             raise DescriptionError(
                 f"expected a task with goals, found '{task.name}'", field="goals"
             )
+        _check_numbers(count, noise)
         self.task, self.count, self.noise = task, count, noise
         self.goals_observed, self._draws_visuals = goals, visuals
         self.built = built = task_model(task.source(), task.extra, task.objects)
@@ -87,7 +89,7 @@ class TaskSimulation:
         self.channels = len(self.matrix)
         self.substeps = round(PERIOD / built.model.opt.timestep)
         self._data = mujoco.MjData(built.model)
-        self.physics = self._physics(engine, threads)
+        self.physics = self._physics(engine, min(threads, count))
         self._tangential = [np.roll(built.normal, shift, axis=0) for shift in (1, 2)]
         self.targets = np.tile(built.targets(built.qpos), (count, 1))
         self.goals, self._pushes = np.zeros((count, len(task.goal))), np.zeros((count, 3))
@@ -311,7 +313,7 @@ class TaskSimulation:
             info: Not used.
         """
         away = np.linalg.norm(np.subtract(achieved, desired), axis=-1)
-        return -(away > self.task.tolerance).astype(float)
+        return -(~(away <= self.task.tolerance)).astype(float)  # NaN is not reached
 
     def update_success(self, features: Features, fraction: Array) -> Flags:
         """Count decisions with a reached goal, without slip where it is held; return successes.
@@ -426,6 +428,14 @@ def _draw_visuals(
     model.light_dir[:] = base.light_dir + draw.uniform(-0.5, 0.5, (model.nlight, 3))
     azimuth, elevation, distance = draw.uniform(-1.0, 1.0, 3).tolist()
     return colors, (20.0 * azimuth, 10.0 * elevation, 1.0 + 0.15 * distance)
+
+
+def _check_numbers(count: Any, noise: Any) -> None:
+    if not (isinstance(noise, Real) and 0.0 <= float(noise) < np.inf):
+        raise DescriptionError(f"expected a factor of at least 0, found {noise!r}", field="noise")
+    if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
+        message = f"expected a whole number of at least 1, found {count!r}"
+        raise DescriptionError(message, field="num_envs")
 
 
 def _check_options(task: Task, options: Any) -> dict[str, Any]:

@@ -346,12 +346,14 @@ def variant(task: Task, hand: Any = None, objects: Any = None) -> Task:
     return task if objects is None else _with_objects(task, objects)
 
 
-def _with_objects(task: Task, objects: str | Path | Sequence[str]) -> Task:
+def _with_objects(task: Task, objects: Any) -> Task:
     if not task.shapes:
         raise DescriptionError(
             f"expected none in the task {task.name}, found {objects}", field="objects"
         )
     if not isinstance(objects, str | Path):
+        if not isinstance(objects, Sequence) or not objects:
+            raise DescriptionError(f"expected shapes, found {objects!r}", field="objects")
         for name in objects:
             if name not in SHAPES:
                 hint = did_you_mean(str(name), SHAPES)
@@ -362,6 +364,9 @@ def _with_objects(task: Task, objects: str | Path | Sequence[str]) -> Task:
     if not files:
         expected = f"a folder of objects ({', '.join(MESHES)})"
         raise DescriptionError(f"expected {expected}, found '{objects}'", field="objects")
+    if len({file.stem for file in files}) < len(files):
+        message = f"expected different names of the objects in '{objects}', found one twice"
+        raise DescriptionError(message, field="objects")
     known = {file.stem: load_object(file, density=1.0) for file in files}
     return replace(task, shapes=tuple(known), objects=known)
 

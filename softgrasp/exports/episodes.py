@@ -65,7 +65,7 @@ def episode_of(
         image_size: Width and height of the images [px]; no images by default.
 
     Raises:
-        DescriptionError: ``fps`` is below 1.
+        DescriptionError: ``fps`` is no whole number of at least 1.
         BackendUnavailable: No renderer is available.
     """
     frames = None
@@ -100,7 +100,7 @@ def sample(
         frames: Images at the samples.
 
     Raises:
-        DescriptionError: ``fps`` is below 1.
+        DescriptionError: ``fps`` is no whole number of at least 1.
     """
     time, times = arrays["time"], sample_times(arrays["time"], fps)
     present = {name: keys for name, keys in SERIES.items() if keys[0] in arrays}
@@ -126,14 +126,15 @@ def sample(
     )
 
 
-def sample_times(time: Array, fps: int) -> Array:
+def sample_times(time: Array, fps: Any) -> Array:
     """Return the times of samples from the first to the last of a run [s].
 
     Raises:
-        DescriptionError: ``fps`` is below 1.
+        DescriptionError: ``fps`` is no whole number of at least 1.
     """
-    if fps < 1:
-        raise DescriptionError(f"expected at least 1 sample a second, found {fps}", field="fps")
+    if not isinstance(fps, int | np.integer) or fps < 1:
+        message = f"expected a whole number of at least 1 sample a second, found {fps}"
+        raise DescriptionError(message, field="fps")
     count = int((time[-1] - time[0]) * fps + 1e-6) + 1
     return np.asarray(np.minimum(time[0] + np.arange(count) / fps, time[-1]))
 

@@ -43,6 +43,10 @@ def to_foreign(grasps: GraspSet) -> ForeignGrasps:
 def _foreign(grasp: Grasp) -> ForeignGrasp:
     rows = [grasp.pregrasp or grasp.grasp, grasp.grasp, grasp.squeeze or grasp.grasp]
     joints = tuple(grasp.grasp.joints)
+    if any(row.joints.keys() != grasp.grasp.joints.keys() for row in rows):
+        raise DescriptionError(
+            f"{grasp.name}: expected the same joints in all postures, found others"
+        )
     return ForeignGrasp(
         np.array([transform(row.pose.position, row.pose.quaternion) for row in rows]),
         np.array([[row.joints[name] for name in joints] for row in rows]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -20,7 +20,7 @@ from softgrasp.description.grasps import (
 )
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import GraspObject
-from softgrasp.errors import DescriptionError
+from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.evaluation.analysis import hand_pose_at
 from softgrasp.evaluation.result import GraspResult, column
 from softgrasp.exports import grasp_formats
@@ -249,9 +249,13 @@ def save_grasps(
             Sim and GraspGen (``isaac``), or a list of ``moveit_msgs/Grasp`` in JSON (``moveit``).
 
     Raises:
-        DescriptionError: Grasps in one file of ``isaac`` are of several objects.
+        DescriptionError: There is no such format, the grasps in one file of ``isaac`` are of
+            several objects, or the postures of one of ``dexgraspbench`` have other joints.
         ResultError: It cannot be written.
     """
+    if to not in get_args(GraspFileFormat):
+        hint = did_you_mean(to, get_args(GraspFileFormat))
+        raise DescriptionError(f"expected a format, found '{to}'; {hint}", field="to")
     if to == "dexgraspbench":
         return write_grasps(grasp_formats.to_foreign(grasps).grasps, path)
     if to == "isaac":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.errors import missing_library
+from softgrasp.errors import ResultError, missing_library
 from softgrasp.exports.episodes import Episode, require_alike
 from softgrasp.io.files import atomic_path, json_text, write_text
 from softgrasp.rendering.encoding import write_frames
@@ -50,7 +50,8 @@ def write_lerobot(
     Raises:
         BackendUnavailable: pyarrow or pandas is not installed.
         DescriptionError: There are no episodes, or they differ in columns or images.
-        ResultError: The directory cannot be written.
+        ResultError: The directory cannot be written, or has files of a larger dataset, which its
+            readers would join with this one.
     """
     try:
         import pandas as pd
@@ -60,6 +61,7 @@ def write_lerobot(
         raise missing_library(error) from None
     episodes, directory = list(episodes), Path(directory)
     first = require_alike(episodes)
+    _require_no_others(directory)
     features = _features(first, tested=all(item.success is not None for item in episodes))
     tasks = list(dict.fromkeys(item.task for item in episodes))
     rows, columns, begin = [], [], 0
@@ -86,6 +88,17 @@ def write_lerobot(
     info = _info(episodes, features, robot_type, len(tasks))
     write_text(directory / "meta/info.json", json_text(info))
     return directory
+
+
+def _require_no_others(directory: Path) -> None:
+    """Refuse Parquet files besides those of the only chunk that is written here."""
+    mine = {DATA.format(**FIRST), f"meta/episodes/{FILE}.parquet".format(**FIRST)}
+    for part in ("data", "meta/episodes"):
+        for file in (directory / part).rglob("*.parquet"):
+            if file.relative_to(directory).as_posix() not in mine:
+                raise ResultError(
+                    f"{file}: expected no file of another dataset; name another directory"
+                )
 
 
 def _info(

@@ -62,10 +62,12 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
         Path in the same directory with the same suffix, to be written by the caller.
 
     Raises:
-        ResultError: The directory cannot be created or written, the disk is full, or a file exists
-            there that no run wrote in the output directory of a run.
+        ResultError: The directory cannot be created or written, the disk is full, or what exists
+            there is a directory, a device, or in the output directory of a run not from a run.
     """
     target = Path(target)
+    if target.exists() and not target.is_file():  # a device would be replaced by a file
+        raise ResultError(f"{target}: expected a path of a file, found a directory or device")
     run = run_directory(target)
     if run is not None and target.exists() and not was_written(target, run):
         raise ResultError(

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from softgrasp.description.base import LARGEST
 from softgrasp.description.finger import Finger
 from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import Hand
@@ -38,6 +39,8 @@ SHORT = {
 }  # fmt: skip
 """Further names of fingers."""
 KEYPOINTS = 21
+SHORTEST = 1e-6
+"""Smallest length of a finger over the size of the human hand [–]."""
 SAMPLES = (0.0, 1.0 / 3.0, 2.0 / 3.0)
 """Lengths along a finger over its length at which lines are compared, besides the tip [–]."""
 LINE_WEIGHT, PAIR_WEIGHT = 0.3, 0.5
@@ -86,15 +89,36 @@ def retarget(
         previous: Posture of the previous sample of a motion, from which this one starts.
 
     Raises:
-        DescriptionError: Keypoints of another shape, or fingers that do not exist.
+        DescriptionError: Keypoints of another shape, a finger without length, fingers that do not
+            exist, or a previous posture of another hand.
     """
-    points = np.asarray(keypoints, dtype=float)
-    if points.shape != (KEYPOINTS, 3) or not np.isfinite(points).all():
+    chosen = imitate_fingers(hand, fingers)
+    if previous is not None and len(previous.targets) != len(hand.actuators):
+        raise DescriptionError(
+            f"expected {len(hand.actuators)} targets, found {len(previous.targets)}",
+            field="previous",
+        )
+    return _Retargeting(hand, _checked_points(keypoints, chosen), chosen).posture(previous)
+
+
+def _checked_points(keypoints: ArrayLike, fingers: Mapping[str, str]) -> Array:
+    """Return finite keypoints, (21, 3), of fingers that have a length."""
+    try:
+        points = np.asarray(keypoints, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise DescriptionError(f"expected numbers, found: {error}", field="keypoints") from None
+    if points.shape != (KEYPOINTS, 3) or not (np.abs(points) < LARGEST).all():
         raise DescriptionError(
             f"expected finite keypoints of shape ({KEYPOINTS}, 3), found {points.shape}",
             field="keypoints",
         )
-    return _Retargeting(hand, points, imitate_fingers(hand, fingers)).posture(previous)
+    for human in fingers.values():
+        parts = _lengths(points[DIGITS[human] : DIGITS[human] + 4])
+        if parts.sum() < SHORTEST * max(float(np.ptp(points)), SHORTEST):
+            raise DescriptionError(
+                f"expected a length of the {human}, found equal keypoints", field="keypoints"
+            )
+    return points
 
 
 def imitate_fingers(hand: Hand, fingers: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -109,6 +133,8 @@ def imitate_fingers(hand: Hand, fingers: Mapping[str, str] | None = None) -> dic
     """
     ends = [finger.name for finger in end_fingers(hand)]
     if fingers is not None:
+        if not fingers:
+            raise DescriptionError("expected at least one finger, found none", field="fingers")
         for name, human in fingers.items():
             for value, known in ((name, ends), (human, [*DIGITS])):
                 if value not in known:

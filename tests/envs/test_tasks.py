@@ -443,3 +443,33 @@ def test_stored_policies_reach_their_stored_scores(task: str) -> None:
 def test_a_stored_policy_succeeds_where_random_actions_fail() -> None:
     assert policies.evaluate("CloseAndHold", policies.load_policy("CloseAndHold"), 4, 0) == 1.0
     assert policies.evaluate("CloseAndHold", "random", 4, 0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("field", "options"),
+    [
+        *(("noise", {"noise": noise}) for noise in (float("nan"), float("inf"), -1.0, "x")),
+        *(("num_envs", {"num_envs": count}) for count in (0, -1, 1.5, True)),
+        *(("objects", {"objects": objects}) for objects in ((), 3)),
+    ],
+)
+def test_numbers_and_objects_that_no_task_has_are_refused(
+    field: str, options: dict[str, Any]
+) -> None:
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.envs.make_task_env("Lift", **options)
+    assert refused.value.field == field
+
+
+def test_two_objects_of_one_name_are_refused(tmp_path: Path) -> None:
+    for suffix in ("stl", "obj"):
+        (tmp_path / f"mug.{suffix}").write_text("")
+    with pytest.raises(sg.DescriptionError, match="expected different names") as refused:
+        sg.envs.make_task_env("LiftAny", objects=tmp_path)
+    assert refused.value.field == "objects"
+
+
+def test_a_goal_that_is_no_number_is_not_reached() -> None:
+    env: Any = TaskEnv("Lift", goals=True)
+    assert env.compute_reward([0.05], [0.05], {}) == 0.0
+    assert env.compute_reward([float("nan")], [0.05], {}) == -1.0

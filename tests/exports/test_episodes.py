@@ -275,3 +275,24 @@ def test_a_missing_library_is_reported_before_any_grasp(
     with pytest.raises(sg.BackendUnavailable, match=r"softgrasp\[minari\]"):
         sweep(plan(), tmp_path, dataset="minari")
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("fps", [0, -1, 0.5, 2.5, float("nan"), float("inf"), None, "50"])
+def test_a_rate_is_a_whole_number(fps: object) -> None:
+    with pytest.raises(sg.DescriptionError) as refused:
+        sample_times(np.array([0.0, 0.1]), fps)  # type: ignore[arg-type]
+    assert refused.value.field == "fps"
+
+
+@pytest.mark.parametrize("part", ["data", "meta/episodes"])
+def test_a_directory_with_more_files_is_not_joined_with_a_dataset(
+    part: str, episodes: list[Episode], tmp_path: Path
+) -> None:
+    """Readers of LeRobot take every file in these directories."""
+    write_lerobot(episodes, tmp_path)
+    ours = tmp_path / part / "chunk-000/file-000.parquet"
+    before = ours.read_bytes()
+    ours.with_name("file-001.parquet").write_bytes(before)
+    with pytest.raises(sg.ResultError, match=r"file-001\.parquet"):
+        write_lerobot(episodes[:1], tmp_path)
+    assert ours.read_bytes() == before

@@ -324,3 +324,25 @@ def test_only_a_failed_grasp_scores_nothing(
     quality: dict[str, float], success: bool | None, score: float, grasps: GraspSet
 ) -> None:
     assert grasps.grasps[0].replace(quality=quality, success=success).score == score
+
+
+def test_an_unknown_format_is_not_written(grasps: GraspSet, tmp_path: Path) -> None:
+    with pytest.raises(sg.DescriptionError, match="found 'isac'; did you mean 'isaac'") as refused:
+        save_grasps(grasps, tmp_path / "grasps", "isac")  # type: ignore[arg-type]
+    assert refused.value.field == "to"
+    assert not [*tmp_path.iterdir()]
+
+
+def test_two_grasps_of_one_name_are_no_set(grasps: GraspSet) -> None:
+    """Formats that hold grasps by name would lose one of them."""
+    with pytest.raises(sg.DescriptionError, match=f"found '{grasps.grasps[0].name}' twice"):
+        grasps.replace(grasps=(grasps.grasps[0],) * 2)
+
+
+def test_postures_of_other_joints_do_not_fit_dexgraspbench(
+    grasps: GraspSet, tmp_path: Path
+) -> None:
+    one = grasps.grasps[0]
+    other = one.replace(pregrasp=one.grasp.replace(joints={"other": 0.0}))
+    with pytest.raises(sg.DescriptionError, match="expected the same joints in all postures"):
+        save_grasps(grasps.replace(grasps=(other,)), tmp_path / "npy", "dexgraspbench")

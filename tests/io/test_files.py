@@ -170,3 +170,17 @@ def test_ctrl_c_is_delayed_to_the_end_of_the_block_or_to_where_it_is_let_through
 
 def test_a_second_ctrl_c_is_not_delayed() -> None:
     assert pressed_in_block(2, let_through=False) == ["after press 1"]
+
+
+@pytest.mark.parametrize("name", ["", ".", "directory", "pipe"])
+def test_what_is_no_file_is_not_replaced_by_one(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipe stands for the devices in ``/dev``, which a rename would replace."""
+    monkeypatch.chdir(tmp_path)
+    Path("directory").mkdir()
+    os.mkfifo("pipe")
+    with pytest.raises(sg.ResultError, match="expected a path of a file"):
+        write_text(name, "x")
+    assert Path("pipe").is_fifo()
+    assert {entry.name for entry in tmp_path.iterdir()} == {"directory", "pipe"}

@@ -122,3 +122,32 @@ def test_wrong_keypoints_and_fingers_are_refused():
     with pytest.raises(sg.DescriptionError, match="found 'F9'") as caught:
         retarget(hand, np.zeros((21, 3)), fingers={"F9": "thumb"})
     assert caught.value.field == "fingers"
+
+
+@pytest.mark.parametrize(
+    "factor", [0.0, 1e-200, 1e200, np.nan, np.array([[1.0], *[[0.0]] * 4, *[[1.0]] * 16])]
+)
+def test_keypoints_without_lengths_of_fingers_are_refused(factor: float | np.ndarray):
+    hand = sg.load_hand("paradigmatic")
+    points = keypoints_of(hand, hand.posture(random_targets(hand).tolist()))
+    with pytest.raises(sg.DescriptionError) as refused:
+        retarget(hand, factor * points)
+    assert refused.value.field == "keypoints"
+
+
+@pytest.mark.parametrize("points", ["text", [[1.0], [1.0, 2.0]], [None] * KEYPOINTS])
+def test_what_is_no_array_of_keypoints_is_refused(points: object):
+    with pytest.raises(sg.DescriptionError) as refused:
+        retarget(sg.load_hand("four_finger"), points)  # type: ignore[arg-type]
+    assert refused.value.field == "keypoints"
+
+
+def test_a_motion_of_another_hand_or_of_no_finger_is_refused():
+    hand, other = sg.load_hand("paradigmatic"), sg.load_hand("four_finger")
+    points = keypoints_of(hand, hand.posture(random_targets(hand).tolist()))
+    with pytest.raises(sg.DescriptionError) as refused:
+        retarget(other, points, previous=retarget(hand, points))
+    assert refused.value.field == "previous"
+    with pytest.raises(sg.DescriptionError) as refused:
+        retarget(hand, points, fingers={})
+    assert refused.value.field == "fingers"

@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pytest
 
+import softgrasp as sg
+from softgrasp.description.adhesion import ATMOSPHERE, SuctionCup
 from softgrasp.mechanics.suction import LipLoad, is_blocked, lip_points, lip_strain
 
 RADIUS, HEIGHT, COUNT = 0.015, 0.004, 8
@@ -57,3 +59,10 @@ def test_a_load_is_at_its_limits_where_its_components_are():
     assert usage == pytest.approx({"pull": 0.25, "shear": 1.0, "moment": 1.0, "torsion": 1.0})
     assert limit.usage(0.5, RADIUS, 0.15)["moment"] == pytest.approx(1.5)
     assert limit._replace(normal=0.0).usage(0.5, RADIUS)["pull"] == pytest.approx(1.0)
+
+
+def test_no_cup_pulls_with_more_than_a_vacuum():
+    assert SuctionCup(diameter=0.03, depth=4e-3, pressure=ATMOSPHERE).pressure == ATMOSPHERE
+    with pytest.raises(sg.DescriptionError) as refused:
+        SuctionCup(diameter=0.03, depth=4e-3, pressure=1.01 * ATMOSPHERE)
+    assert refused.value.field == "pressure"
