@@ -5,7 +5,7 @@ fans from the middle of their rims, and inverted pieces are turned outward. A su
 be closed reliably (large holes, no volume, more volume than its hull) gets the mass properties of
 its convex hull.
 
-``trimesh.repair_robot`` was measured on six YCB meshes (2000 and 16384 faces): it needs networkx;
+``trimesh.repair`` was measured on six YCB meshes (2000 and 16384 faces): it needs networkx;
 ``fix_winding`` takes 3.5 to 5 times as long and differs on two meshes; ``fill_holes`` leaves four
 of the six open after 20 faces are removed. All six are closed here.
 """

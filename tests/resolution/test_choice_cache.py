@@ -98,7 +98,7 @@ def test_a_directory_that_cannot_be_written_is_no_error(
     assert read_choice(scene()) is None
 
 
-def test_a_kept_choice_is_said_by_nobody_as_a_new_one() -> None:
+def test_a_kept_choice_has_the_origins_of_a_new_one() -> None:
     """Origins of values are the same whether the choice was searched or read."""
 
     def origins() -> dict[str, tuple[str, str]]:
