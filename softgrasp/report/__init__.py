@@ -9,7 +9,7 @@ NAMES = {
     "report.contact_figures": ("final_poses",),
     "report.formatting": ("signed",),
     "report.grasp_report": ("write_report",),
-    "report.notebook": ("video_html",),
+    "report.notebook": ("progress_bar", "video_html"),
     "report.saved": ("write_report_from",),
     "report.sweep": ("write_sweep_report",),
     "report.time_series": ("overlay_objects",),

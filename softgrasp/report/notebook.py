@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import tempfile
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -58,6 +60,28 @@ def video_html(path: str | Path) -> str:
     if source.startswith("data:image"):
         return f'<img src="{source}">'
     return f'<video controls loop src="{source}" style="max-width: 100%"></video>'
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Callable[..., None]]:
+    """Show a bar, in a notebook or on a terminal, while the block runs.
+
+    Args:
+        label: Text before the bar.
+
+    Yields:
+        The ``progress`` of ``sweep``, ``plan_grasps`` and ``simulate``: a function of what is done
+        and, where it is known, of all. Notebooks need ipywidgets for it.
+    """
+    from rich.progress import Progress
+
+    with Progress() as bar:
+        task = bar.add_task(label, total=None)
+
+        def update(done: float, total: float | None = None) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield update
 
 
 def _field_table(value: Description) -> str:

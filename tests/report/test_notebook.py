@@ -10,6 +10,8 @@ from pathlib import Path
 import imageio.v3 as imageio
 import numpy as np
 import pytest
+import rich
+import rich.console
 
 import softgrasp as sg
 
@@ -110,3 +112,14 @@ def test_a_video_is_inline(tmp_path: Path) -> None:
     assert base64.b64encode(b"video").decode() in html
     assert html.startswith("<video controls")
     assert sg.report.video_html(path.rename(tmp_path / "grasp.gif")).startswith("<img")
+
+
+@pytest.mark.parametrize("total", [4, None])
+def test_a_bar_shows_what_is_done(total: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(rich, "_console", rich.console.Console(file=shown, force_terminal=True))
+    with sg.report.progress_bar("rows") as update:
+        for done in range(5):
+            update(done, total)
+    assert "rows" in shown.getvalue()
+    assert ("100%" in shown.getvalue()) == (total is not None)
