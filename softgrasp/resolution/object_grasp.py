@@ -112,7 +112,7 @@ def with_object_grasp(scene: GraspScene, origins: dict[str, Origin]) -> GraspSce
     if chosen.grasp != scene.grasp:
         origins["grasp"] = Origin("computed", f"the {scene.grasp} grasp does not hold the object")
     if chosen.preset not in (scene.hand.grasps.power, scene.hand.grasps.precision):
-        reason = "the first grasp of a search around the object that holds it in a trial"
+        reason = "the best of a search around the object, by trials with the default contact"
         origins[f"hand.grasps.{chosen.grasp}"] = Origin("computed", reason)
     grasps = scene.hand.grasps.replace(**{chosen.grasp: chosen.preset})
     hand = scene.hand.choose(grasps=grasps)
@@ -129,7 +129,7 @@ def _warn_of_change(scene: GraspScene, chosen: Choice) -> None:
     which = f"another {chosen.grasp}" if is_same else f"a {chosen.grasp}"
     warnings.warn(
         f"the {scene.grasp} grasp of '{scene.hand.name}' does not hold '{scene.object.name}' in a "
-        f"trial; {which} grasp {origin} (--grasp {scene.grasp} keeps the specified one)",
+        f"trial with the default contact; {which} grasp {origin} (--grasp {scene.grasp} keeps the specified one)",
         SoftgraspWarning,
         stacklevel=4,
     )
