@@ -129,7 +129,8 @@ def _warn_of_change(scene: GraspScene, chosen: Choice) -> None:
     which = f"another {chosen.grasp}" if is_same else f"a {chosen.grasp}"
     warnings.warn(
         f"the {scene.grasp} grasp of '{scene.hand.name}' does not hold '{scene.object.name}' in a "
-        f"trial with the default contact; {which} grasp {origin} (--grasp {scene.grasp} keeps the specified one)",
+        f"trial with the default contact; {which} grasp {origin} (--grasp "
+        f"{scene.grasp} keeps the specified one)",
         SoftgraspWarning,
         stacklevel=4,
     )
