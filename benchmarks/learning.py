@@ -27,7 +27,7 @@ from softgrasp.envs.tasks import TASKS
 ROOT = Path(__file__).resolve().parents[1]
 POLICIES, SCORES = ROOT / "assets" / "policies", ROOT / "docs" / "data" / "learning.json"
 TABLE = SCORES.with_name("learning_table.json")
-TRAINED = ("CloseAndHold", "Valve")
+TRAINED = ("CloseAndHold", "Lift", "LiftAny", "InHandRotation", "Insertion", "Valve", "TwoHands")
 """Tasks on which PPO and SAC are tried from random weights for the table."""
 FIGURE = ROOT / "docs" / "images" / "learning.png"
 EPISODES, COUNT, SEED = 100, 16, 7
