@@ -72,7 +72,9 @@ QUICK = ["modular", "hybrid_sphere", "paper000_arm"]
 """Meshes, soft and rigid fingers, an arm and a table."""
 COUPLED = "dlr_hit_ii_coupled"
 """Webots has no couplings."""
-OTHERS = sorted({*assets.names("hands"), *SCENES} - {*QUICK, COUPLED})
+ADHESIVE = {"gecko_gripper", "suction_cup"}
+"""Webots has neither suction cups nor pads."""
+OTHERS = sorted({*assets.names("hands"), *SCENES} - {*QUICK, *ADHESIVE, COUPLED})
 
 
 def built_scene(name: str) -> CompiledScene:
