@@ -28,7 +28,7 @@ def test_the_release_of_paper_000_is_the_same_motion() -> None:
 
 def test_four_fingers_whose_forces_follow_from_moments_are_the_same_grasp() -> None:
     result = sg.comparison.crosscheck(sg.load_scene("four_finger_sphere"))
-    # a finger of ODE stops a sample later, which changes its force by up to 3.2 % (docs/crosscheck.md)
+    # a finger of ODE stops a sample later, which changes its force by up to 3.2 %
     assert [finding.name for finding in result.failed] == ["normal_force"], result.summary
     assert result.finding("normal_force").difference < 3.2
     assert result.finding("critical_load").difference < 10.0
