@@ -371,11 +371,13 @@ def _stiffness_clause(result: GraspResult) -> str:
         span = f", measured {min(measured.values()):.4g} … {max(measured.values()):.4g} N/m"
         return "not requested" + (span if measured else "")
     requested = f"{group_digits(model.requested.stiffness)} N/m requested"
+    if model.used.stiffness != model.requested.stiffness:
+        requested += f", {group_digits(model.used.stiffness)} N/m set, as the time step needs"
     if not measured:
         return f"{requested}, nothing in contact to measure it"
     ratios = [value / model.set_stiffness(pair) for pair, value in measured.items()]
     deviation = max(abs(ratio - 1.0) for ratio in ratios)
-    return f"{requested}, measured within {100.0 * max(1e-4, deviation):.2g} % of it"
+    return f"{requested}, measured within {100.0 * max(1e-4, deviation):.2g} % of what was set"
 
 
 def rerun(

@@ -12,7 +12,7 @@ from softgrasp.errors import missing_library
 from softgrasp.evaluation.analysis import ReplayedResult
 from softgrasp.evaluation.result import GraspResult
 from softgrasp.exports.episodes import FPS, sample_times
-from softgrasp.io.files import note_written
+from softgrasp.io.files import atomic_path
 from softgrasp.io.mjcf.model import triangles_of
 from softgrasp.rendering.camera import find_covered_geoms, geom_colors
 from softgrasp.sim.contacts import GraspContactReader
@@ -49,10 +49,21 @@ def write_rerun(result: GraspResult, path: str | Path, fps: int = FPS) -> Path:
     except ModuleNotFoundError as error:
         raise missing_library(error) from None
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replay = ReplayedResult(result)
     stream = rr.RecordingStream("softgrasp", recording_id=result.trajectory_sha256[:32])
-    stream.save(path)
+    with atomic_path(path) as temporary:
+        stream.save(temporary)
+        try:
+            _log_run(stream, result, fps)
+            stream.flush()
+        finally:
+            stream.disconnect()  # it holds the file
+    return path
+
+
+def _log_run(stream: rr.RecordingStream, result: GraspResult, fps: int) -> None:
+    import rerun as rr
+
+    replay = ReplayedResult(result)
     stream.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
     stream.log("outcome", rr.TextDocument(f"{result.outcome.name}: {result.message}"), static=True)
     _log_shapes(stream, replay.model)
@@ -62,10 +73,6 @@ def write_rerun(result: GraspResult, path: str | Path, fps: int = FPS) -> Path:
         if forces.any():
             columns = rr.Scalars.columns(scalars=forces)
             stream.send_columns(f"normal_force/{body}", [index], columns)
-    stream.flush()
-    stream.disconnect()
-    note_written(path)
-    return path
 
 
 def _body(model: mujoco.MjModel, body: int) -> str:

@@ -20,7 +20,7 @@ from softgrasp.errors import DescriptionError, missing_library
 from softgrasp.evaluation.analysis import ReplayedResult
 from softgrasp.evaluation.result import GraspResult
 from softgrasp.exports.episodes import FPS, sample_times
-from softgrasp.io.files import note_written
+from softgrasp.io.files import atomic_path
 from softgrasp.io.mjcf.model import triangles_of
 from softgrasp.mechanics.transforms import (
     Array,
@@ -76,9 +76,8 @@ def write_usd(source: GraspScene | GraspResult, path: str | Path, fps: int = FPS
         writer.set_span(times, fps)
         for time in times.tolist():
             writer.pose(replay.pose(time), time)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    writer.stage.Export(str(path))
-    note_written(path)
+    with atomic_path(path) as temporary:
+        writer.stage.Export(str(temporary))
     return path
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import imageio.v3
@@ -13,6 +14,7 @@ import softgrasp as sg
 from softgrasp.cli import grasp
 from softgrasp.io.files import write_bytes
 from tests.conftest import QUICK, Golden, Run, files_in
+from tests.support.scenes import pinch
 
 PINCH = ("grasp", "four_finger", "sphere", "--grasp", "precision", *QUICK)
 NUMBERS = ["result.json", "trajectory.npz"]
@@ -222,3 +224,23 @@ def test_the_demo_is_the_scene_of_that_name(run: Run) -> None:
     ran = run("demo", "--json", "--out", "demo", *QUICK)
     assert sg.GraspScene(**ran.json["scene"]) == sg.resolve(sg.load_scene("demo")).scene
     assert ran.json["held"] is True
+
+
+@pytest.mark.parametrize(
+    ("requested", "text"),
+    [
+        (1e5, "100 000 N/m requested, measured within"),
+        (1e6, "1 000 000 N/m requested, 100 000 N/m set, as the time step needs, measured within"),
+    ],
+)
+def test_the_line_of_stiffness_compares_with_what_was_set(requested: float, text: str) -> None:
+    result = sg.simulate(pinch(duration=0.5))
+    model = result.contact_model
+    asking = model.replace(requested=model.requested.replace(stiffness=requested))
+    (line,) = (
+        line
+        for line in grasp.summary_lines(replace(result, contact_model=asking))
+        if line.startswith("stiffness")
+    )
+    assert line.replace("\N{NARROW NO-BREAK SPACE}", " ").startswith(f"stiffness {text}")
+    assert line.endswith("of what was set")

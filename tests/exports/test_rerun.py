@@ -103,3 +103,19 @@ def test_convert_writes_a_recording(result: sg.GraspResult, run: Run, tmp_path: 
     ran = run("convert", tmp_path / "run", tmp_path / "it.rrd", "--json")
     assert ran.json == {"file": str(tmp_path / "it.rrd"), "kind": "result"}
     assert (tmp_path / "it.rrd").stat().st_size > 10_000
+
+
+def test_a_file_that_cannot_be_finished_leaves_the_earlier_one(
+    result: sg.GraspResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.rrd"
+    path.write_text("earlier")
+
+    def failing(*_: object) -> None:
+        raise KeyError("cut off")
+
+    monkeypatch.setattr("softgrasp.exports.rerun._log_motion", failing)
+    with pytest.raises(KeyError):
+        write_rerun(result, path, FPS)
+    assert path.read_text() == "earlier"
+    assert list(tmp_path.iterdir()) == [path]

@@ -214,3 +214,20 @@ def test_another_ending_is_refused(name: str, tmp_path: Path) -> None:
         sg.DescriptionError, match=r"expected a name ending in \.usda, \.usdc, \.usd"
     ):
         write_usd(pinch(), tmp_path / name)
+
+
+def test_a_file_that_cannot_be_finished_leaves_the_earlier_one(
+    result: sg.GraspResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.usda"
+    path.write_text("earlier")
+
+    def failing(_: object, file: str) -> None:
+        Path(file).write_text("half", encoding="utf-8")
+        raise KeyError("cut off")
+
+    monkeypatch.setattr(Usd.Stage, "Export", failing)
+    with pytest.raises(KeyError):
+        write_usd(result, path, FPS)
+    assert path.read_text() == "earlier"
+    assert list(tmp_path.iterdir()) == [path]
