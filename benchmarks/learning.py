@@ -6,7 +6,6 @@ weights (``assets/policies/TASK.npz``), which numpy alone evaluates, and scores 
 (``docs/data/learning.json``).
 
     python benchmarks/learning.py TASK... [--steps N] [--from-scratch] [--evaluate]
-    python benchmarks/learning.py --draw
     python benchmarks/learning.py --table [--episodes N] [--steps N]
 """
 
@@ -29,7 +28,6 @@ POLICIES, SCORES = ROOT / "assets" / "policies", ROOT / "docs" / "data" / "learn
 TABLE = SCORES.with_name("learning_table.json")
 TRAINED = ("CloseAndHold", "Lift", "LiftAny", "InHandRotation", "Insertion", "Valve", "TwoHands")
 """Tasks on which PPO and SAC are tried from random weights for the table."""
-FIGURE = ROOT / "docs" / "images" / "learning.png"
 EPISODES, COUNT, SEED = 100, 16, 7
 """Episodes of an evaluation, environments side by side, and the seed of training."""
 EVALUATION_SEED = 10_000
@@ -43,7 +41,6 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=40_000)
     parser.add_argument("--from-scratch", action="store_true")
     parser.add_argument("--evaluate", action="store_true", help="evaluate without training")
-    parser.add_argument("--draw", action="store_true", help="draw the curves of all tasks")
     parser.add_argument("--table", action="store_true", help="evaluate all policies on all tasks")
     parser.add_argument("--episodes", type=int, default=EPISODES, help="of each cell of the table")
     options = parser.parse_args()
@@ -60,8 +57,6 @@ def main() -> None:
             })  # fmt: skip
         else:
             train(task, options.steps, from_scratch=options.from_scratch)
-    if options.draw:
-        draw()
 
 
 def train(task: str, steps: int, *, from_scratch: bool) -> None:
@@ -221,50 +216,6 @@ def learned(task: str, name: str, episodes: int, steps: int) -> float:
     return evaluate(
         task, lambda seen: model.predict(seen, deterministic=True)[0], episodes, EVALUATION_SEED
     )
-
-
-def draw() -> None:
-    """Draw the success rates during training as small multiples, and print the table."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    known = json.loads(SCORES.read_text("utf-8"))
-    known = {task: scores for task, scores in known.items() if "learned" in scores}
-    columns = 3
-    rows = -(-len(known) // columns)
-    figure, axes = plt.subplots(
-        rows, columns, figsize=(9, 2.3 * rows), sharey=True, squeeze=False, layout="constrained"
-    )
-    for axis, (task, scores) in zip(axes.flat, known.items(), strict=False):
-        for part, name, color in ((scores, "fitted, then PPO", "#1f5f8b"),
-                                  (scores.get("scratch"), "PPO alone", "#3a923a")):  # fmt: skip
-            if part is not None and "curve" in part:
-                steps, rates = np.array(part["curve"]).T
-                axis.plot(steps / 1e3, 100 * rates, "o-", markersize=3, color=color, label=name)
-        for name, color, line in (("scripted", "0.4", "--"), ("random", "#c0504d", ":")):
-            axis.axhline(100 * scores[name], color=color, linestyle=line, linewidth=1, label=name)
-        axis.set(title=task, ylim=(-4, 104), xlabel="decisions of PPO [10³]")
-    for axis in axes.flat[len(known) :]:
-        axis.axis("off")
-    for axis in axes[:, 0]:
-        axis.set_ylabel("success [%]")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, fontsize=8, loc="outside upper center", ncols=len(labels))
-    figure.savefig(FIGURE, dpi=110)
-    print("| task | fitted, then PPO | PPO alone | scripted | random | CPU time |")
-    print("|---|---|---|---|---|---|")
-    for task, s in known.items():
-        alone = s.get("scratch")
-        cells = [
-            f"{s['learned']:.0%}",
-            f"{alone['learned']:.0%} ({alone['cpu_seconds']} s)" if alone else "not tried",
-            f"{s['scripted']:.0%}",
-            f"{s['random']:.0%}",
-            f"{s['cpu_seconds']} s",
-        ]
-        print(f"| `{task}` | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":
