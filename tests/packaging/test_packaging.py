@@ -100,6 +100,7 @@ VERBS_OF_THE_BASE = {
     "plan two_finger_planar sphere": 3,
     "report run --renderer raycast --no-video": 0,
     "rerun run": 0,
+    "explain demo": 0,
     "check demo": 0,
     "crosscheck no_such_scene": 2,
     "bench no_such_benchmark": 2,
