@@ -168,7 +168,7 @@ PLACEHOLDER = re.compile(r"…|\.\.\.|[<\[|{]|\b[A-Z]{2,}\b|--?[a-z-]+=$")
 """What stands for another word in a command."""
 
 
-EARLIER = ("docs/hand_benchmark.md",)
+EARLIER = ("docs/data/hands.md",)
 """Pages with tables that a verb of an earlier version made."""
 
 

@@ -1,6 +1,6 @@
 """Contact parameters in SI units: contact model, stiffness, damping and friction.
 
-``Contact.model`` selects the meaning of the parameters (docs/contact_models.md): ``compliant``, a
+``Contact.model`` selects the meaning of the parameters (docs/contact.md): ``compliant``, a
 Kelvin–Voigt contact F = K·δ + D·δ̇ (paper 004, eq 1 and Table 2); ``soft-finger``, the same with a
 moment about the normal from a contact ``Patch``; ``native``, MuJoCo's contact with the parameters
 of ``NativeLaw``. A hand, an object and a scene state a ``ContactOverride``, only what they specify;

@@ -46,7 +46,7 @@ class Elasticity(Description):
     """Linear elasticity of a deformable object, meshed with a few trilinear hexahedra.
 
     With one cell it has 8 nodes, at the corners of its bounding box: it can stretch, shear and
-    rotate, and bend slightly; a fingertip makes no local dent (docs/contact_models.md).
+    rotate, and bend slightly; a fingertip makes no local dent (docs/contact.md).
     """
 
     young: Positive
