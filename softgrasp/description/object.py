@@ -71,9 +71,9 @@ class GraspObject(Description):
     shape: ObjectShape
     """Its shape."""
     mass: Positive | None = None
-    """[kg]"""
+    """Mass [kg]; instead of ``density``."""
     density: Positive | None = None
-    """[kg/m³]"""
+    """Density [kg/m³]; instead of ``mass``."""
     material: Material | None = None
     """Material, from which the contact follows where the scene states none."""
     elasticity: Elasticity | None = None

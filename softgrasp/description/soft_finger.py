@@ -42,7 +42,7 @@ class SoftJoint(Description):
     position: Vec3
     """Position in the straight, unloaded finger [m]."""
     stiffness: Positive
-    """[N·m/rad]"""
+    """Stiffness of its spring [N·m/rad]."""
     damping: NonNegative = 0.0
     """[N·m·s/rad]; twist and stretch have the same damping over stiffness."""
     pressure_gain: Number = 0.0
