@@ -107,7 +107,7 @@ class Backbone(Description):
     radius: Positive
     """Outer radius of the segment [m]."""
     bending_stiffness: NonNegative | None = None
-    """EI [N·m²]."""
+    """Bending stiffness EI [N·m²]."""
     axial_stiffness: NonNegative | None = None
     """EA [N]; infinite by default."""
     torsion_stiffness: NonNegative | None = None

@@ -53,7 +53,7 @@ class NativeLaw(Description):
         0.5,
         2.0,
     )
-    """``solimp``: impedance at zero and at full penetration, full penetration [m], midpoint,
+    """``solimp``: impedance at zero and at full penetration, full penetration in m, midpoint,
     power."""
 
 
@@ -69,13 +69,13 @@ class Contact(Description):
     """``compliant``: stiffness and damping. ``soft-finger``: with torsion by a contact area.
     ``native``: the parameters of MuJoCo."""
     stiffness: Positive = 1e5
-    """K [N/m]."""
+    """Stiffness K [N/m]."""
     damping: Positive = 300.0
-    """D [N·s/m]."""
+    """Damping D [N·s/m]."""
     static_friction: NonNegative = 0.5
-    """µs [–]."""
+    """Static friction coefficient µs [–]."""
     dynamic_friction: NonNegative | None = None
-    """µd [–]; equal to the static coefficient by default."""
+    """Dynamic coefficient µd [–]; the static one by default."""
     critical_velocity: Positive = 1e-3
     """Slip speed at which friction becomes dynamic [m/s]."""
     torsional_friction: NonNegative = 0.003
@@ -132,9 +132,9 @@ class ContactOverride(Description):
     model: Literal["compliant", "soft-finger", "native"] | None = None
     """As ``Contact.model``."""
     stiffness: Positive | None = None
-    """K [N/m]."""
+    """Stiffness K [N/m]."""
     damping: Positive | None = None
-    """D [N·s/m]."""
+    """Damping D [N·s/m]."""
     static_friction: NonNegative | None = None
     """µs [–]; who specifies it specifies µd, too: the same where ``dynamic_friction`` is None."""
     dynamic_friction: NonNegative | None = None

@@ -228,7 +228,7 @@ class Lift(Description):
     """
 
     height: Positive = 0.10
-    """[m], up along z of the world."""
+    """Height [m], up along z of the world."""
     time: Positive = 1.0
     """Duration of the motion from rest to rest [s]."""
     hold_time: Positive = 2.0
