@@ -362,9 +362,7 @@ def _command_line() -> str:
 def _verb(name: str, command) -> list[str]:
     shown = [one for one in command.params if getattr(one, "help", "") and not one.hidden]
     arguments = [one for one in shown if one.param_type_name == "argument"]
-    words = " ".join(
-        _values_of(one) if one.required else f"[{_values_of(one)}]" for one in arguments
-    )
+    words = " ".join(_label(one) if one.required else f"[{_label(one)}]" for one in arguments)
     about = " ".join((command.help or "").split("\n\n")[0].split())
     usage = " ".join(filter(None, [name, words, "[OPTIONS]"]))
     lines = [f"### {name}", "", f"    {usage}", "", about, ""]
@@ -373,7 +371,7 @@ def _verb(name: str, command) -> list[str]:
     for one in shown:
         value = "" if getattr(one, "is_flag", False) else _values_of(one)
         if one in arguments:
-            label, value = f"`{value}`", ""
+            label, value = f"`{_label(one)}`", _choices(one)
         else:
             label = ", ".join(f"`{word}`" for word in [*one.opts, *one.secondary_opts])
         about = " ".join(one.help.split())
@@ -384,8 +382,17 @@ def _verb(name: str, command) -> list[str]:
 def _values_of(parameter) -> str:
     """Words for the values of an option or argument, as its help has them."""
     kind = parameter.type_descriptor.annotation
-    choices = " or ".join(map(str, get_args(kind))) if get_origin(kind) is Literal else ""
-    return (parameter.metavar or choices or getattr(kind, "__name__", "value").upper()).strip("[]")
+    type_name = getattr(kind, "__name__", "value").upper()
+    return (parameter.metavar or _choices(parameter) or type_name).strip("[]")
+
+
+def _choices(parameter) -> str:
+    kind = parameter.type_descriptor.annotation
+    return " or ".join(map(str, get_args(kind))) if get_origin(kind) is Literal else ""
+
+
+def _label(argument) -> str:
+    return (argument.metavar or argument.name.upper()).strip("[]")
 
 
 def _index() -> str:
