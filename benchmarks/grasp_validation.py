@@ -537,7 +537,7 @@ def costs() -> Iterator[Figure]:
 # --- records and the page
 
 GROUPS = (outcomes, overloads, forces, crosschecks, frictions, critical_frictions, costs)
-HEAD = """# Held by the hand, in newtons
+HEAD = """# Outcomes and forces
 
 Made by `python benchmarks/grasp_validation.py`: outcome words, forces and friction, each with what
 is true, before and after the hold test had a load balance and time steps followed contact. A
