@@ -9,6 +9,7 @@ table of fields for each, those of the command line and of the file formats, and
 import inspect
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -143,9 +144,11 @@ def _described(module: str) -> tuple[str, ...]:
     return softgrasp.description.NAMES.get(f"description.{module}", ())
 
 
+@cache
 def _links() -> dict[str, str]:
-    """Link to the section of each description, by its name."""
-    return {
+    """Link to the section of each description, by its name; of parts to that of file formats."""
+    parts = {part for kind in KINDS for part in schema_of(kind)["$defs"]}
+    return {part: f"[{part}](file_formats.md#{part.lower()})" for part in parts} | {
         name: f"[{name}]({_page_of(topic)}#softgrasp.description.{module}.{name})"
         for topic, (_, modules) in TOPICS.items()
         for module in modules
@@ -249,10 +252,14 @@ def _takes(annotation: Any, unit: str, links: dict[str, str]) -> str:
         return " or ".join(dict.fromkeys(words))
     if annotation in (int, float):
         return unit or {int: "integer", float: "number"}[annotation]
-    words = {bool: "true or false", str: "text"}
+    words = {bool: "true or false", str: "text", Any: "any"}
+    if annotation in words:
+        return words[annotation]
+    if issubclass(annotation, tuple):  # such as Rates, which one number may stand for
+        return f"{unit or 'number'}, or a list"
     public = next((one for one in annotation.__mro__ if one.__name__ in links), annotation)
     name = public.__name__.removesuffix("Override")  # has the same fields, none of them required
-    return words.get(annotation) or links.get(name, f"`{name}`")
+    return links.get(name, f"`{name}`")
 
 
 def _initial(value: Any) -> str:
