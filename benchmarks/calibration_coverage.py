@@ -1,6 +1,6 @@
 """How often 95 % intervals of a calibration contain the true values.
 
-Writes its table to docs/calibration_coverage.md.
+Writes its table to docs/data/coverage.md.
 
 python benchmarks/calibration_coverage.py [DRAWS]
 """
@@ -22,12 +22,11 @@ from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.description.calibration import CalibrationProblem
 from tests.calibration.draws import DRAWS, truth
 
-PAGE = Path(__file__).parents[1] / "docs" / "calibration_coverage.md"
+PAGE = Path(__file__).parents[1] / "docs" / "data" / "coverage.md"
 FIRST_SEED = 1000
 """Seeds below it were used when the settings of the estimate were chosen."""
 NAMES = [*(f"k{i}" for i in range(1, 8)), "alpha"]
-HEAD = """# Coverage of the intervals of a calibration
-
+HEAD = """\
 `python benchmarks/calibration_coverage.py {count}` calibrates a known finger from {count} draws
 of measurements each (`tests/calibration/draws.py`: four weights, six joints with 0.4° of noise,
 five pressures with 10 mN of noise, three times) and counts how often 95 % intervals of its eight

@@ -1,4 +1,4 @@
-"""Write docs/synthesis_benchmark.md: success of synthesized grasps by DexGraspBench's protocol.
+"""Write docs/data/synthesized.md: success of synthesized grasps by DexGraspBench's protocol.
 
 ``python benchmarks/grasp_synthesis.py --dexgraspbench DIR --ycb DIR --out DIR`` synthesizes grasps
 of ten objects for three hands, evaluates those that held the object in their trials, and writes
@@ -26,7 +26,7 @@ from softgrasp.description import Compound, Mesh
 from softgrasp.io.object import object_file
 from softgrasp.sweeps.synthesis import arrange_postures
 
-PAGE = Path(__file__).parents[1] / "docs" / "synthesis_benchmark.md"
+PAGE = Path(__file__).parents[1] / "docs" / "data" / "synthesized.md"
 FRICTION = 0.6
 ROWS = "rows.jsonl"
 GOLF_BALL = 0.02135
@@ -119,32 +119,16 @@ def measure(hand: Source, obj: Source, count: int, seeds: int, seed: int) -> Row
 
 
 def page(rows: Sequence[Row], sources: Iterable[Source], count: int, seeds: int, seed: int) -> str:
-    """Return the text of the page."""
+    """Return the part of the page docs/benchmarks.md that is measured."""
     hands = list(dict.fromkeys(row["hand"] for row in rows))
     objects = list(dict.fromkeys(row["object"] for row in rows))
     cells = {(row["hand"], row["object"]): row for row in rows}
     lines = [
-        "# Success of synthesized grasps",
-        "",
         "Made by `python benchmarks/grasp_synthesis.py --dexgraspbench DexGraspBench --ycb "
         "pybullet_object_models/ycb_objects --out DIR` with softgrasp "
         f"{library_version()}: at most {count} grasps of at most {seeds} seeds for each hand and "
-        f"object, seed {seed}. All returned grasps are evaluated by the protocol of "
-        "[DexGraspBench](planner.md#grasps-of-other-programs-and-dexgraspbench): six forces of "
-        "10 m/s² × 0.1 kg for 2 s each, friction 0.6. A cell has the successes of all returned "
+        f"object, seed {seed}. A cell has the successes of all returned "
         "grasps; in bold, the first one, predicted best, succeeds, too.",
-        "",
-        "Returned are the grasps that held the object in a short trial before. Trial and protocol "
-        "share MuJoCo, the path of the actuators from the opened hand through the grasp to the "
-        "squeezing targets, sliding friction and the size of the forces. They differ in contact "
-        "stiffness, torsional friction and noslip iterations, in time (the trial closes once in "
-        "0.42 s and pushes for 0.24 s each, the protocol closes in 0.8 s before each of six forces "
-        "of 2 s), in directions (axes of the object, not of the hand) and in limits (10 mm and 10° "
-        "in a push, not 50 mm and 15° in all). "
-        "No result of the protocol is used for choosing or ranking; the limits of the trial were "
-        "set with 298 other postures of six of these cells. Where fewer grasps are returned, fewer "
-        "passed before the seeds were used. The time of synthesis includes the trials and the "
-        "postures that failed them.",
         "",
         "| object | " + " | ".join(hands) + " |",
         "|---|" + "---|" * len(hands),
@@ -156,7 +140,7 @@ def page(rows: Sequence[Row], sources: Iterable[Source], count: int, seeds: int,
     for title, text in _SUMMARY.items():
         lines.append(f"| **{title}** | " + " | ".join(text(group) for group in groups) + " |")
     everything = [f"{title}: {text(rows)}" for title, text in _SUMMARY.items()]
-    lines += ["", "All hands: " + "; ".join(everything) + ".", "", "## Files", ""]
+    lines += ["", "All hands: " + "; ".join(everything) + ".", "", "### Files", ""]
     lines += [f"- {source.name}: {source.version}" for source in sources]
     return "\n".join([*lines, "", f"Measured on {machine()}.", ""])
 

@@ -537,7 +537,7 @@ def costs() -> Iterator[Figure]:
 # --- records and the page
 
 GROUPS = (outcomes, overloads, forces, crosschecks, frictions, critical_frictions, costs)
-HEAD = """# Held by the hand, in newtons
+HEAD = """# Outcomes and forces
 
 Made by `python benchmarks/grasp_validation.py`: outcome words, forces and friction, each with what
 is true, before and after the hold test had a load balance and time steps followed contact. A
@@ -557,7 +557,7 @@ TAIL = """## What is not reached
 ## Other tables
 
 With frozen targets and short steps the shipped hands hold 235 of 236 fitting objects, as before
-(docs/hand_benchmark.md); grip forces and payloads are on the page of closures. By the criterion of
+(docs/benchmarks.md); grip forces and payloads are on the page of closures. By the criterion of
 DexGraspBench (`dexgraspbench`, 0.1 kg, µ 0.6) 12 shipped hands held 185 of 210 grasps before (nine
 objects, both grasps) and 184 after; the Allegro lost the cuboid that it had re-gripped. The page
 of synthesized grasps, whose hands are those of mujoco_menagerie, was not measured again.

@@ -1,4 +1,4 @@
-"""Close many hands on many objects, count what they hold, and write docs/hand_benchmark.md.
+"""Close many hands on many objects, count what they hold, and write docs/data/hands.md.
 
     python benchmarks/hands.py --out DIR [--hands PATH]… [--objects DIR]… [--only NAME,…]
     python benchmarks/hands.py --page DIR…
@@ -36,14 +36,13 @@ from softgrasp.errors import did_you_mean
 from softgrasp.plugin_api import CompiledScene, compile_scene
 from softgrasp.rendering import geom_corner_points
 
-PAGE = Path(__file__).parents[1] / "docs" / "hand_benchmark.md"
-TABLES = """## Tables
-
+PAGE = Path(__file__).parents[1] / "docs" / "data" / "hands.md"
+TABLES = """\
 Made by `python benchmarks/hands.py --page DIR…` from the directories of runs; versions are those of
 git commits, or else hashes of the files. The commit of softgrasp is that of the last start:
 finished rows of hands that are not of the library can be older.
 """
-"""Head of the part of the page that is written; the text before it stays."""
+"""Head of the file that docs/benchmarks.md includes."""
 JOURNAL, CSV, MARKDOWN, IMAGES = "rows.jsonl", "hands.csv", "hands.md", "images"
 PRIMITIVES = {
     "ball_40": sg.Sphere(radius=0.02),
@@ -399,10 +398,9 @@ def write_tables(
 
 
 def write_page(directories: Iterable[Path]) -> None:
-    """Write the page with the table of each directory."""
+    """Write the part of the page that has the table of each directory."""
     tables = [(one / MARKDOWN).read_text(encoding="utf-8") for one in directories]
-    text = PAGE.read_text(encoding="utf-8").partition("## Tables")[0]
-    text += "\n".join([TABLES, *tables, f"Measured on {machine()}.\n"])
+    text = "\n".join([TABLES, *tables, f"Measured on {machine()}.\n"])
     PAGE.write_text(text, encoding="utf-8")
     print(f"wrote {PAGE}")
 

@@ -1,4 +1,4 @@
-"""Measure everything and write docs/benchmarks.md; on a machine with nothing else to do.
+"""Measure everything and write docs/data/speed.md; on a machine with nothing else to do.
 
 python benchmarks/page.py
 """
@@ -10,15 +10,7 @@ from pathlib import Path
 
 from measured import Line, machine, show
 
-PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-HEAD = """# Benchmarks
-
-Made by `python benchmarks/page.py`, which measures all of it in one run. Ratios are taken in turns
-on the same machine: they say more than times. "Raw" is the physics alone: MuJoCo stepping the same
-model through the same controls, without a controller. A ratio of 1 is a controller that costs
-nothing. What the machine itself allows, the raw engine on two threads and in two processes, is
-measured in the same run.
-"""
+PAGE = Path(__file__).parents[1] / "docs" / "data" / "speed.md"
 
 
 def one_grasp() -> Iterator[Line]:
@@ -52,7 +44,7 @@ def main() -> None:
         "Calibration of a finger": calibration_speed.lines(),
         "Grasp quality": quality_speed.lines(),
     }
-    parts = [HEAD, f"softgrasp {__version__} on {machine()}.\n"]
+    parts = [f"softgrasp {__version__} on {machine()}.\n"]
     for title, lines in sections.items():
         print(f"-- {title}")
         table = ["| | measured | target | why it is missed |", "|---|---|---|---|"]
@@ -60,7 +52,7 @@ def main() -> None:
             f"| {line.what} | {line.measured} | {line.target} | {line.reason} |"
             for line in show(lines)
         ]
-        parts.append(f"## {title}\n\n" + "\n".join(table) + "\n")
+        parts.append(f"### {title}\n\n" + "\n".join(table) + "\n")
     PAGE.write_text("\n".join(parts), encoding="utf-8")
 
 

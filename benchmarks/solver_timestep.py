@@ -1,7 +1,7 @@
 """Solver and time step against contact times, final pose and cost (paper 004, section 3).
 
 The paper names 1e-5 s "through numerous tests" and shows none. This runs one pinch with every
-integrator and time step and prints the table of docs/contact.md; costs are processor time, the best
+integrator and time step; docs/contact.md has some of the rows. Costs are processor time, the best
 of three where a run is short, over that of the default step and integrator in the same table.
 
     python benchmarks/solver_timestep.py

@@ -1,18 +1,23 @@
 """Write the reference and the type stubs from the tables of public names.
 
 `python docs/write_reference.py` writes a page of docs/reference/ for each public module, a heading
-a name (the text comes from the docstrings when the site is built), the pages of the command line
-and of the file formats, and the stub `__init__.pyi` of each lazy package, which type checkers read.
+a name (the text comes from the docstrings when the site is built), the pages of descriptions with a
+table of fields for each, those of the command line and of the file formats, and the stub
+`__init__.pyi` of each lazy package, which type checkers read.
 """
 
+import inspect
 import json
+import re
+from functools import cache
 from pathlib import Path
-from typing import Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import softgrasp
 from softgrasp.checks.json_schema import KINDS, schema_of
 from softgrasp.cli.app import SECTIONS
 from softgrasp.cli.app import app as command_line
+from softgrasp.description.base import Description, compact_repr, field_docs
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
 PACKAGE = Path(softgrasp.__file__).resolve().parent
@@ -46,6 +51,25 @@ MODULES = {
     "errors": "Exceptions and warnings.",
 }
 """Public submodules in the order of the index."""
+TOPICS = {
+    "hand": ("Hands", ("hand", "finger", "actuation", "adhesion")),
+    "object": ("Objects and surroundings", ("object", "geometry")),
+    "contact": ("Contacts", ("contact",)),
+    "closure": ("Closures", ("closure",)),
+    "scene": ("Scenes and sensors", ("scene", "sensor")),
+    "task": ("Sequences and hold tests", ("task",)),
+    "soft_finger": ("Soft fingers", ("soft_finger",)),
+    "sweep": ("Sweeps and plans", ("sweep",)),
+    "calibration": ("Calibration", ("calibration",)),
+    "robot": ("Robots and arms", ("robot", "bendable", "arm")),
+}
+"""Pages of ``sg.description``: heading, and modules in ``softgrasp/description/``."""
+COMMON_FIELDS = {
+    "name": "Name in files, messages and results.",
+    "type": "Names the class in files.",
+}
+"""Meaning of fields that most classes have and few document."""
+UNIT = re.compile(r"(?:^|(?<= ))\[([^][*0]+)\](?=[.,;:) ]|$)")
 FORMATS_TEXT = """YAML files of softgrasp, field by field. Numbers are in SI and radians; a file
 that begins with `units: {length: mm, angle: deg}` has its lengths and angles in those units.
 Where a field takes a hand, an object, an arm or a finger, a shipped name or a file may stand for
@@ -64,10 +88,17 @@ def pages() -> dict[str, str]:
     """Text of every page by its file name."""
     texts = {"index.md": _index()}
     for name, sentence in MODULES.items():
+        if name == "description":
+            continue
         module = getattr(softgrasp, name)
         blocks = [f"::: {module.__name__}.{one}\n" for one in _names(module)]
         texts[f"{name}.md"] = f"# sg.{name}\n\n{sentence}\n\n" + "\n".join(blocks)
-    return texts | {"file_formats.md": _file_formats(), "command_line.md": _command_line()}
+    texts |= {"file_formats.md": _file_formats(), "command_line.md": _command_line()}
+    return (
+        texts
+        | {"description.md": _descriptions()}
+        | {_page_of(topic): _topic(*TOPICS[topic]) for topic in TOPICS}
+    )
 
 
 def stubs() -> dict[Path, str]:
@@ -105,6 +136,145 @@ def _names(module) -> list[str]:
     return sorted(public, key=str.lower)
 
 
+def _page_of(topic: str) -> str:
+    return f"description_{topic}.md"
+
+
+def _described(module: str) -> tuple[str, ...]:
+    return softgrasp.description.NAMES.get(f"description.{module}", ())
+
+
+@cache
+def _links() -> dict[str, str]:
+    """Link to the section of each description, by its name; of parts to that of file formats."""
+    parts = {part for kind in KINDS for part in schema_of(kind)["$defs"]}
+    return {part: f"[{part}](file_formats.md#{part.lower()})" for part in parts} | {
+        name: f"[{name}]({_page_of(topic)}#softgrasp.description.{module}.{name})"
+        for topic, (_, modules) in TOPICS.items()
+        for module in modules
+        for name in _described(module)
+    }
+
+
+def _descriptions() -> str:
+    """Overview of the pages of descriptions."""
+    lines = [
+        "# sg.description",
+        "",
+        MODULES["description"] + " All are in SI units and radians; each field is checked when a",
+        "value is made, and an error names the field. `value.replace(field=...)` returns a changed",
+        "copy, `value.choose(...)` one with fields that nobody has stated yet, and",
+        "`help(sg.description.Hand)` prints the fields of a class. The same fields in YAML:",
+        "[file formats](file_formats.md).",
+        "",
+        "| topic | classes |",
+        "|---|---|",
+    ]
+    links = _links()
+    for topic, (title, modules) in TOPICS.items():
+        names = sorted((name for one in modules for name in _described(one)), key=str.lower)
+        shown = ", ".join(links[name] for name in names)
+        lines.append(f"| [{title}]({_page_of(topic)}) | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def _topic(title: str, modules: tuple[str, ...]) -> str:
+    """Page of the descriptions of a topic."""
+    lines = [f"# {title}", ""]
+    for module in modules:
+        for name in _described(module):
+            kind, path = getattr(softgrasp.description, name), f"softgrasp.description.{module}"
+            if isinstance(kind, type) and issubclass(kind, Description):
+                lines += [f"## {name} {{ #{path}.{name} }}", "", *_description(kind)]
+            else:
+                lines += [f"::: {path}.{name}", "    options: {heading_level: 2}", ""]
+    return "\n".join(lines)
+
+
+def _description(kind: type[Description]) -> list[str]:
+    """Documentation of a description: its text, its fields, and what it computes."""
+    lines = [inspect.cleandoc(vars(kind)["__doc__"]), ""]
+    docs, links = field_docs(kind), _links()
+    if kind.model_fields:
+        lines += ["| field | unit or type | default | meaning |", "|---|---|---|---|"]
+    for name, field in kind.model_fields.items():
+        text = " ".join(docs.get(name, COMMON_FIELDS.get(name, "")).split())
+        unit = UNIT.search(text)
+        if unit:
+            text = (text[: unit.start()].rstrip() + text[unit.end() :]).strip()
+        takes = _takes(field.annotation, unit.group(1) if unit else "", links)
+        default = "required" if field.is_required() else _initial(field.default)
+        cells = (f"`{name}`", takes, default, text.replace("``", "`"))
+        lines.append(_row(cells))
+    computed = [*_computed(kind)]
+    return [*lines, "", *computed, *([""] if computed else [])]
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    """Row of a table; alternatives in code become words, as a table ends a cell at their bar."""
+    shown = (re.sub(r"`[^`]*`", lambda one: one[0].replace("|", "` or `"), cell) for cell in cells)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in shown) + " |"
+
+
+def _computed(kind: type[Description]) -> list[str]:
+    """Properties and methods of a description, with the first sentence of their documentation."""
+    members: dict[str, Any] = {}
+    for part in kind.__mro__[: kind.__mro__.index(Description)]:
+        members = vars(part) | members
+    lines = []
+    for name, member in members.items():
+        function = getattr(member, "fget", None) or getattr(member, "func", None)
+        function = function or getattr(member, "__func__", member)
+        if name.startswith("_") or not inspect.isfunction(function) or not function.__doc__:
+            continue
+        about = " ".join(inspect.getdoc(function).split("\n\n")[0].split())
+        call = name
+        if inspect.isfunction(member) or isinstance(member, classmethod | staticmethod):
+            words = [word for word in inspect.signature(function).parameters if word != "self"]
+            call += f"({', '.join(word for word in words if word != 'cls')})"
+        lines.append(f"- `{call}`: {about}")
+    return lines
+
+
+def _takes(annotation: Any, unit: str, links: dict[str, str]) -> str:
+    """What a field takes: the unit of its numbers, or a type in words."""
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _takes(parts[0], unit, links)
+    if origin is Literal:
+        return ", ".join(f"`{one}`" for one in parts)
+    if origin is tuple:
+        words = list(dict.fromkeys(_takes(one, unit, links) for one in parts if one is not ...))
+        count = "" if ... in parts or len(words) > 1 else f"{len(parts)} × "
+        return f"{count or 'list of '}{' and '.join(words)}"
+    if parts:
+        words = [_takes(one, unit, links) for one in parts if one is not type(None)]
+        return " or ".join(dict.fromkeys(words))
+    if annotation in (int, float):
+        return unit or {int: "integer", float: "number"}[annotation]
+    words = {bool: "true or false", str: "text", Any: "any"}
+    if annotation in words:
+        return words[annotation]
+    if issubclass(annotation, tuple):  # such as Rates, which one number may stand for
+        return f"{unit or 'number'}, or a list"
+    public = next((one for one in annotation.__mro__ if one.__name__ in links), annotation)
+    name = public.__name__.removesuffix("Override")  # has the same fields, none of them required
+    return links.get(name, f"`{name}`")
+
+
+def _initial(value: Any) -> str:
+    """The default of a field as it is written in Python, or nothing."""
+    if isinstance(value, Description):
+        text = compact_repr(value)
+    elif isinstance(value, float):
+        text = f"{value:.6g}"
+    elif isinstance(value, tuple):
+        text = f"({', '.join(_initial(one).strip('`') for one in value)})" if value else ""
+    else:
+        text = "" if value is None else str(value)
+    return f"`{text}`" if 0 < len(text) <= 60 and text[0] != "<" else ""
+
+
 def _file_formats() -> str:
     """Tables of the fields of all YAML files, from their JSON schemas."""
     lines = [
@@ -134,8 +304,8 @@ def _fields(definition) -> list[str]:
     for name, field in form["properties"].items():
         required = name in form.get("required", ())
         default = "required" if required else _default(field.get("default"))
-        about = field.get("description", "").replace("``", "`").replace("|", "\\|")
-        lines.append(f"| `{name}` | {_value(field)} | {default} | {about} |")
+        about = field.get("description", "").replace("``", "`")
+        lines.append(_row((f"`{name}`", _value(field), default, about)))
     return [*lines, ""]
 
 
@@ -199,9 +369,7 @@ def _command_line() -> str:
 def _verb(name: str, command) -> list[str]:
     shown = [one for one in command.params if getattr(one, "help", "") and not one.hidden]
     arguments = [one for one in shown if one.param_type_name == "argument"]
-    words = " ".join(
-        _values_of(one) if one.required else f"[{_values_of(one)}]" for one in arguments
-    )
+    words = " ".join(_label(one) if one.required else f"[{_label(one)}]" for one in arguments)
     about = " ".join((command.help or "").split("\n\n")[0].split())
     usage = " ".join(filter(None, [name, words, "[OPTIONS]"]))
     lines = [f"### {name}", "", f"    {usage}", "", about, ""]
@@ -210,20 +378,28 @@ def _verb(name: str, command) -> list[str]:
     for one in shown:
         value = "" if getattr(one, "is_flag", False) else _values_of(one)
         if one in arguments:
-            label, value = f"`{value}`", ""
+            label, value = f"`{_label(one)}`", _choices(one)
         else:
             label = ", ".join(f"`{word}`" for word in [*one.opts, *one.secondary_opts])
         about = " ".join(one.help.split())
-        cells = (cell.replace("|", "\\|") for cell in (label, value, about))
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(_row((label, value, about)))
     return [*lines, ""]
 
 
 def _values_of(parameter) -> str:
     """Words for the values of an option or argument, as its help has them."""
     kind = parameter.type_descriptor.annotation
-    choices = " or ".join(map(str, get_args(kind))) if get_origin(kind) is Literal else ""
-    return (parameter.metavar or choices or getattr(kind, "__name__", "value").upper()).strip("[]")
+    type_name = getattr(kind, "__name__", "value").upper()
+    return (parameter.metavar or _choices(parameter) or type_name).strip("[]")
+
+
+def _choices(parameter) -> str:
+    kind = parameter.type_descriptor.annotation
+    return " or ".join(map(str, get_args(kind))) if get_origin(kind) is Literal else ""
+
+
+def _label(argument) -> str:
+    return (argument.metavar or argument.name.upper()).strip("[]")
 
 
 def _index() -> str:

@@ -20,6 +20,7 @@ from softgrasp.cli.app import app
 from softgrasp.cli.options import INTERRUPTED
 from softgrasp.io.scene import load_plan
 from softgrasp.sweeps.storage import SweepStore
+from tests.support.bellows_mesh import bellows_mesh
 from tests.support.hollow_finger import hollow_finger
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -72,6 +73,8 @@ def test_the_python_blocks_run_one_after_the_other(
     monkeypatch.chdir(tmp_path)
     write_named_blocks(page, tmp_path)
     names: dict[str, object] = {}  # later blocks of a page go on from earlier ones
+    if page.name == "soft_fingers.md":  # the reader's file
+        bellows_mesh(valleys=7, taper=0.35).surface.export("finger.stl")
     for _, text in blocks("python", [page]):
         exec(compile(text, str(page), "exec"), names)
     if page.name == "README.md":
@@ -168,7 +171,7 @@ PLACEHOLDER = re.compile(r"…|\.\.\.|[<\[|{]|\b[A-Z]{2,}\b|--?[a-z-]+=$")
 """What stands for another word in a command."""
 
 
-EARLIER = ("docs/hand_benchmark.md",)
+EARLIER = ("docs/data/hands.md",)
 """Pages with tables that a verb of an earlier version made."""
 
 
@@ -232,6 +235,25 @@ def test_the_links_of_the_pages_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+FOLDERS = "softgrasp|tests|examples|benchmarks|assets|hands|objects|docs"
+PATH = re.compile(rf"`((?:{FOLDERS})/[\w/.-]+\.\w+)(?:::\w+)?`")
+
+
+def test_the_files_that_pages_name_are_there() -> None:
+    named = {(page, path) for page in PAGES for path in PATH.findall(page.read_text("utf-8"))}
+    assert len(named) > 100
+    assert [(name_of(page), path) for page, path in named if not (ROOT / path).exists()] == []
+
+
+def test_every_field_of_a_description_has_a_meaning() -> None:
+    """In words: the unit is in a column of its own."""
+    pages = (DOCS / "reference").glob("description_*.md")
+    tables = "".join(page.read_text("utf-8") for page in pages)
+    rows = [line.split(" | ") for line in tables.splitlines() if line.startswith("| `")]
+    assert len(rows) > 600
+    assert [row for row in rows if not re.match(r"[\w`(]", row[3])] == []
 
 
 def test_the_reference_has_every_public_name() -> None:

@@ -18,7 +18,7 @@ from tests.support.processes import dies_with_cubes
 
 ROOT = Path(__file__).resolve().parents[1]
 BALL_FLOOR, PRIMITIVE_FLOOR = 0.95, 0.95
-"""Measured: see docs/hand_benchmark.md."""
+"""Measured: see docs/data/hands.md."""
 
 
 @pytest.fixture(scope="module")

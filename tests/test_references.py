@@ -1,4 +1,4 @@
-"""Every work that the package or a page cites is a row of docs/references.md, and the other way."""
+"""Every work that the package or a page cites is a row of docs/glossary.md, and the other way."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = (ROOT / "docs" / "references.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "glossary.md").read_text("utf-8").split("\n## References\n")[1]
 ROWS = set(re.findall(r"^\| ([A-Z][\w'’-]+ (?:19|20)\d\d) \|", PAGE, re.MULTILINE))
 NAME = r"[A-Z][A-Za-zéáíóúčšžöüł-]+"
 CITATION = re.compile(
@@ -32,7 +32,7 @@ OTHER = re.compile(
 """Words before a year that are no authors: titles, journals, months, programs."""
 FILES = [
     *sorted((ROOT / "softgrasp").rglob("*.py")),
-    *sorted(path for path in (ROOT / "docs").rglob("*.md") if path.name != "references.md"),
+    *sorted(path for path in (ROOT / "docs").rglob("*.md") if path.name != "glossary.md"),
     ROOT / "README.md",
 ]
 

@@ -155,13 +155,13 @@ class Scales(NamedTuple):
     """Standard deviations of noise, offsets and tilt."""
 
     angle: float
-    """[rad]"""
+    """Of the angles [rad]."""
     force: float
-    """[N]"""
+    """Of the forces [N]."""
     offset: float
-    """[rad]"""
+    """Of the constant errors of joint angles [rad]."""
     tilt: float
-    """[rad]"""
+    """Of the tilt of the clamp [rad]."""
 
 
 class Component(NamedTuple):

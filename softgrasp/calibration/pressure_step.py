@@ -75,11 +75,11 @@ class PressureRecord:
     """Commanded and measured pressure over time, (m,) each, with a command in steps."""
 
     times: Array
-    """[s]"""
+    """Times [s]."""
     commands: Array
     """Each until the next row [Pa]."""
     pressures: Array
-    """[Pa]"""
+    """Pressures [Pa]."""
 
     @property
     def jumps(self) -> list[int]:

@@ -233,7 +233,7 @@ class Geometry:
     """Geometry of a body: solids of uniform density, in the body's frame."""
 
     volume: float
-    """[m³]"""
+    """Volume [m³]."""
     center: Array
     """(3,) centre of volume [m]."""
     inertia: Array
@@ -258,7 +258,7 @@ class Body:
     """Its name in messages: ``link 'base'``."""
     name: str
     mass: float
-    """[kg]"""
+    """Mass [kg]."""
     center: Array
     """(3,) centre of mass in its frame [m]."""
     inertia: Array | None

@@ -534,12 +534,12 @@ class JointStates(NamedTuple):
     """States of all segments at one time, in the order of the file."""
 
     time: float
-    """[s]"""
+    """Time [s]."""
     names: tuple[str, ...]
     kappa: tuple[float, ...]
-    """[1/m]"""
+    """Curvatures [1/m]."""
     phi: tuple[float, ...]
-    """[rad]"""
+    """Angles of the bending planes [rad]."""
     length: tuple[float, ...]
     """[m]; as measured where the hardware does, else that of the description."""
 

@@ -114,9 +114,9 @@ class Coupling(Description):
     leader: JointName
     """The joint that it follows."""
     ratio: Number = 1.0
-    """[rad/rad, m/m, rad/m or m/rad]"""
+    """Its travel over that of the leader [rad/rad, m/m, rad/m or m/rad]."""
     offset: Number = 0.0
-    """[rad or m]"""
+    """Its variable where the leader's is 0 [rad or m]."""
 
 
 class Pulley(Description):

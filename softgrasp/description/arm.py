@@ -27,6 +27,7 @@ class Arm(Description):
 
     name: Annotated[str, Field(min_length=1)]
     chain: Finger
+    """Joints and links from the base to the flange."""
     tool: Pose = Pose()
     """Frame of the hand in the flange frame, which is the last frame of the chain."""
     source: str = ""
@@ -92,6 +93,7 @@ class RobotProgram(Description):
 
     name: Annotated[str, Field(min_length=1)]
     arm: Arm
+    """The arm that moves."""
     postures: Annotated[tuple[Posture, ...], Field(min_length=1)]
     """Joint variables of the arm, one per row [rad or m]; the robot starts in the first posture."""
     move_time: Positive = 2.0
@@ -99,6 +101,7 @@ class RobotProgram(Description):
     rest_time: NonNegative = 0.5
     """Time at rest in each posture [s]."""
     source: str = ""
+    """Source of the program."""
 
     @model_validator(mode="after")
     def _postures_can_be_taken(self) -> Self:

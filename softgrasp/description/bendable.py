@@ -46,7 +46,7 @@ class Origin(Description):
     """Pose of a frame in its parent as in URDF: R = Rz(yaw)·Ry(pitch)·Rx(roll)."""
 
     xyz: Vec3 = (0.0, 0.0, 0.0)
-    """[m]"""
+    """Position [m]."""
     rpy: Vec3 = (0.0, 0.0, 0.0)
     """Roll, pitch, yaw about the fixed axes x, y, z of the parent [rad]."""
 
@@ -55,7 +55,7 @@ class Inertial(Description):
     """Mass, centre of mass and inertia about it."""
 
     mass: Positive
-    """[kg]"""
+    """Mass [kg]."""
     origin: Origin = Origin()
     """Pose of the centre of mass and of the axes of inertia."""
     inertia: tuple[Number, Number, Number, Number, Number, Number] | None = None
@@ -74,15 +74,17 @@ class CurvatureLimits(Description):
     theta_max: Positive | None = None
     """Largest bending angle κ·length [rad]."""
     phi_min: Number | None = None
+    """Smallest angle of the bending plane [rad]."""
     phi_max: Number | None = None
-    """Range of the bending plane's angle [rad]; equal limits make the segment planar."""
+    """Largest one [rad]; equal limits make the segment planar."""
     kappa_dot_max: Positive | None = None
-    """[1/(m·s)]"""
+    """Largest rate of the curvature [1/(m·s)]."""
     phi_dot_max: Positive | None = None
-    """[rad/s]"""
+    """Largest rate of the bending plane's angle [rad/s]."""
     eps_min: Number | None = None
+    """Smallest elongation (l − length)/length [–]."""
     eps_max: Number | None = None
-    """Range of the elongation (l − length)/length [–]."""
+    """Largest elongation [–]."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -105,7 +107,7 @@ class Backbone(Description):
     radius: Positive
     """Outer radius of the segment [m]."""
     bending_stiffness: NonNegative | None = None
-    """EI [N·m²]."""
+    """Bending stiffness EI [N·m²]."""
     axial_stiffness: NonNegative | None = None
     """EA [N]; infinite by default."""
     torsion_stiffness: NonNegative | None = None
@@ -168,9 +170,9 @@ class Chamber(Description):
     area: Positive
     """Effective area [m²]."""
     pressure_min: Number = 0.0
-    """[Pa]"""
+    """Lowest pressure [Pa]."""
     pressure_max: Number | None = None
-    """[Pa]"""
+    """Highest pressure [Pa]; unlimited by default."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -191,7 +193,9 @@ class Bendable(Description):
 
     name: Name
     parent: Name
+    """Link before the segment."""
     child: Name
+    """Link after it."""
     origin: Origin = Origin()
     """Base of the segment in the parent link's frame; the child link's frame is its end."""
     model: Literal["pcc", "ppc"] = "pcc"
@@ -201,9 +205,13 @@ class Bendable(Description):
     frame: Literal["bishop", "webster"] = "bishop"
     """Convention of its end frame; see ``end_frame``."""
     limits: CurvatureLimits
+    """Limits of its motion."""
     backbone: Backbone
+    """Length, stiffness and discretisation."""
     actuation: tuple[BendableActuator, ...] = ()
+    """Tendons or chambers."""
     inertial: Inertial | None = None
+    """Mass and inertia."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -289,7 +297,7 @@ class Piston(Description):
     """Piston of the cylinder that holds the water."""
 
     diameter: Positive
-    """[m]"""
+    """Diameter [m]."""
     mass: Positive
     """Mass with all parts that move with it [kg]."""
     damping: NonNegative = 0.0
@@ -316,7 +324,7 @@ class Tube(Description):
     diameter: Positive
     """Inner diameter [m]."""
     length: Positive
-    """[m]"""
+    """Length [m]."""
     flow: Literal["blasius", "laminar"] = "blasius"
     """``laminar``: Poiseuille's law at any flow; ``blasius``: Blasius' law for smooth pipes where
     the flow is turbulent."""
@@ -335,29 +343,33 @@ class Fluid(Description):
     """Fluid in cylinder, tube and chamber; the defaults are those of water at 20 °C."""
 
     density: Positive = 998.0
-    """[kg/m³]"""
+    """Density [kg/m³]."""
     viscosity: Positive = 1.0e-3
     """Dynamic viscosity [Pa·s]."""
     bulk_modulus: Positive = 2.1e9
-    """[Pa]"""
+    """Bulk modulus [Pa]."""
 
 
 class HydraulicDrive(Description):
     """Motor, screw, piston and tube of one chamber, the same for all chambers."""
 
     screw: Screw
+    """Screw between motor and piston."""
     piston: Piston
+    """Piston of the cylinder."""
     tube: Tube
+    """Tube from the cylinder to the chamber."""
     fluid: Fluid = Fluid()
+    """Fluid in all of them."""
 
 
 class TipLoad(Description):
     """Force and moment on the end of the arm (Chen et al. 2022, eq 23)."""
 
     force: Vec3 = (0.0, 0.0, 0.0)
-    """[N]"""
+    """Force [N]."""
     moment: Vec3 = (0.0, 0.0, 0.0)
-    """[N·m]"""
+    """Moment [N·m]."""
     frame: Literal["tip", "base"] = "tip"
     """Frame of the components; the tip frame rotates with the tip, as in the paper."""
 
@@ -368,6 +380,8 @@ class Hydraulics(Description):
     segments: Count = 1
     """Number of circular arcs per section in the lumped model."""
     drive: HydraulicDrive
+    """Drive of each chamber."""
     tip_load: TipLoad = TipLoad()
+    """Load on the end of the arm."""
     gravity: Vec3 = HANGING
     """Gravity in the base frame [m/s²]."""

@@ -43,7 +43,7 @@ class HungAngles(Description):
     """Joint angles at rest with a weight at the tip of a horizontal finger, clamped at its base."""
 
     mass: NonNegative
-    """[kg]"""
+    """Mass of the weight [kg]."""
     angles: Angles
     """Angles of the first joints, as many as were observed, positive towards −z [rad]."""
     time: Positive | None = None
@@ -56,11 +56,11 @@ class Release(Description):
     """Motion of a finger after the weight at its tip is removed suddenly."""
 
     mass: NonNegative
-    """[kg]"""
+    """Mass of the weight [kg]."""
     overshoots: Whole | None = None
     """Number of overshoots before it settles."""
     settling_time: Positive | None = None
-    """[s]"""
+    """Time until it has settled [s]."""
     times: tuple[Number, ...] = ()
     """Times of a tracked tip since the release [s]."""
     heights: tuple[Number, ...] = ()
@@ -96,9 +96,9 @@ class TipForce(Description):
     """Force of the tip on a horizontal plate below it."""
 
     pressure: NonNegative
-    """[Pa]"""
+    """Pressure [Pa]."""
     force: Number
-    """[N]; one of several repeats, or their mean."""
+    """Force [N]; one of several repeats, or their mean."""
     held_out: bool = False
     """Whether it only checks the result."""
 
@@ -107,7 +107,7 @@ class FreeBend(Description):
     """Joint angles of a finger at rest under pressure, without contact."""
 
     pressure: NonNegative
-    """[Pa]"""
+    """Pressure [Pa]."""
     angles: Angles
     """Like ``HungAngles.angles`` [rad]."""
     held_out: bool = False
@@ -121,11 +121,11 @@ class MeasurementErrors(Description):
     """Standard errors of measured values; where None, repeated measurements tell, or a default."""
 
     angle: Positive | None = None
-    """[rad]"""
+    """Standard error of an angle [rad]."""
     force: Positive | None = None
-    """[N]"""
+    """Standard error of a force [N]."""
     settling_time: Positive | None = None
-    """[s]"""
+    """Standard error of a settling time [s]."""
     height: Positive | None = None
     """Of joint points and tracked tips [m]."""
 
@@ -148,9 +148,10 @@ class CalibrationProblem(Description):
     bends: tuple[FreeBend, ...] = ()
     """Angles of the joints of the free finger under pressure."""
     stiffness_bounds: Range = (0.1, 0.6)
-    """[N·m/rad]; these three bounds are those of the public repository of paper 000."""
+    """Bounds of the stiffnesses [N·m/rad]; these three are those of the public repository of paper
+    000."""
     damping_bounds: Range = (1e-5, 2e-3)
-    """[N·m·s/rad]"""
+    """Bounds of the dampings [N·m·s/rad]."""
     gain_bounds: Range = (0.0, 1e-6)
     """Bounds of the pressure gains [N·m/Pa]."""
     stiffness_model: StiffnessModel = "per-joint"

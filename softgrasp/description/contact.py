@@ -1,6 +1,6 @@
 """Contact parameters in SI units: contact model, stiffness, damping and friction.
 
-``Contact.model`` selects the meaning of the parameters (docs/contact_models.md): ``compliant``, a
+``Contact.model`` selects the meaning of the parameters (docs/contact.md): ``compliant``, a
 Kelvin–Voigt contact F = K·δ + D·δ̇ (paper 004, eq 1 and Table 2); ``soft-finger``, the same with a
 moment about the normal from a contact ``Patch``; ``native``, MuJoCo's contact with the parameters
 of ``NativeLaw``. A hand, an object and a scene state a ``ContactOverride``, only what they specify;
@@ -53,7 +53,7 @@ class NativeLaw(Description):
         0.5,
         2.0,
     )
-    """``solimp``: impedance at zero and at full penetration, full penetration [m], midpoint,
+    """``solimp``: impedance at zero and at full penetration, full penetration in m, midpoint,
     power."""
 
 
@@ -69,13 +69,13 @@ class Contact(Description):
     """``compliant``: stiffness and damping. ``soft-finger``: with torsion by a contact area.
     ``native``: the parameters of MuJoCo."""
     stiffness: Positive = 1e5
-    """K [N/m]."""
+    """Stiffness K [N/m]."""
     damping: Positive = 300.0
-    """D [N·s/m]."""
+    """Damping D [N·s/m]."""
     static_friction: NonNegative = 0.5
-    """µs [–]."""
+    """Static friction coefficient µs [–]."""
     dynamic_friction: NonNegative | None = None
-    """µd [–]; equal to the static coefficient by default."""
+    """Dynamic coefficient µd [–]; the static one by default."""
     critical_velocity: Positive = 1e-3
     """Slip speed at which friction becomes dynamic [m/s]."""
     torsional_friction: NonNegative = 0.003
@@ -132,9 +132,9 @@ class ContactOverride(Description):
     model: Literal["compliant", "soft-finger", "native"] | None = None
     """As ``Contact.model``."""
     stiffness: Positive | None = None
-    """K [N/m]."""
+    """Stiffness K [N/m]."""
     damping: Positive | None = None
-    """D [N·s/m]."""
+    """Damping D [N·s/m]."""
     static_friction: NonNegative | None = None
     """µs [–]; who specifies it specifies µd, too: the same where ``dynamic_friction`` is None."""
     dynamic_friction: NonNegative | None = None

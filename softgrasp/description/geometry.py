@@ -119,7 +119,7 @@ class Sphere(Description):
 
     type: Literal["sphere"] = "sphere"
     radius: Positive
-    """[m]"""
+    """Radius [m]."""
 
 
 class Cylinder(Description):
@@ -127,7 +127,7 @@ class Cylinder(Description):
 
     type: Literal["cylinder"] = "cylinder"
     radius: Positive
-    """[m]"""
+    """Radius [m]."""
     height: Positive
     """Full height along z [m]."""
 
@@ -145,7 +145,7 @@ class Capsule(Description):
 
     type: Literal["capsule"] = "capsule"
     radius: Positive
-    """[m]"""
+    """Radius of cylinder and ends [m]."""
     length: Positive
     """Length of the cylindrical part along z, without the hemispheres [m]."""
 

@@ -148,9 +148,9 @@ class Move(Description):
     joint: Name
     """Joint that moves."""
     ratio: Number
-    """[rad or m per unit of the target]"""
+    """Travel over that of the target [rad or m per unit of the target]."""
     at: Number = 0.0
-    """[rad or m]"""
+    """Variable where the target is 0 [rad or m]."""
 
 
 class ModelActuator(Description):
@@ -198,13 +198,13 @@ class AddedServo(Description):
     actuator: Name
     """Name of the added actuator."""
     limits: tuple[Number, Number]
-    """[rad or m]"""
+    """Range of its target [rad or m]."""
     stiffness: Positive
     """Position gain [N·m/rad or N/m]."""
     damping_ratio: NonNegative = 1.0
-    """[–]"""
+    """Damping over the critical one [–]."""
     force_limit: Positive
-    """[N·m or N]"""
+    """Largest torque or force [N·m or N]."""
 
 
 class GeomFriction(Description):

@@ -46,7 +46,7 @@ class Elasticity(Description):
     """Linear elasticity of a deformable object, meshed with a few trilinear hexahedra.
 
     With one cell it has 8 nodes, at the corners of its bounding box: it can stretch, shear and
-    rotate, and bend slightly; a fingertip makes no local dent (docs/contact_models.md).
+    rotate, and bend slightly; a fingertip makes no local dent (docs/contact.md).
     """
 
     young: Positive
@@ -71,9 +71,9 @@ class GraspObject(Description):
     shape: ObjectShape
     """Its shape."""
     mass: Positive | None = None
-    """[kg]"""
+    """Mass [kg]; instead of ``density``."""
     density: Positive | None = None
-    """[kg/m³]"""
+    """Density [kg/m³]; instead of ``mass``."""
     material: Material | None = None
     """Material, from which the contact follows where the scene states none."""
     elasticity: Elasticity | None = None
@@ -228,7 +228,7 @@ class Lift(Description):
     """
 
     height: Positive = 0.10
-    """[m], up along z of the world."""
+    """Height [m], up along z of the world."""
     time: Positive = 1.0
     """Duration of the motion from rest to rest [s]."""
     hold_time: Positive = 2.0

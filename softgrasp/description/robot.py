@@ -40,6 +40,7 @@ class LinkShape(Description):
     shape: LinkGeometry
     """A mesh has a file and a scale only; its frame is that of the file."""
     origin: Origin = Origin()
+    """Pose in the frame of the link."""
     name: Text = ""
     rgba: Vec4 | None = None
     """Red, green, blue and opacity, 0 to 1."""
@@ -61,8 +62,11 @@ class Link(Description):
 
     name: Name
     inertial: Inertial | None = None
+    """Mass and inertia."""
     visuals: tuple[LinkShape, ...] = ()
+    """Shapes that are drawn."""
     collisions: tuple[LinkShape, ...] = ()
+    """Shapes that collide."""
 
 
 class Mimic(Description):
@@ -78,20 +82,29 @@ class RigidJoint(Description):
 
     name: Name
     type: Literal["fixed", "revolute", "continuous", "prismatic"]
+    """Kind of motion."""
     parent: Name
+    """Link before the joint."""
     child: Name
+    """Link after it."""
     origin: Origin = Origin()
+    """Frame of the joint in the parent link."""
     axis: Vec3 = (1.0, 0.0, 0.0)
+    """Axis in that frame."""
     lower: Number | None = None
-    """Lowest joint variable [rad or m]; revolute and prismatic joints need both limits."""
+    """Smallest joint variable [rad or m]; revolute and prismatic joints need both limits."""
     upper: Number | None = None
+    """Largest joint variable [rad or m]."""
     effort: NonNegative | None = None
     """Largest torque or force [N·m or N]."""
     velocity: NonNegative | None = None
     """Largest speed [rad/s or m/s]."""
     damping: NonNegative = 0.0
+    """Damping [N·m·s/rad or N·s/m]."""
     friction: NonNegative = 0.0
+    """Dry friction [N·m or N]."""
     mimic: Mimic | None = None
+    """The joint that it follows."""
 
     @model_validator(mode="after")
     def _limits_in_order(self) -> Self:
@@ -115,8 +128,11 @@ class Interface(Description):
 
     name: Name
     initial_value: Number | None = None
+    """Value at the start."""
     min: Number | None = None
+    """Smallest command."""
     max: Number | None = None
+    """Largest command."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -138,7 +154,9 @@ class ControlledJoint(Description):
 
     name: Name
     commands: tuple[Interface, ...] = ()
+    """Quantities that can be commanded."""
     states: tuple[Interface, ...] = ()
+    """Quantities that can be read."""
 
     def check(
         self, rigid: Collection[str], bendables: Mapping[str, Bendable], location: FieldPath
@@ -184,11 +202,13 @@ class ControlSystem(Description):
 
     name: Name
     type: Literal["system", "actuator", "sensor"] = "system"
+    """Kind of the hardware."""
     plugin: Name
     """Hardware class that controls it."""
     params: tuple[tuple[str, str], ...] = ()
     """Parameters (name, value) as written in the file."""
     joints: tuple[ControlledJoint, ...] = ()
+    """Joints and bendables that it has."""
 
     @model_validator(mode="after")
     def _unique_joints(self) -> Self:
@@ -210,8 +230,11 @@ class Robot(Description):
 
     name: Name
     links: Annotated[tuple[Link, ...], Field(min_length=1)]
+    """Its rigid links."""
     joints: tuple[RigidJoint, ...] = ()
+    """Joints between two links."""
     bendables: tuple[Bendable, ...] = ()
+    """Segments that bend."""
     control: tuple[ControlSystem, ...] = ()
     """Hardware and interfaces from ``ros2_control`` elements."""
     hydraulics: Hydraulics | None = None

@@ -118,7 +118,7 @@ class GraspScene(Description):
     """Fixed surroundings. The first table may have no height: its top is then directly below the
     object."""
     gravity: Accepts[Vec3, Vec3 | float] = (0.0, 0.0, 0.0)  # type: ignore[assignment]
-    """[m/s²]; the size of a number acts downwards, ``True`` is 9.81, ``False`` none."""
+    """Gravity [m/s²]; the size of a number acts downwards, ``True`` is 9.81, ``False`` none."""
     contact: SpecifiedContact = ContactOverride()  # type: ignore[assignment]
     """What the scene specifies about the contacts of its objects; fields that it leaves out are
     those of the hand, then of the object's material."""

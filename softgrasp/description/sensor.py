@@ -154,6 +154,8 @@ class PinholeCamera(Description):
     k3: Number = 0.0
     """Radial distortion, of r⁶ [–]; the fifth number in OpenCV's order k1, k2, p1, p2, k3."""
     width: Pixels
+    """Columns of the image [pixels]."""
     height: Pixels
+    """Rows of the image [pixels]."""
     source: str = ""
     """Source of the numbers."""

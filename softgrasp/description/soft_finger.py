@@ -42,9 +42,9 @@ class SoftJoint(Description):
     position: Vec3
     """Position in the straight, unloaded finger [m]."""
     stiffness: Positive
-    """[N·m/rad]"""
+    """Stiffness of its spring [N·m/rad]."""
     damping: NonNegative = 0.0
-    """[N·m·s/rad]; twist and stretch have the same damping over stiffness."""
+    """Damping [N·m·s/rad]; twist and stretch have the same damping over stiffness."""
     pressure_gain: Number = 0.0
     """Bending moment over pressure [N·m/Pa]; ``alpha`` of paper 000 (eq 2)."""
     tendon_arm: Number = 0.0
@@ -65,7 +65,7 @@ class SoftLink(Description):
     center: Vec3
     """Centre of its box in the straight finger [m]."""
     mass: SmallMass
-    """[kg]; any mass above zero."""
+    """Mass [kg]; any above zero."""
     size: tuple[Positive, Positive, Positive]
     """Edges of its visible and collision box [m]."""
     mass_center: Vec3 | None = None

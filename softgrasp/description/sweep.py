@@ -214,6 +214,7 @@ class GraspPlan(Description):
     """Whether each synthesized posture has to hold the object in a short simulated trial, or comes
     after those that do. The search ends when ``candidates`` postures have held it."""
     poses: PoseSampling = PoseSampling()
+    """Directions and distances of the poses."""
     preshapes: tuple[str, ...] = ()
     """Start postures of the poses, drawn with equal probabilities; that of the scene by default."""
     seed: Annotated[int, Field(strict=True, ge=0)] = 0

@@ -58,7 +58,7 @@ class ApproachPhase(_Phase):
     """Start position relative to the hand's pose, in its frame [m]; 0.10 m back on the line from
     the grasp's centre to the finger bases by default."""
     time: Positive = 1.0
-    """[s]"""
+    """Duration [s]."""
 
     @property
     def moves_wrist(self) -> bool:
@@ -73,7 +73,7 @@ class PreshapePhase(_Phase):
     preshape: Annotated[str, Field(min_length=1)]
     """Name of a posture of the hand."""
     time: Positive = 0.5
-    """[s]"""
+    """Duration [s]."""
 
 
 class ClosePhase(_Phase):
@@ -87,7 +87,7 @@ class HoldPhase(_Phase):
 
     type: Literal["hold"] = "hold"
     time: Positive = 0.5
-    """[s]"""
+    """Duration [s]."""
 
 
 class LiftPhase(_Phase):
@@ -95,9 +95,9 @@ class LiftPhase(_Phase):
 
     type: Literal["lift"] = "lift"
     height: Positive = 0.10
-    """[m]"""
+    """Height of the lift [m]."""
     time: Positive = 1.0
-    """[s]"""
+    """Duration [s]."""
 
     @property
     def moves_wrist(self) -> bool:
@@ -116,7 +116,7 @@ class MovePhase(_Phase):
     about: Vec3 = (0.0, 0.0, 0.0)
     """Centre of rotation in the hand's frame [m]."""
     time: Positive = 1.0
-    """[s]"""
+    """Duration [s]."""
     max_force: Positive | None = None
     """Force at which the motion stops, for a guarded move: that of everything else on the hand and
     the object in it, less that at the start of the move [N]; None: it goes on."""
@@ -159,7 +159,7 @@ class ShakePhase(_Phase):
     about: Vec3 | None = None
     """Centre of rotation in the hand's frame [m]; the grasp's centre by default."""
     frequency: Positive = 3.0
-    """[Hz]"""
+    """Frequency [Hz]."""
     cycles: Count = 4
     """Number of periods."""
 
@@ -205,7 +205,7 @@ class _LettingGo(_Phase):
     """Base of the phases in which the hand lets the object go."""
 
     time: Positive = 0.5
-    """[s]"""
+    """Duration [s]."""
     max_fall: Positive = 0.005
     """Largest distance by which an object that is ``PLACED`` sinks from here on [m]."""
     max_tilt: Positive = 0.2
@@ -235,7 +235,7 @@ class PlacePhase(_LettingGo):
     retreat: Vec3 = (0.0, 0.0, 0.1)
     """Displacement of the hand after the release, in the world [m]."""
     retreat_time: Positive = 1.0
-    """[s]"""
+    """Duration of the retreat [s]."""
 
     def parts(self, raised: float) -> tuple[MovePhase, ReleasePhase, MovePhase]:
         """Return the phases that it consists of.

@@ -155,7 +155,7 @@ class SaturatedActuator(Description):
 
     actuator: str
     force: float
-    """[N·m or N]"""
+    """Its torque or force [N·m or N]."""
 
 
 class ContactModel(Description):
@@ -411,9 +411,9 @@ class GraspResult:
     held: bool | None
     """Whether the object was held in the hold test; None without a hold test."""
     simulated_time: float
-    """[s]"""
+    """Simulated time [s]."""
     wall_time: float
-    """[s]"""
+    """Wall time [s]."""
     build_time: float = 0.0
     """Wall time until the model was compiled; 0 in a result that was read [s]."""
     contacts: tuple[BodyContact, ...]

@@ -259,11 +259,11 @@ class ArmBounds(Description):
     """Bounds of the calibrated parameters."""
 
     EI: tuple[Positive, Positive] = (0.05, 5.0)
-    """[N·m²]"""
+    """Bending stiffness [N·m²]."""
     c_b: tuple[Positive, Positive] = (1e-3, 0.5)
-    """[N·m²·s]"""
+    """Bending damping [N·m²·s]."""
     mass: tuple[Positive, Positive] = (0.02, 2.0)
-    """[kg]"""
+    """Mass [kg]."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:

@@ -271,7 +271,7 @@ class ArmSection(Description):
     radius: Positive
     """Outer [m]."""
     mass: Positive
-    """[kg]"""
+    """Mass [kg]."""
     bending_stiffness: Positive
     """EI [N·m²]."""
     axial_stiffness: Positive

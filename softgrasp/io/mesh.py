@@ -48,7 +48,7 @@ class MeshBody:
     faces: NDArray[np.int64]
     """(m, 3), outward by the right-hand rule."""
     volume: float
-    """[m³]"""
+    """Volume [m³]."""
     inertia_per_density: Array
     """(3, 3) about the centre of mass, for 1 kg/m³ [m⁵]."""
     center_of_mass: Array

@@ -44,7 +44,7 @@ class Piece:
     faces: Faces
     """(k, 3) of a closed surface, outward by the right-hand rule."""
     volume: float
-    """[m³]"""
+    """Volume [m³]."""
     center: Array
     """Centroid (3,) [m]."""
 

@@ -40,7 +40,7 @@ class Weight(NamedTuple):
     """Mass properties that a file states, in the frame of the parts."""
 
     mass: float
-    """[kg]"""
+    """Mass [kg]."""
     center: Array
     """Centre of mass, (3,) [m]."""
     inertia: Array | None

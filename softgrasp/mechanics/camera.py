@@ -7,7 +7,7 @@ With x = X/Z, y = Y/Z and r² = x² + y² a point projects to, as in OpenCV,
     u = fx x' + cx,  v = fy y' + cy
 
 The inverse has no closed form; Newton's method solves the polynomial. Paper 001 (eq 1–3) prints the
-forward polynomial as the inverse, which distorts once more (measured in docs/twin_kinematics.md).
+forward polynomial as the inverse, which distorts once more (measured in docs/lessons/paper001.md).
 ``cv2.undistortPoints`` is no replacement: OpenCV is an optional library of this package, its
 default of five iterations leaves 0.25 pixels at the corners of an image with k1 = −0.3, and it
 returns a value also where no inverse exists.

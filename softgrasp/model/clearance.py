@@ -40,7 +40,7 @@ class Overlap(NamedTuple):
     """The object by its name, or a part of the hand."""
     obstacle: str
     depth: float
-    """[m]"""
+    """Depth [m]."""
     of_table: bool
     """Whether a part of the hand is inside the table."""
 

@@ -90,7 +90,7 @@ class FineStep(NamedTuple):
     """A further time step of a model and the contact parameters that belong to it."""
 
     timestep: float
-    """[s]"""
+    """Time step [s]."""
     pair_solref: Array
     """(np, 2)"""
     pair_solreffriction: Array

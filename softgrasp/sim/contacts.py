@@ -42,9 +42,9 @@ class ContactPoint(NamedTuple):
     separation: float
     """Negative where the bodies overlap [m]."""
     normal_force: float
-    """[N]"""
+    """Normal force [N]."""
     friction_force: float
-    """[N]"""
+    """Friction force [N]."""
     slip_speed: float
     """Tangential relative speed of the bodies at the point [m/s]."""
     object_name: str = OBJECT
@@ -58,17 +58,17 @@ class OtherPoint(NamedTuple):
     second: str
     """Touched body: of an object, of the surroundings, or a later one of the hand."""
     point: Vec3
-    """[m]"""
+    """Position [m]."""
     separation: float
-    """[m]"""
+    """Distance of the surfaces, negative in contact [m]."""
     force: Vec3
     """On the second body [N]."""
     normal: Vec3
     """Unit normal into the second body."""
     normal_force: float
-    """[N]"""
+    """Normal force [N]."""
     friction_force: float
-    """[N]"""
+    """Friction force [N]."""
 
 
 class BodyContactState(NamedTuple):

@@ -96,9 +96,9 @@ class ClosureLayout:
     substeps: int
     """Physics steps per control sample."""
     timestep: float
-    """[s]"""
+    """Time step [s]."""
     control_period: float
-    """[s]"""
+    """Control period [s]."""
     actuator_bias: Array
     """``actuator_biasprm`` as described, without what a time step adds, (nu, 10)."""
     prescribed: bool

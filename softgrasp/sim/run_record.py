@@ -38,7 +38,7 @@ class EngineRecord(NamedTuple):
     version: str
     integrator: str
     timestep: float
-    """[s]"""
+    """Time step [s]."""
 
 
 class ContactEvent(Description):

@@ -57,7 +57,7 @@ class StartNoise(NamedTuple):
     """Offset of the object's start pose."""
 
     position: tuple[float, float, float]
-    """[m]"""
+    """Position [m]."""
     rotation: tuple[float, float, float]
     """Rotation vector in the world [rad]."""
 

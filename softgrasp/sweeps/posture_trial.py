@@ -56,11 +56,11 @@ class TrialOutcome(NamedTuple):
     closing_displacement: float
     """While the hand closed [m]; ∞ where it was not clear."""
     closing_rotation: float
-    """[rad]"""
+    """Rotation of the object while the hand closes [rad]."""
     push_displacement: float
     """Largest of the pushes [m]; ∞ where none was applied."""
     push_rotation: float
-    """[rad]"""
+    """Rotation in a push [rad]."""
 
     @property
     def motion(self) -> float:

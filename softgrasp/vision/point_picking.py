@@ -1,6 +1,6 @@
 """Bending angles of a finger's pieces from points picked in its image.
 
-docs/twin_kinematics.md derives the method. The chord of a piece of constant curvature is rotated by
+docs/twin.md derives the method. The chord of a piece of constant curvature is rotated by
 half its bending angle, so chords and tangents are linear in the unknown angles. Picks on the middle
 line give one angle after the other, which amplifies noise; picks at both edges measure tangents,
 too, and all directions are weighted by their covariance (generalised least squares). Depths define

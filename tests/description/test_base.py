@@ -10,7 +10,7 @@ def test_fields_have_the_documentation_below_them_or_that_of_a_base_class() -> N
     docs = field_docs(sg.hydraulics.HydraulicArm)
     assert docs["gravity"] == "Gravity in the base frame [m/s²]."
     assert docs["segments"] == "Number of circular arcs per section in the lumped model."
-    assert "drive" not in docs  # its name says it
+    assert "name" not in docs  # it says what it is
 
 
 def test_classes_without_source_have_no_documentation() -> None:

@@ -78,7 +78,7 @@ def test_a_hard_finger_lets_it_rotate() -> None:
 
 def test_turning_takes_the_friction_along_the_surface() -> None:
     # the ellipsoid of Howe and Cutkosky: (T/µN)² + (M/µ_tN)² = 1 for a pad that slides and turns;
-    # this is where the stored friction of a grasp whose pads turn goes (docs/contact_models.md)
+    # this is where the stored friction of a grasp whose pads turn goes (docs/contact.md)
     scene = sg.load_scene("four_finger_askew").replace(success=None)
     run = ClosureRun(compile_scene(scene))
     run.close()

@@ -423,7 +423,7 @@ class Point(NamedTuple):
     normal: Array
     """(3,) unit vector out of the cylinder, towards the capsule."""
     depth: float
-    """[m]"""
+    """Depth [m]."""
 
 
 def touching(

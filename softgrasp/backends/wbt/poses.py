@@ -87,7 +87,7 @@ class Mass(NamedTuple):
     """Mass, centre of mass and inertia of a rigid solid."""
 
     mass: float
-    """[kg]"""
+    """Mass [kg]."""
     center: Array
     """Centre of mass in the frame of the solid, (3,) [m]."""
     inertia: Array

@@ -31,13 +31,13 @@ class Servo(NamedTuple):
 
     actuator: int
     stiffness: float
-    """[N·m/rad or N/m]"""
+    """Stiffness [N·m/rad or N/m]."""
     damping: float
     """Damping of the servo in the model [N·m·s/rad or N·s/m]."""
     spare_damping: float
     """Implicit damping of its spring, to be compensated at the force limit [N·m·s/rad or N·s/m]."""
     force_limit: float
-    """[N·m or N]"""
+    """Largest torque or force [N·m or N]."""
 
 
 class JointLaw(NamedTuple):
@@ -57,7 +57,7 @@ class JointLaw(NamedTuple):
     excess: float = 0.0
     """Damping of Webots beyond that of the model, from its implicit spring [N·m·s/rad or N·s/m]."""
     offset: float = 0.0
-    """[N·m or N]"""
+    """Constant torque or force [N·m or N]."""
     actuators: tuple[tuple[int, float], ...] = ()
     """(index of the actuator, torque per unit of its target)."""
     inertia_rate: float = 0.0
