@@ -18,6 +18,9 @@ PYTEST = "python -m pytest -n 2 --dist loadfile"
 OLD, NEW, FUTURE = (3, 10, 12), (3, 11, 2), (3, 15, 0)
 
 
+NAMES = ("dev", "core-mujoco4", "gpu")
+
+
 @pytest.fixture
 def dev(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The script as a module, with an empty checkout, no uv and no other Python."""
@@ -27,7 +30,7 @@ def dev(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = module_from_spec(spec)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     loader.exec_module(module)
-    for name in ("requirements/dev.txt", "requirements/core-mujoco4.txt", "pyproject.toml"):
+    for name in (*(f"requirements/{name}.txt" for name in NAMES), "pyproject.toml"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(name)
     monkeypatch.setattr(module, "ROOT", str(tmp_path))
@@ -231,6 +234,7 @@ def test_a_failed_step_is_named(dev, capsys, monkeypatch, golden):
         (["test", "-x"], f".venv/bin/{PYTEST} -m not slow -x"),
         (["test", "--all"], f".venv/bin/{PYTEST}"),
         (["test", "--slice", "2/5"], f".venv/bin/{PYTEST} -m slow --slice 2/5"),
+        (["test", "--warp"], f".venv/bin/{PYTEST} tests/backends/warp"),
         (
             ["test", "--mujoco4"],
             f".venv-mujoco4/bin/{PYTEST} -m not slow @tests/core_selection.txt",
@@ -240,10 +244,22 @@ def test_a_failed_step_is_named(dev, capsys, monkeypatch, golden):
 def test_verbs_hand_over_to_their_program(dev, monkeypatch, arguments, expected):
     became: list[str] = []
     monkeypatch.setattr(dev, "become", became.extend)
+    monkeypatch.setattr(dev, "prepare_warp", lambda: None)
     monkeypatch.setattr(dev.os, "cpu_count", lambda: 2)
     monkeypatch.setattr(dev.os, "chdir", lambda directory: None)
     assert dev.main(arguments) == 0
     assert " ".join(became).replace(dev.ROOT + os.sep, "") == expected
+
+
+def test_warp_is_installed_beside_the_environment_once(dev, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.setenv("WARP_CACHE_PATH", "")
+    for _ in range(2):
+        dev.prepare_warp()
+    (step,) = dev.machine.ran
+    folder = f"{dev.MAIN.folder}{os.sep}warp"
+    assert f"--target .venv{os.sep}warp --no-deps --require-hashes" in step
+    assert os.environ["PYTHONPATH"] == folder
 
 
 @pytest.mark.parametrize("name", ["PYTHONPATH", "PYTHONDONTWRITEBYTECODE"])
