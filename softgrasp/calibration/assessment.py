@@ -64,7 +64,7 @@ WEAK = 1e-6
 
 @dataclass(frozen=True)
 class OfFinger:
-    """What the assessment of a stage of a finger depends on beside the stage.
+    """Inputs of the assessment of a stage of a finger, other than the stage.
 
     Args:
         problem: Calibration problem.

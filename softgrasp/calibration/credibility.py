@@ -88,7 +88,7 @@ class Credibility:
 
     @property
     def sentence(self) -> str:
-        """Verdict in a sentence."""
+        """Verdict in one sentence, with the main reason."""
         if self.credible:
             doubts = len(self.findings)
             return "the fit is credible" + (f", with {doubts} reservation{'s' * (doubts > 1)}"
@@ -176,7 +176,7 @@ class FingerFit(StageFit):
     stiffness: Array
 
     def hypotheses(self) -> Iterator[Hypothesis]:
-        """Return what may be wrong with the measurements of the stage."""
+        """Return the hypotheses about faults of the measurements of the stage."""
         return hypotheses_of(
             self.problem, self.experiments, self.stage, self.stiffness, self.position
         )

@@ -67,7 +67,7 @@ def hypotheses_of(
     problem: CalibrationProblem, experiments: VirtualExperiments, stage: Stage, stiffness: Array,
     position: Array,
 ) -> Iterator[Hypothesis]:  # fmt: skip
-    """Yield what may be wrong with the measurements of a stage.
+    """Yield the hypotheses about faults of the measurements of a stage.
 
     Args:
         problem: Calibration problem.

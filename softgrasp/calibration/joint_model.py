@@ -137,7 +137,7 @@ class JointModel:
                 for block, (size, count) in zip(self.blocks, counts, strict=True)]  # fmt: skip
 
     def parameters(self, z: Array) -> list[Array]:
-        """Return the parameters of each block, (B, p), for z (B, size)."""
+        """Return the finger parameters of each block, (B, p), for B vectors z (B, size)."""
         blocks, first = [], 0
         for block, size in zip(self.blocks, self.sizes, strict=True):
             blocks.append(self._block(block, z[:, first : first + size]))
@@ -169,7 +169,7 @@ class JointModel:
         return np.asarray(np.where(relative, np.exp(middle + spread * z), linear))
 
     def simulate(self, z: Array) -> Array:
-        """Compute all angles, then all forces, for z (B, size), (B, m)."""
+        """Simulate all angles [rad], then all tip forces [N], (B, m), for B vectors z (B, size)."""
         k, noise = self._joints(z)[0], self._noise(z)
         angles = self._rig(noise).angles(self.experiments.chain, k)[..., : self.observed]
         return np.concatenate([self._shown(angles, noise), self._pressurized(z)], axis=1)
@@ -196,7 +196,7 @@ class JointModel:
         return shown
 
     def linearized(self, z: Array) -> tuple[Array, Array]:
-        """Compute all angles, then all forces, and their derivatives.
+        """Simulate all angles [rad], then all tip forces [N], and compute their derivatives.
 
         Equilibria are differentiated implicitly, everything else numerically.
 
@@ -326,5 +326,5 @@ class JointModel:
 
     @property
     def measured(self) -> Array:
-        """All angles, then all forces, (m,)."""
+        """Measured angles [rad], then measured tip forces [N], (m,)."""
         return np.concatenate([self.angles, self.force])

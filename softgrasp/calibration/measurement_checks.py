@@ -83,7 +83,7 @@ class PlausibleQuantity:
 
     @property
     def space(self) -> str:
-        """What separates the value from its unit."""
+        """Separator between value and unit: a space; empty without a unit."""
         return " " * bool(self.unit)
 
     @property

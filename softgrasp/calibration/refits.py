@@ -282,7 +282,7 @@ class Alternative:
 
 
 class Assessment(NamedTuple):
-    """What the tests of a fit show."""
+    """Results of the tests of a fit, and the fit without faulty rows."""
 
     test: MisfitTest
     findings: list[Finding]
@@ -314,7 +314,7 @@ def reading_findings(alternatives: Sequence[Alternative], refutes: bool) -> list
 
 @dataclass(frozen=True)
 class StageFit:
-    """Fit of one stage with its tests; subclasses list what may be wrong with measurements.
+    """Fit of one stage with its tests; subclasses list possible faults of the measurements.
 
     Args:
         problem: Its errors.
@@ -327,7 +327,7 @@ class StageFit:
     position: Array
 
     def hypotheses(self) -> Iterable[Hypothesis]:
-        """Return what may be wrong with the measurements."""
+        """Return the hypotheses about faults of the measurements."""
         return ()
 
     @cached_property

@@ -431,7 +431,7 @@ def criterion_properties(criterion: SuccessCriterion) -> Properties:
 
 
 def describe_built(built: CompiledScene) -> Properties:
-    """Return what building a scene determines: time step, carrier and contact parameters."""
+    """Return the values that follow from building a scene: time step, carrier, contacts."""
     return {
         "timestep_s": float(built.model.opt.timestep),
         "contact_stiffness_N_m": built.contact.stiffness,

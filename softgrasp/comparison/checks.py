@@ -645,7 +645,7 @@ class NormalForceAmbiguity(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Consequence for a comparison."""
+        """Sentence with the spread of normal forces at equal joint moments."""
         open_by = f"{100 * self.spread:.0f} %" if math.isfinite(self.spread) else "any amount"
         return (
             f"{self.body} presses at {math.degrees(self.angle):.0f}° across the plane in which its "

@@ -92,7 +92,7 @@ class FeedForwardController:
         }
 
     def update(self, resources: ResourceManager, now: float, period: float) -> None:
-        """Move the curvatures by the sticks' deflections.
+        """Change the curvatures at rates proportional to the deflections of the sticks.
 
         Raises:
             DescriptionError: A stick moves a segment that is not this controller's, or its

@@ -135,7 +135,7 @@ class Closure(Description):
 
     @property
     def concrete(self) -> Closure:
-        """The closure with a type that is not chosen any more."""
+        """This closure, with a concrete type where it leaves the type open."""
         return self
 
     @property

@@ -124,7 +124,7 @@ class Contact(Description):
 
 
 class ContactOverride(Description):
-    """What one source specifies about a contact; a field that is None is left to others.
+    """Contact parameters that one source specifies; None leaves a parameter to other sources.
 
     A ``Contact`` is converted: the fields that it was made with are specified, its defaults not.
     """
@@ -181,7 +181,7 @@ object; a computation; nobody."""
 
 
 class SourceValues(NamedTuple):
-    """What one source states, by field; a field that is missing or None is left to others."""
+    """Contact parameters that one source states, by field; others are missing or None."""
 
     source: Source
     values: Mapping[str, Any]
@@ -216,7 +216,7 @@ def resolve_fields(sources: Sequence[SourceValues]) -> dict[str, ResolvedField]:
 
 
 def resolve_contact(sources: Sequence[SourceValues]) -> Contact:
-    """Merge what sources state about a contact, field by field.
+    """Merge the contact parameters of several sources, field by field.
 
     Args:
         sources: Sources in the order of their rank.

@@ -351,7 +351,7 @@ class GraspScene(Description):
         return self.contact_of(0)
 
     def contact_sources(self, index: int, around: Surrounding | None = None) -> list[SourceValues]:
-        """Return what is specified about a contact, in the order of rank.
+        """Return the sources that specify a contact and their values, in the order of rank.
 
         Args:
             index: 0 for the object to be grasped, from 1 on for further ones.

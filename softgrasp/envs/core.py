@@ -48,7 +48,7 @@ class Decision(NamedTuple):
 
 
 class Appearance(NamedTuple):
-    """What an image of an episode shows."""
+    """State that an image of an episode shows: model, joint positions, colours and camera."""
 
     model: mujoco.MjModel
     positions: Array
@@ -99,7 +99,7 @@ class Episodes(Protocol):
         """Return further information about an episode."""
 
     def shown(self, row: int) -> Appearance:
-        """Return what an image of an episode shows."""
+        """Return the state that an image of an episode shows."""
 
 
 def check_numbers(action: ArrayLike, shape: tuple[int, ...], each: str) -> Array:

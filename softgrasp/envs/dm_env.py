@@ -221,7 +221,7 @@ class DmGraspTask(composer.Task):  # type: ignore[misc]
             physics.data.ptr.ctrl[:] = self._simulation.begin_sample(sample)
 
     def after_substep(self, physics: Any, random_state: Any) -> None:
-        """Store what is needed of the end of a control sample."""
+        """Record the state at the end of a control sample."""
         self._step += 1
         sample, early = divmod(self._step, self._substeps)
         if not early and sample <= self._count:

@@ -52,7 +52,7 @@ class TaskPhysics(Protocol):
 
 
 class MujocoPhysics:
-    """Episodes in MuJoCo; all of a decision are one call of ``rollout``."""
+    """Episodes in MuJoCo; one call of ``rollout`` simulates a decision of all of them."""
 
     kinds: int | None = None
 

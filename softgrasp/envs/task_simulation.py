@@ -359,7 +359,7 @@ class TaskSimulation:
         }
 
     def shown(self, row: int) -> Appearance:
-        """Return what an image of an episode shows; geoms keep their colours unless drawn."""
+        """Return the state that an image shows; colours that are not drawn are the model's."""
         positions = self.physics.states[row, TIME : TIME + self.built.model.nq]
         colors, camera = self._visuals[row]
         return Appearance(

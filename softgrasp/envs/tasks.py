@@ -1,9 +1,10 @@
 """The learning tasks of ``_gymnasium.TASK_VERSIONS``: one entry of a table for each.
 
 ``measure`` is the fraction of the goal that is reached, 0 to 1. The reward of a decision is the
-change of a weighted sum of approach, touching fingers and ``measure``, plus 1 for success. Success
-is a goal that stays reached during ``window`` decisions; where the object has to be held, it must
-meanwhile move by less than ``MAX_SLIP`` in the palm frame, wherever the hand moves it.
+change of a weighted sum of approach, touching fingers and ``measure`` (``progress``), plus 1 for
+success; ``task_simulation`` adds them up. Success is a goal that stays reached during ``window``
+decisions; where the object has to be held, it must meanwhile move by less than ``MAX_SLIP`` in the
+palm frame, wherever the hand moves it.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class OtherContact(Description):
 
 
 class PairContact(Description):
-    """What acted between two geoms: hand and object, hand and hand, or surroundings.
+    """Contact of two geoms during a run: hand and object, hand and hand, or surroundings.
 
     Read from the solver at the samples at which stiffness is corrected (every 32nd to 128th,
     ``sim.stiffness_feedback``), and at the end.

@@ -230,7 +230,7 @@ def _set_stiffness(run: FinishedRun, measured: dict[str, float]) -> dict[str, fl
 
 
 def pair_contacts(run: FinishedRun) -> tuple[PairContact, ...]:
-    """Return what acted in every pair that touched; none for other engines."""
+    """Return the contact of every geom pair that touched; none for other engines than MuJoCo."""
     if run.stiffness is None or run.diverged:
         return ()
     contacts = []

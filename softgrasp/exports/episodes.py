@@ -76,7 +76,7 @@ def episode_of(
 
 
 def task_of(scene: GraspScene) -> str:
-    """Return what a scene is about, in words."""
+    """Return the task of a scene in words, such as ``Grasp cube with four_finger``."""
     return f"Grasp {scene.object.name} with {scene.hand.name}"
 
 

@@ -293,7 +293,7 @@ def _take(values: Array, near: Indices) -> Array:
 
 
 def cone_edges(outward: Array, friction: float) -> Array:
-    """Compute unit normal forces into the object with tangential parts inside the friction cone.
+    """Compute contact forces with unit normal component that span the friction cones.
 
     The tangential parts are projections of the coordinate axes, so they are smooth in the normals.
 

@@ -84,7 +84,7 @@ class ClosingHand(Protocol):
 
     @property
     def up(self) -> Array | None:
-        """Unit vector against gravity, (3,); None to orient the hand by elongated objects."""
+        """Unit vector against gravity, hand frame, (3,); None where the search chooses it."""
 
     def frames(self, targets: Array) -> Mapping[str, Array]:
         """Compute the frames of the links for s postures, (s, 4, 4) each.

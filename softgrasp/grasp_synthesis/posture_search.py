@@ -279,7 +279,7 @@ class PostureSearch:
         return graded
 
     def _resistance(self, exact: ExactPosture) -> tuple[float, float, Array]:
-        """Compute what the contacts resist.
+        """Compute the smallest wrench that the contacts resist, and their balanced forces.
 
         Returns:
             Smallest wrench that they resist [–], their unbalanced wrench [–], and the balanced

@@ -34,7 +34,7 @@ def direct_solref(
     Args:
         stiffness: K, normal force over penetration at rest, (…) [N/m].
         damping: D, normal force over approach speed, (…) [N·s/m].
-        inverse_mass: A of each pair, (…) [1/kg].
+        inverse_mass: A of each pair (``model.effective_mass``), (…) [1/kg].
         impedance: Constant constraint impedance d, 0 < d < 1 [–].
 
     Returns:

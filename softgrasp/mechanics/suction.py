@@ -3,7 +3,7 @@
 The lip is a ring of n vertices below an apex. Springs connect neighbours (perimeter), every second
 vertex (flexion), and the vertices with the apex (cone). The cup is moved along its axis on to a
 surface; it seals where no spring changes its length by more than a limit and nothing protrudes
-through the cone.
+through the cone. ``sim.suction`` applies this to the contacts of a running model.
 """
 
 from __future__ import annotations

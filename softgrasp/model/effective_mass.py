@@ -125,7 +125,7 @@ def _closing_joints(hand: Hand, motion: ClosingMotion) -> tuple[Array, dict[str,
 
 
 class TouchRows(NamedTuple):
-    """What the effective mass of pairs depends on, in the posture in which each first touches."""
+    """Terms of the effective masses of pairs, in the posture in which each first touches."""
 
     squares: Array
     """J², the squared row of the Jacobian, (…, np, nv)."""

@@ -193,12 +193,12 @@ class Family:
         return ~usual
 
     def members(self) -> list[NDArray[np.int_]]:
-        """Return rows with a common structure: those of each time step, without the lone ones."""
+        """Group the rows that are not ``alone`` by time step; a group has one model structure."""
         steps = self.timestep[~self.alone]
         return [np.flatnonzero((self.timestep == step) & ~self.alone) for step in np.unique(steps)]
 
     def arrays(self, rows: Sequence[int] | NDArray[np.int_]) -> dict[str, Array]:
-        """Return what differs between the models of rows with one time step.
+        """Return the arrays that differ between the models of rows with one time step.
 
         Args:
             rows: Numbers of rows, as of ``members``, (n,).
@@ -417,7 +417,7 @@ class _Members:
         return np.asarray(weights * np.concatenate(ratios, axis=1))
 
     def _touch_rows(self, masses: Array, constants: Mapping[str, Array]) -> TouchRows:
-        """Return what the effective masses of the pairs depend on, (nm, np, nv) each."""
+        """Return the terms of the effective masses of the pairs, (nm, np, nv) each."""
         if self._exact:
             rows = [self._evaluated(index, mass, constants) for index, mass in enumerate(masses)]
             return TouchRows(*(np.stack(column) for column in zip(*rows, strict=True)))
@@ -448,7 +448,7 @@ def _add(columns: Array) -> Array:
 
 
 class _Constants(NamedTuple):
-    """What MuJoCo computes of the object alone."""
+    """Constants that MuJoCo computes of the object alone."""
 
     body_mass: float
     body_inertia: Array

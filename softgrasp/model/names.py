@@ -30,17 +30,17 @@ _SURROUNDING = re.compile(r"(table|wall|block)\d*")
 
 
 def object_body(index: int) -> str:
-    """Return the body of an object: ``object`` for the first one, ``object2`` for the next."""
+    """Return the body name of an object: ``object`` for the first one, ``object2`` for the next."""
     return _count(OBJECT, index)
 
 
 def object_bodies(scene: GraspScene) -> list[str]:
-    """Return the bodies of all objects, the object to be grasped first."""
+    """Return the body names of all objects, the object to be grasped first."""
     return [object_body(index) for index in range(1 + len(scene.objects))]
 
 
 def surrounding_bodies(scene: GraspScene) -> list[str]:
-    """Return the bodies (and geoms) of surroundings, such as ``table``, ``wall`` and ``wall2``."""
+    """Return the body and geom names of surroundings, such as ``table``, ``wall`` and ``wall2``."""
     kinds = [part.type for part in scene.surroundings]
     return [_count(kind, kinds[:index].count(kind)) for index, kind in enumerate(kinds)]
 
@@ -62,7 +62,7 @@ def is_around(body: str) -> bool:
 
 
 def object_joints(body: str) -> tuple[str, str, str]:
-    """Return the joints of a planar object: along x and z of the world, and about y."""
+    """Return the joint names of a planar object: along x and z of the world, and about y."""
     return (f"{body}_x", f"{body}_z", f"{body}_turn")
 
 
@@ -72,63 +72,63 @@ def _count(word: str, index: int) -> str:
 
 
 def arm_body(link: str) -> str:
-    """Return the body of a link of the arm, such as ``arm_L2``."""
+    """Return the body name of a link of the arm, such as ``arm_L2``."""
     return f"{ARM}_{link}"
 
 
 def arm_joint(joint_name: str) -> str:
-    """Return a joint of the arm and its actuator, such as ``arm_J2``."""
+    """Return the name of an arm joint and its actuator, such as ``arm_J2``."""
     return f"{ARM}_{joint_name}"
 
 
 def soft_link(finger: str, index: int) -> str:
-    """Return the body and geom of a link of a soft finger, such as ``F1_L0`` at the palm."""
+    """Return the body and geom name of a link of a soft finger, such as ``F1_L0`` at the palm."""
     return f"{finger}_L{index}"
 
 
 def tip_site(finger: str) -> str:
-    """Return the site at the fingertip, such as ``F1_tip``."""
+    """Return the site name at the fingertip, such as ``F1_tip``."""
     return f"{finger}_tip"
 
 
 def coupling(joint: str) -> str:
-    """Return the equality that couples a joint to another, such as ``F1_J3_follows``."""
+    """Return the name of the equality of a coupled joint, such as ``F1_J3_follows``."""
     return f"{joint}_follows"
 
 
 def contact_sensor(body: str, index: int = 0) -> str:
-    """Return the sensor of the contact forces between a body of the hand and an object."""
+    """Return the name of the sensor of contact forces between a body of the hand and an object."""
     return _count(f"{body}_contact", index)
 
 
 def sensor_site(sensor: str) -> str:
-    """Return the site of a force and torque sensor, such as ``sensor_wrist``."""
+    """Return the site name of a force and torque sensor, such as ``sensor_wrist``."""
     return f"sensor_{sensor}"
 
 
 def sensor_part(sensor: str, part: str) -> str:
-    """Return the force or torque of a sensor, such as ``sensor_wrist_force``."""
+    """Return the name of the force or torque part of a sensor, such as ``sensor_wrist_force``."""
     return f"sensor_{sensor}_{part}"
 
 
 def hand_body(hand: Hand) -> str:
-    """Return the body with the hand frame: the palm, or the carrier of an attached model."""
+    """Return the body name of the hand frame: the palm, or the carrier of an attached model."""
     return PALM if hand.model is None else MODEL_BASE
 
 
 def joint_names(hand: Hand) -> list[str]:
-    """Return all joints of a hand, finger by finger, soft fingers last."""
+    """Return the names of all joints of a hand, finger by finger, soft fingers last."""
     rigid = [finger.joint_of(row) for finger in hand.fingers for row in finger.phalanges]
     return rigid + [name for digit in hand.soft_fingers for name in soft_joint_names(digit)]
 
 
 def soft_joint_names(digit: MountedSoftFinger, only: Freedom | None = None) -> list[str]:
-    """Return the joints of a soft finger: the finger name and one of ``finger_joint_names``."""
+    """Return the joint names of a soft finger: finger name and one of ``finger_joint_names``."""
     return [f"{digit.name}_{joint_name}" for joint_name in finger_joint_names(digit.finger, only)]
 
 
 def finger_joint_names(finger: SoftFinger, only: Freedom | None = None) -> list[str]:
-    """Return the joints of a soft finger outside a hand, or those of one kind.
+    """Return the joint names of a soft finger outside a hand, or those of one kind.
 
     ``J1`` bends a planar finger, ``J1y`` and ``J1z`` bend a spatial one, ``J1t`` twists and ``J1s``
     stretches.
@@ -139,7 +139,7 @@ def finger_joint_names(finger: SoftFinger, only: Freedom | None = None) -> list[
 
 
 def carrier_joints(scene: GraspScene) -> list[str]:
-    """Return the joints of the carrier of the hand: an arm or a wrist."""
+    """Return the joint names of the carrier of the hand: an arm or a wrist."""
     if isinstance(scene.arm, HandCarrier):
         return carrier_model(scene.arm).joints()
     if scene.arm is not None:
@@ -150,20 +150,20 @@ def carrier_joints(scene: GraspScene) -> list[str]:
 
 
 def carrier_actuators(scene: GraspScene) -> list[str]:
-    """Return the actuators of the carrier, named as their joints except for compliant carriers."""
+    """Return the actuator names of the carrier: its joint names, except if it is compliant."""
     if isinstance(scene.arm, HandCarrier):
         return carrier_model(scene.arm).actuators()
     return carrier_joints(scene)
 
 
 def scene_joints(scene: GraspScene) -> list[str]:
-    """Return all recorded joints: hand, sliders, then carrier."""
+    """Return the names of all recorded joints: hand, sliders, then carrier."""
     sliders = [slider.name for slider in scene.mechanism.sliders]
     return joint_names(scene.hand) + sliders + carrier_joints(scene)
 
 
 def scene_actuators(scene: GraspScene) -> list[str]:
-    """Return all actuators of a scene in the order of their targets: hand, then carrier."""
+    """Return all actuator names of a scene in the order of their targets: hand, then carrier."""
     return [actuator.name for actuator in scene.actuators] + carrier_actuators(scene)
 
 

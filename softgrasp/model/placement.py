@@ -151,7 +151,7 @@ def _reach(model: mujoco.MjModel) -> float:
 
 
 def add_surroundings(spec: mujoco.MjSpec, scene: GraspScene, under: Pose) -> None:
-    """Add all surroundings.
+    """Add the tables, walls and blocks of a scene to a model.
 
     A single table is not drawn: images show the floor at its height instead.
 

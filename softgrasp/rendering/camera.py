@@ -1,8 +1,8 @@
 """Camera, lights and visible geoms of a rendered MuJoCo model.
 
 ``Camera`` is a perspective camera with MuJoCo's azimuth/elevation convention; ``frame_points``
-chooses the nearest one that shows a point cloud. Both renderers use the lights and the selection of
-geoms defined here, so that their images agree.
+chooses the nearest one that shows a point cloud, and ``viewpoint`` the direction of view. Both
+renderers use the lights and the selection of geoms defined here, so that their images agree.
 """
 
 from __future__ import annotations

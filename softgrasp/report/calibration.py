@@ -357,7 +357,7 @@ def _line(result: CalibrationResult, angles: Array) -> Array:
 
 
 def draw_angles(result: CalibrationResult, path: str | Path) -> Path | None:
-    """Draw simulated over measured angles, and the residual of each joint."""
+    """Draw simulated against measured angles, and the residual of each joint."""
     if "springs" not in result.residual or result.problem.static_objective != "angles":
         return None
     stage = result.stage("springs")
@@ -500,7 +500,7 @@ def _settling_panel(
 
 
 def draw_forces(result: CalibrationResult, path: str | Path) -> Path | None:
-    """Draw tip force over pressure and its residual (Hadi et al. 2025, Figures 5b and 7c)."""
+    """Draw tip force against pressure, and its residual (Hadi et al. 2025, Figures 5b and 7c)."""
     forces = result.problem.forces
     if not forces or "torques" not in result.residual:
         return None

@@ -267,7 +267,7 @@ def _draw_residual(axes: Axes, table: style.Table, runs: ReleaseRuns, tolerance:
 
 
 def draw_mode(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path:
-    """Draw frequency and damping ratio of the first mode over the time step."""
+    """Draw frequency and damping ratio of the first mode against the time step."""
     from matplotlib.patches import Patch
 
     with style.figure(path, 2.9) as (figure, table):
@@ -312,7 +312,7 @@ def _mode_panel(
 
 
 def draw_convergence(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path | None:
-    """Draw differences from the finest time step, and between engines, over the time step."""
+    """Draw differences from the finest time step, and between engines, against the time step."""
     refined = [name for name, motions in runs.moving.items() if len(motions) > 2]
     if not refined:
         return None
@@ -493,7 +493,7 @@ def _load_row(
 
 
 def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Path | None:
-    """Draw the mean normal force at rest over the time step."""
+    """Draw the mean normal force at rest against the time step."""
     from matplotlib.patches import Patch
 
     shared = [
@@ -531,7 +531,7 @@ def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
 def marks(
     axes: Axes, table: style.Table, x: Array, y: Array, name: str, index: int, ls: str = ""
 ) -> None:
-    """Draw the points of an engine over time steps; later engines get larger, open markers."""
+    """Draw the points of an engine against the time step; later ones have larger, open markers."""
     table.plot(
         axes, x, y, name, STEP, color=style.SERIES[index], marker=MARKERS[index % 4], ls=ls,
         lw=1.0, ms=4.5 + 2.5 * index, mfc=style.SERIES[index] if index == 0 else "none",

@@ -470,7 +470,7 @@ def _draw_map(axes: Axes, reading: SensorReading, scale: Normalize) -> None:
 
 
 def draw_pulls(result: GraspResult, path: str | Path) -> Path:
-    """Draw the object displacement since the closed state over the force of each pull.
+    """Draw the object displacement since the closed state against the force of each pull.
 
     Dots mark where all contacts slip; the dashed line is the friction µ·ΣN of the closed hand.
     """

@@ -112,7 +112,7 @@ def verdict_sentence(result: GraspResult) -> str:
 
 
 def load_clause(result: GraspResult) -> str:
-    """Describe what bears the load at the end of the last loaded part, or of the first unborne one.
+    """Describe the bodies that bear the load after the last loaded part, or the first unborne one.
 
     Empty without a load, or where it is not known.
     """

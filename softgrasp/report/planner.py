@@ -288,7 +288,7 @@ def equal_area(directions: Array, side: float) -> Array:
 
 
 def draw_scores(planned: PlannedGrasps, path: Path) -> Path:
-    """Draw the score over drift, and over the rank."""
+    """Draw the score against the drift, and against the rank."""
     score = _numbers(planned.table, "score")
     drift = drift_of(planned)
     moved = 1e3 * _numbers(planned.table, drift.column)

@@ -18,7 +18,7 @@ POINTS = 25
 
 
 def draw_pressure(result: GraspResult, path: str | Path) -> Path:
-    """Draw the force of the blocked tip, and the grip of each finger, over its pressure.
+    """Draw the force of the blocked tip, and the grip of each finger, against its pressure.
 
     The blocked tip presses on a plate that it touches while straight, without weight and friction.
     The grip is the sum of the normal forces of a finger during the run.

@@ -63,7 +63,7 @@ LETTER = 0.075
 
 
 def draw_outcomes(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
-    """Draw the outcomes over the first two axes with their margins to slipping as colours.
+    """Draw the outcomes in the plane of the first two axes, coloured by their margins to slipping.
 
     Grids are a map with a cell per combination; of one axis, and of samples, each combination is a
     point, over the margin where there is one axis.
@@ -200,7 +200,7 @@ def _draw_points(
     margins: Array,
     steps: Sequence[_Steps],
 ) -> Any:
-    """Draw a point per combination, with its outcome as marker; over the margin for one axis."""
+    """Draw a point per combination, with its outcome as marker; against the margin for one axis."""
     x, *rest = (
         cells[axis.path].to_numpy() if is_numeric(cells, axis.path) else step.of_row
         for axis, step in zip(axes, steps, strict=True)
@@ -234,7 +234,7 @@ def _draw_points(
 
 
 def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
-    """Draw measures over the first axis, one line per value of the second one.
+    """Draw measures against the first axis, one line per value of the second one.
 
     Lines connect means; bars span minimum to maximum over repeats and further axes, which a line
     below the panels names. Crosses at the upper edge are grasps that ended without the object in
@@ -387,7 +387,7 @@ def _lost_key(table: pd.DataFrame) -> list[Any]:
 
 
 def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
-    """Draw the means of measures over the first two axes of a grid."""
+    """Draw the means of measures in the plane of the first two axes of a grid."""
     (first, second), measures = vary(plan, table)[:2], draw_measures(table)
     across, along = levels(table, first.path), levels(table, second.path)
     labels = [axis_label(plan.scene, axis.path) for axis in (first, second)]
@@ -443,7 +443,7 @@ def _name_ticks(panel: Axes, names: Sequence[str], max_letters: int = 28) -> Non
 
 
 def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
-    """Draw measures of sampled grasps over the first axis, coloured by the second."""
+    """Draw measures of sampled grasps against the first axis, coloured by the second."""
     axes, measures = vary(plan, table), draw_measures(table)
     first = axes[0]
     color = table[axes[1].path] if len(axes) > 1 and is_numeric(table, axes[1].path) else None

@@ -229,7 +229,7 @@ def _trial(trial: GraspScene, *, short: bool) -> tuple[float, bool]:
 
 
 def run_trial(scene: GraspScene) -> GraspResult | None:
-    """Simulate a scene whose grasp is not searched any more; None where its start is not clear."""
+    """Simulate a scene with a concrete grasp; None where the hand overlaps at the start."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -250,7 +250,7 @@ def displacement_in_trial(scene: GraspScene) -> float:
     hand at the end, or where the start is not clear.
 
     Args:
-        scene: A scene with a hold test, a closure and a grasp that are not searched any more.
+        scene: A scene with a hold test, a concrete closure and a concrete grasp.
     """
     result = run_trial(scene)
     if result is None:

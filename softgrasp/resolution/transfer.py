@@ -146,7 +146,7 @@ def _scene(
 
 
 class Candidate(NamedTuple):
-    """A posture of a hand at contacts."""
+    """Candidate pose and posture of a hand whose fingertips touch the contacts."""
 
     cost: float
     """Sum of squares that is left."""

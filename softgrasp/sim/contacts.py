@@ -2,7 +2,8 @@
 
 ``ContactReader`` reads contacts with their forces, one by one, which is faster than arrays for the
 few contacts of a grasp. ``GraspContactReader`` reads points, normals and friction of the hand's
-contacts with the grasped object, without forces, in any posture.
+contacts with the grasped object, without forces, in any posture. ``laws.debounce`` turns forces
+into established contact.
 """
 
 from __future__ import annotations

@@ -37,10 +37,10 @@ establish contact; with more, a finger that chatters would never press."""
 EXCESS_RATIO = 1.02
 """Force over the requested one from which the targets of a finger move back, to this much below."""
 MAX_RELIEFS = 4
-"""Number of times that a finger gives way to others before nothing that touches presses on: they
-are opposed, and would push the object through it."""
+"""Number of times that the targets of a finger move back before no touching finger closes further:
+others oppose it, and would push the object past it."""
 IN_VAIN = 16
-"""Number of times after which all fingers give way, as one that does so alone is still pressed."""
+"""Number of times after which the targets of all touching fingers move back, not of one alone."""
 SMALLEST_MOBILITY = 1e-3
 """Smallest inverse mass of two bodies that touch, for those that cannot move [1/kg]."""
 RELEASE_RATIO = 0.9

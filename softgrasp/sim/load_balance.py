@@ -52,7 +52,7 @@ class Bearer(Description):
 
 
 class LoadBalance(Description):
-    """Load on the grasped object at the end of a part, and what bears it."""
+    """Load on the grasped object at the end of a part, and the bodies that bear it."""
 
     load_N: Vec3
     """Gravity, inertia and applied force, m·(g − a) + F, world frame."""
@@ -87,7 +87,7 @@ class LoadBalance(Description):
 
     @property
     def sentence(self) -> str:
-        """What bears the load: ``the table carries 98 % of the load (19.25 of 19.62 N), …``."""
+        """Bodies that bear the load: ``the table carries 98 % of the load (19.25 of 19.62 N)``."""
         ordered = sorted(self.bearers, key=lambda bearer: -bearer.fraction)
         shown = [item for item in ordered if abs(item.fraction) >= SHOWN or item.kind == HAND]
         first, *rest = ((_called(entry), f"{percent(entry.fraction)} %") for entry in shown)

@@ -136,7 +136,7 @@ class FinishedRun(Protocol):
 
     @property
     def loads(self) -> list[LoadRecord]:
-        """What bore the object at the ends of loaded parts, where that is known."""
+        """Forces that bore the object at the ends of loaded parts, where they are known."""
 
     @property
     def stiffness(self) -> StiffnessFeedback | None:

@@ -48,7 +48,7 @@ class _Level(NamedTuple):
     actuator_bias: Array
 
     def parameters(self) -> dict[str, Any]:
-        """Return what it sets in a model, by the names there."""
+        """Return the values to set in a model, by their names in it."""
         return {
             "timestep": self.timestep,
             "pair_solref": self.solref.copy(),

@@ -165,7 +165,7 @@ class Stepper(ABC):
                 self._replan()
 
     def lead(self, first: int, path: Array) -> None:
-        """Move actuators from index ``first`` on along given targets instead of at their rates.
+        """Prescribe the targets of actuators from index ``first`` on, instead of their rates.
 
         Args:
             first: Index of the first of them.

@@ -60,7 +60,7 @@ class ActingContact(NamedTuple):
 
 
 class ActingPair(NamedTuple):
-    """What acted between two geoms during a run."""
+    """Stiffness, damping and depth of the contact of two geoms during a run."""
 
     pair: int
     """Index of the geom pair."""
@@ -189,7 +189,7 @@ class StiffnessFeedback:
         return ratios
 
     def pairs(self, data: mujoco.MjData) -> list[ActingPair]:
-        """Summarise what acted in every pair that touched at a corrected sample or at the end.
+        """Summarise every geom pair that touched at a corrected sample or at the end.
 
         Args:
             data: The engine state at the end of the run.

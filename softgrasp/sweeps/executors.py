@@ -132,7 +132,7 @@ def simulate_row(plan: SweepPlan, row: int) -> GraspResult | None:
 
 
 def total_steps(scene: GraspScene) -> int:
-    """Estimate the physics steps of a grasp from its scene's durations."""
+    """Estimate the number of physics steps of a grasp from the durations of its scene."""
     timestep = scene.timestep or scene.control_period
     return max(round(max_rows(scene) * scene.control_period / timestep), 1)
 

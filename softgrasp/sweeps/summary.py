@@ -111,7 +111,7 @@ def _erratic_along(path: str, cells: pd.DataFrame, others: list[str]) -> Iterato
 
 
 def warning_groups(table: pd.DataFrame) -> list[tuple[str, int]]:
-    """Group the warnings of all rows by their sentences, whatever the numbers in them.
+    """Group the warnings of all rows; sentences that differ in numbers only are one group.
 
     Returns:
         Sentence, with ranges of the numbers that differ, and number of rows; the commonest first.

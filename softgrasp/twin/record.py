@@ -334,9 +334,10 @@ def require_tables() -> None:
 
 
 def replay(twin: Twin, row: dict[str, Any]) -> tuple[TwinShape, Array | None] | None:
-    """Recompute fingers and arm joints of a recorded row; None where it has no shape.
+    """Recompute finger shape and arm joint angles [rad] of a recorded row.
 
-    They follow from the recorded pressure and pose, as in the loop.
+    They follow from the recorded pressure and pose, as in the loop. None where one of them is
+    missing, or the pressure is outside the measured range.
     """
     if row.get("pressure") is None or row.get("position_x") is None:
         return None

@@ -302,7 +302,7 @@ def exposure_fault(image: Image) -> str:
 
 
 def photo_faults(image: Image, finger: Bools, outline: Array, joints_px: Array) -> tuple[str, ...]:
-    """Return what is wrong with a photograph: what was measured, what is needed, and what to do.
+    """Describe the faults of a photograph, each with measured value, limit and remedy.
 
     Args:
         image: Photograph, (height, width, 3).

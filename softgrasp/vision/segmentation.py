@@ -88,7 +88,7 @@ class FingerColour(Description):
 
     @classmethod
     def around(cls, hue_deg: float, min_saturation: float) -> Self:
-        """Return the range around a hue [deg], of at least a saturation [–]."""
+        """Return a range centred on a hue [deg], with a minimum saturation [–]."""
         ends = ((hue_deg - HUE_REACH_DEG) % 360.0, (hue_deg + HUE_REACH_DEG) % 360.0)
         return cls(hue_deg=ends, saturation=(min_saturation, 1.0))
 

@@ -240,12 +240,12 @@ class Motor:
         self._world.wake(self._joint.child)
 
     def setVelocity(self, velocity: float) -> None:
-        """Set the velocity, or the largest one on the way to a position [rad/s or m/s]."""
+        """Set the velocity, or its limit under position control [rad/s or m/s]."""
         self._law.set_velocity(float(velocity))
         self._world.wake(self._joint.child)
 
     def setTorque(self, torque: float) -> None:
-        """Set a torque [N·m] or force [N], at most the largest of the motor."""
+        """Set the torque [N·m] or force [N], limited to the maximum of the motor."""
         self._law.set_force(float(torque))
         if self._law.force != torque:
             kind = "force" if self._node.type == "LinearMotor" else "torque"

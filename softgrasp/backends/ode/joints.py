@@ -193,12 +193,12 @@ class Motor:
         self.force = None
 
     def set_velocity(self, velocity: float) -> None:
-        """Set the velocity, or the largest one towards a position [rad/s or m/s]."""
+        """Set the velocity, or its limit under position control [rad/s or m/s]."""
         limit = self.largest_velocity
         self.velocity = min(max(velocity, -limit), limit)
 
     def set_force(self, force: float) -> None:
-        """Set a force [N] or torque [N·m], at most the largest of the motor."""
+        """Set the force [N] or torque [N·m], limited to the maximum of the motor."""
         self.force = min(max(force, -self.limit), self.limit)
 
     @property

@@ -43,7 +43,7 @@ of."""
 
 
 def default_device() -> str:
-    """Return the device to use, as ``SOFTGRASP_WARP_DEVICE`` or the machine has it.
+    """Return the device of ``SOFTGRASP_WARP_DEVICE``; by default the first GPU, else the CPU.
 
     Raises:
         BackendUnavailable: Warp has no such device.
@@ -59,7 +59,7 @@ def default_device() -> str:
 
 
 def capacity() -> int:
-    """Return the contacts a world for which there is memory."""
+    """Return the number of contacts per world for which memory is reserved."""
     text = os.environ.get(CAPACITY) or str(CONTACTS)
     if not text.isdecimal():
         raise DescriptionError(f"expected a number of contacts, found '{text}'", field=CAPACITY)
@@ -86,7 +86,7 @@ def report_compilation(device: str) -> None:
 
 
 def overflow_words(bits: int) -> str:
-    """Return what there was too much of, as words; empty where nothing overflowed."""
+    """Name the buffers that overflowed; empty where none did."""
     return " and ".join(text for bit, text in OVERFLOWS if bits & int(bit))
 
 
@@ -94,7 +94,7 @@ def overflow_sentence(text: str) -> str:
     """Return the message about a world with too many contacts.
 
     Args:
-        text: What there was too much of.
+        text: Name of the buffer, from ``overflow_words``.
     """
     return (
         f"the grasp needs more {text} than the backend warp has memory for; its forces are not to "

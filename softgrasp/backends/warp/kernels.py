@@ -473,7 +473,7 @@ def read_contacts(
     force: wp.array2d(dtype=wp.float32), mass: wp.array2d(dtype=wp.float32),
     solref: wp.array2d(dtype=wp.vec2), solimp: wp.array2d(dtype=vec5),
 ):  # fmt: skip
-    """Sum what contacts contribute to stiffness feedback and to the summary of their world."""
+    """Add up the contacts of each world for stiffness feedback and the summary."""
     c = wp.tid()
     if c >= wp.min(count[0], world.shape[0]):
         return

@@ -148,7 +148,7 @@ class WarpRows:
 
     @property
     def report(self) -> dict[str, Any]:
-        """Return what was repeated in MuJoCo, as plain data."""
+        """Comparison with the rows that were repeated in MuJoCo, as plain data."""
         flips = [check.row for check in self.checks if check.outcome != check.outcome_in_mujoco]
         largest = {
             name: max((abs(check.differences[name]) for check in self.checks

@@ -156,7 +156,7 @@ def _compare() -> tuple[str, ...]:
 
 
 def structure_of(built: CompiledScene) -> Hashable:
-    """Return what two scenes have in common where one batch can simulate both."""
+    """Return a key that is equal for scenes which one batch can simulate."""
     model, scene, layout = built.model, built.scene, closure_layout(built)
     digest = hashlib.sha256()
     for name in _compare():
@@ -244,7 +244,7 @@ def of_family(family: Family, members: Sequence[int]) -> Worlds:
 
 
 def _numbers(built: CompiledScene) -> dict[str, Array]:
-    """Return what may differ between scenes of one structure besides arrays of their models.
+    """Return the values that may differ between scenes of one structure, without model arrays.
 
     nd actuators, nb bodies, np pairs: increments and limits of targets and their start, (nd,);
     their largest lead at contact of a body, negative without a grip force, (nd, nb); samples of the

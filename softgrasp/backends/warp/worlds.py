@@ -60,7 +60,7 @@ class Outcome(NamedTuple):
     """Contact parameters at the end, (nw, np, 2)."""
 
     def overflow(self, world: int) -> str:
-        """Return what a world had too much of, as words; empty where nothing overflowed."""
+        """Name the buffers that overflowed in a world; empty where none did."""
         return overflow_words(int(self.loop["overflow"][world]))
 
     @property
@@ -135,7 +135,7 @@ class WorldBatch:
     def run(
         self, samples: int | None = None, progress: Callable[[float], None] | None = None
     ) -> None:
-        """Simulate all worlds to their ends, or some samples more.
+        """Simulate all worlds to their ends, or for a number of control samples.
 
         Args:
             samples: Control samples; all by default.
@@ -153,7 +153,7 @@ class WorldBatch:
                     return
 
     def outcome(self) -> Outcome:
-        """Copy what was recorded to the host."""
+        """Copy the recorded values from the device to the host."""
         log = _fields(kernels.Log, self._log) if self._log.qpos.shape[0] else {}
         solref: Array = self._model.pair_solref.numpy()
         return Outcome(
@@ -210,7 +210,7 @@ class WorldBatch:
         return samples
 
     def _step_samples(self, samples: int) -> None:
-        """Launch what computes some control samples; nothing here depends on their numbers."""
+        """Launch the kernels of some control samples; none depends on the index of a sample."""
         for _ in range(samples):
             for _ in range(self._layout.substeps):
                 mujoco_warp.step(self._model, self._data)

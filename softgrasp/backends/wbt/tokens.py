@@ -32,7 +32,7 @@ _ESCAPED = re.compile(r'\\(["\\])')
 
 
 class Cursor:
-    """Read position in the tokens of a text."""
+    """Position of the next token to read in a text."""
 
     def __init__(self, text: str | Sequence[Token], file: str | Path) -> None:
         """Begin at the first token.

@@ -267,7 +267,7 @@ def servo_fields(
 
 
 def effort_doubt(joint: RigidJoint, reach: float, mass: float, rules: ServoRules) -> str:
-    """Return what is wrong with the effort of a joint; "" where it is plausible.
+    """Describe why the effort of a joint is implausible; "" where it is plausible.
 
     It is implausible beyond ``rules.max_effort``, and where the force at the end of the chains
     exceeds both ``rules.max_tip_force`` and ``rules.max_force_over_weight``.
