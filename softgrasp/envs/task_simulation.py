@@ -15,13 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.envs.core import Appearance, Bound, Decision, Flags, Observation, too_fast
-from softgrasp.envs.task_model import (
-    SHAPES,
-    Source,
-    channel_matrix,
-    put_object,
-    task_model,
-)
+from softgrasp.envs.task_model import SHAPES, Source, channel_matrix, put_object, task_model
 from softgrasp.envs.task_physics import MujocoPhysics, TaskPhysics
 from softgrasp.envs.task_scenes import ARM_LENGTH, SECOND
 from softgrasp.envs.tasks import MAX_SLIP, TOUCH, Features, Task, progress

@@ -326,14 +326,11 @@ class ReplayedResult:
             nodes = result.object_nodes[near]
             node_array = nodes[0] + fraction * (nodes[-1] - nodes[0])
             self.data.qpos[node_columns(self.model)] = node_positions(self.model, node_array)
-        for placed, (positions, quaternions) in zip(
-            self._placed_objects, result.tracks, strict=True
-        ):
-            track, nearest_quaternions = positions[near], quaternions[near]
-            position = track[0] + fraction * (track[-1] - track[0])
-            self._set_object(
-                placed, position, _slerp(nearest_quaternions[0], nearest_quaternions[-1], fraction)
-            )
+        for placed, track in zip(self._placed_objects, result.tracks, strict=True):
+            positions, quaternions = (values[near] for values in track)
+            position = positions[0] + fraction * (positions[-1] - positions[0])
+            quaternion = _slerp(quaternions[0], quaternions[-1], fraction)
+            self._set_object(placed, position, quaternion)
         if self._removed:
             away = result.hold is not None and time > result.hold.start_s
             self.model.body_pos[self._removed, 2] = self._heights - (REMOVED if away else 0.0)

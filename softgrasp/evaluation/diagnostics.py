@@ -195,12 +195,7 @@ def miss_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
 
 
 def _low_pressure(run: FinishedRun, forces: Array) -> tuple[str, ...]:
-    """Warn of soft fingers that bend too little to establish contact with the object where it was.
-
-    Args:
-        run: The finished run.
-        forces: Normal forces on the object [N], (T, nb).
-    """
+    """Warn of soft fingers that bend too little to establish contact with the object."""
     end = _closure_end(run)
     if still_closing(run) or run.model.nflex or run.recording.in_contact[end - 1].any():
         return ()

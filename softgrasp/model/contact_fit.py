@@ -144,7 +144,7 @@ class ContactFit:
             target = self._gap if fixed else -PRESSED
             if fixed and distance >= target:
                 continue
-            on_hand = self._on_targets(normal, point, geom)
+            on_hand = np.asarray(-normal @ self._point_jacobian(point, geom))
             weight = 1.0 if distance < 0.0 or fixed else APART
             row = np.concatenate([normal, np.cross(point - center, normal), on_hand])
             rows.append(weight * row)
@@ -166,10 +166,6 @@ class ContactFit:
             apart = contact.frame[:3] @ (jacobians[1] - jacobians[0])
             rows.append(np.concatenate([np.zeros(6), apart[self._dofs] @ self._tree.ratio]))
             residuals.append(float(contact.dist))
-
-    def _on_targets(self, normal: Array, point: Array, geom: int) -> Array:
-        """Compute the derivative of a distance with respect to the targets, (nu,)."""
-        return np.asarray(-normal @ self._point_jacobian(point, geom))
 
     def _point_jacobian(self, point: Array, geom: int) -> Array:
         """Compute the derivatives of a point of the hand with respect to the targets, (3, nu)."""

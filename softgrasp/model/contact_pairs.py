@@ -190,9 +190,8 @@ def set_pairs(
         order: Their indices in the model.
     """
     for name in ("friction", "solref", "solreffriction", "solimp"):
-        getattr(model, f"pair_{name}")[order] = [
-            getattr(parameter, name) for parameter in parameters
-        ]
+        values = [getattr(parameter, name) for parameter in parameters]
+        getattr(model, f"pair_{name}")[order] = values
 
 
 def friction_vector(contact: Contact) -> list[float]:
@@ -293,8 +292,7 @@ def _can_collide(model: mujoco.MjModel, one: int, other: int, excluded: set[int]
 
 def _hand_geoms(model: mujoco.MjModel) -> list[tuple[str, str]]:
     """Return (body, geom) of all geoms of the hand that can touch."""
-    touchable = _touchable(model)
-    return [pair for pair in touchable if not is_object(pair[0]) and not is_around(pair[0])]
+    return [pair for pair in _touchable(model) if not (is_object(pair[0]) or is_around(pair[0]))]
 
 
 def _geoms_of(model: mujoco.MjModel, body: str) -> list[str]:
@@ -312,10 +310,7 @@ def _touchable(model: mujoco.MjModel) -> Iterator[tuple[str, str]]:
 
 
 def _carriers(model: mujoco.MjModel) -> dict[str, str]:
-    """Map each body of the hand to the previous body with geoms in its chain, or to the palm.
-
-    Only joints and links without geoms are between the two.
-    """
+    """Map each body of the hand to the previous one with geoms in its chain, or to the palm."""
     parents = {}
     for index in range(1, model.nbody):
         body = model.body(index)

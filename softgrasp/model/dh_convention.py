@@ -16,11 +16,7 @@ import numpy as np
 
 from softgrasp.description.base import Vec3
 from softgrasp.description.finger import ZERO_LENGTH, Convention, Finger, Phalanx
-from softgrasp.description.geometry import (
-    Capsule,
-    Pose,
-    Sphere,
-)
+from softgrasp.description.geometry import Capsule, Pose, Sphere
 from softgrasp.description.hand import Hand
 from softgrasp.errors import DescriptionError, SoftgraspWarning, either
 from softgrasp.mechanics import hand_kinematics

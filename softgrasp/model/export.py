@@ -37,11 +37,7 @@ from softgrasp.io.mesh_files import hull_stl, stl_of
 from softgrasp.io.urdf import rigid_urdf
 from softgrasp.mechanics import geometry, hand_kinematics
 from softgrasp.mechanics.robot_kinematics import origin_of
-from softgrasp.mechanics.transforms import (
-    Array,
-    transform,
-    translate,
-)
+from softgrasp.mechanics.transforms import Array, transform, translate
 from softgrasp.model import names
 from softgrasp.model.hand import MASSLESS, link_shapes, palm_points
 from softgrasp.model.shapes import inertia_components, join_inertia, part_name, part_pose
@@ -269,7 +265,13 @@ class _Shapes:
     def of(self, link: str, shape: Shape, pose: Pose) -> list[LinkShape]:
         """Convert a shape with the pose of its centre of mass, link frame."""
         if isinstance(shape, Capsule):
-            return _capsule(shape, pose)
+            frame = transform(pose.position, pose.quaternion)
+            ball = Sphere(radius=shape.radius)
+            return [
+                _part(Cylinder(radius=shape.radius, height=shape.length), frame),
+                _part(ball, frame @ translate(z=-shape.length / 2.0)),
+                _part(ball, frame @ translate(z=shape.length / 2.0)),
+            ]
         if isinstance(shape, Mesh):
             body = load_mesh(shape)
             return [self.mesh(link, stl_of(body.vertices, body.faces), pose)]
@@ -285,17 +287,6 @@ class _Shapes:
         file = f"{self._prefix}_{link}.stl"
         self.meshes[file] = stl
         return _part(Mesh(file=file), transform(pose.position, pose.quaternion))
-
-
-def _capsule(shape: Capsule, pose: Pose) -> list[LinkShape]:
-    """Convert a capsule to a cylinder and two spheres."""
-    frame = transform(pose.position, pose.quaternion)
-    ball = Sphere(radius=shape.radius)
-    return [
-        _part(Cylinder(radius=shape.radius, height=shape.length), frame),
-        _part(ball, frame @ translate(z=-shape.length / 2.0)),
-        _part(ball, frame @ translate(z=shape.length / 2.0)),
-    ]
 
 
 def _part(shape: LinkGeometry, frame: Array) -> LinkShape:

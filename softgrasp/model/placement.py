@@ -254,9 +254,5 @@ def _add_box(spec: mujoco.MjSpec, name: str, frame: Array, half: Array) -> None:
     position = frame[:3, 3].tolist()
     body = spec.worldbody.add_body(name=name, pos=position, quat=list(quaternion_of(frame)))
     body.add_geom(
-        name=name,
-        type=mujoco.mjtGeom.mjGEOM_BOX,
-        size=half.tolist(),
-        contype=0,
-        conaffinity=0,
+        name=name, type=mujoco.mjtGeom.mjGEOM_BOX, size=half.tolist(), contype=0, conaffinity=0
     )

@@ -27,12 +27,7 @@ from softgrasp.errors import SoftgraspWarning
 from softgrasp.mechanics.hand_kinematics import lowest_point
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
-from softgrasp.model.arm import (
-    carrier_start,
-    carry_hand,
-    hand_posture,
-    wrist_center,
-)
+from softgrasp.model.arm import carrier_start, carry_hand, hand_posture, wrist_center
 from softgrasp.model.clearance import (
     START_TOLERANCE,
     Overlap,
@@ -551,10 +546,7 @@ def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
 def _lowest_finger(
     described: Hand, pose: Pose, start: tuple[float, ...], all_rates: tuple[float, ...]
 ) -> float:
-    """Compute the lowest point of the fingers between start and limits [m].
-
-    Cached, as the grasps of a sweep have the same hand.
-    """
+    """Compute the lowest point of the fingers between start and limits [m], once a hand."""
     hand = transform(pose.position, pose.quaternion)
     height, begin = math.inf, np.array(start)
     end = [

@@ -56,14 +56,6 @@ def add_visuals(spec: mujoco.MjSpec, floor_height: float) -> None:
         spec: The scene; changed in place.
         floor_height: World z of the floor [m].
     """
-    _set_quality(spec)
-    _add_sky(spec)
-    _add_floor(spec, floor_height)
-    _add_lights(spec)
-
-
-def _set_quality(spec: mujoco.MjSpec) -> None:
-    """Set image size, shadows, haze and headlight."""
     visual = spec.visual
     visual.global_.offwidth, visual.global_.offheight = 1920, 1080
     visual.quality.shadowsize, visual.quality.offsamples = 1024, 4
@@ -72,6 +64,9 @@ def _set_quality(spec: mujoco.MjSpec) -> None:
     visual.headlight.ambient[:] = (0.42, 0.42, 0.43)
     visual.headlight.diffuse[:] = (0.20, 0.20, 0.20)
     visual.headlight.specular[:] = (0.0, 0.0, 0.0)
+    _add_sky(spec)
+    _add_floor(spec, floor_height)
+    _add_lights(spec)
 
 
 def add_plain_background(spec: mujoco.MjSpec, rgb: tuple[float, float, float]) -> None:

@@ -10,11 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 
-from softgrasp.description.closure import (
-    AnyClosure,
-    DefaultClosure,
-    ForceLimitedClosure,
-)
+from softgrasp.description.closure import AnyClosure, DefaultClosure, ForceLimitedClosure
 from softgrasp.description.resolved import Origin
 from softgrasp.description.scene import STANDARD_GRAVITY, GraspScene
 from softgrasp.errors import SoftgraspWarning

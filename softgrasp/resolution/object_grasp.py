@@ -52,7 +52,7 @@ from softgrasp.sim.grasp_run import ClosureRun
 if TYPE_CHECKING:
     from softgrasp.grasp_synthesis.hand_model import ClosingHand
     from softgrasp.grasp_synthesis.object_field import ObjectField, Part
-    from softgrasp.grasp_synthesis.object_grasp import ObjectGrasp, ObjectSearch
+    from softgrasp.grasp_synthesis.object_grasp import ObjectSearch
 
 RAMP_TIME, HOLD_TIME = 0.1, 0.2
 """Duration of the gravity ramp and of the hold test of a trial [s]."""
@@ -319,7 +319,9 @@ def _presets(scene: GraspScene) -> Iterator[GraspPreset]:
         upright = to_world[2]
     for grasp in search.best(upright, rotation):
         rates = np.array(preset.rates.for_fingers(hand.actuator_counts), dtype=float)
-        yield _preset(preset, _rates(rates, search, grasp.arrivals), grasp, frame)
+        paced = preset.replace(rates=Rates(_rates(rates, search, grasp.arrivals)))
+        position = (frame @ [*grasp.position, 1.0])[:3]
+        yield _pose(paced, position, frame[:3, :3] @ grasp.rotation)
 
 
 def soft_presets(scene: GraspScene) -> Iterator[GraspPreset]:
@@ -399,22 +401,13 @@ def parts_of(shape: ObjectShape) -> list[Part]:
     return [(hull.vertices, hull.faces)]
 
 
-def _preset(
-    preset: GraspPreset, rates: list[float], grasp: ObjectGrasp, frame: Array
-) -> GraspPreset:
-    """Make a preset of a pose of the object; it is not computed again."""
-    position = (frame @ [*grasp.position, 1.0])[:3]
-    return _pose(preset.replace(rates=Rates(rates)), position, frame[:3, :3] @ grasp.rotation)
-
-
 def _pose(preset: GraspPreset, position: Array, rotation: Array) -> GraspPreset:
     """Return a grasp with another pose of the object in the hand, which is not computed again."""
-    euler = triple(np.round(euler_from_quaternions(_quaternion(rotation)), 6))
+    frame = np.eye(4)
+    frame[:3, :3] = rotation
+    euler = triple(np.round(euler_from_quaternions(quaternion_of(frame)), 6))
     return preset.replace(
-        center=triple(position.round(6)),
-        object_euler=euler,
-        upright_euler=euler,
-        per_object=False,
+        center=triple(position.round(6)), object_euler=euler, upright_euler=euler, per_object=False
     )
 
 
@@ -433,10 +426,3 @@ def _rates(rates: Array, search: ObjectSearch, arrivals: Array) -> list[float]:
     scale = fastest / max((arrival for arrival in arrivals.tolist()), default=1.0)
     scaled = np.round(np.where(speeds > 0.0, rates * speeds * scale, rates), 6)
     return [float(rate) for rate in scaled]
-
-
-def _quaternion(rotation: Array) -> Array:
-    """Compute the quaternion of a rotation, (4,)."""
-    frame = np.eye(4)
-    frame[:3, :3] = rotation
-    return np.array(quaternion_of(frame))

@@ -20,11 +20,7 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, DescriptionError
 from softgrasp.evaluation.result import GraspResult
-from softgrasp.mechanics.hand_kinematics import (
-    end_fingers,
-    frames_at,
-    pose_of,
-)
+from softgrasp.mechanics.hand_kinematics import end_fingers, frames_at, pose_of
 from softgrasp.mechanics.inverse_kinematics import gaps_by_differences, minimise_squares
 from softgrasp.mechanics.transforms import Array, align, euler_from_quaternions, move_frames
 from softgrasp.model.scene import build
@@ -238,12 +234,7 @@ class _TransferSearch:
         return dict(zip(mine, lengths.tolist(), strict=True))
 
     def _gaps(
-        self,
-        frame: Array,
-        chosen: tuple[int, ...],
-        rest: Array,
-        values: Array,
-        away: float = 0.0,
+        self, frame: Array, chosen: tuple[int, ...], rest: Array, values: Array, away: float = 0.0
     ) -> Array:
         """Return differences of tips, object and joints from their goals, (n, m)."""
         tips = self._differences(values, frame, chosen, away).reshape(len(values), -1)

@@ -21,7 +21,7 @@ UNUSABLE = [
     int(mujoco.mjtWarning.mjWARN_BADQACC),
 ]
 HARMLESS = {
-    "Linesearch objective is not convex": "rounding in the solver; harmless when it is rare",
+    "Linesearch objective is not convex": "rounding in the solver; harmless when it is rare"
 }
 """Explanations of warnings that are harmless."""
 

@@ -315,7 +315,13 @@ def free_motion(
         SimulationError: The motion diverges.
     """
     if backend == MUJOCO:
-        angles, engine = _in_mujoco(finger, start, timestep, sample_period, samples)
+        every = round(sample_period / timestep)
+        duration = (samples - 1) * every * timestep
+        motion = move_finger(
+            finger, duration, start_angles=start, timestep=timestep, integrator=INTEGRATOR
+        )
+        angles = motion.joint_angles[::every]
+        engine = EngineRecord(MUJOCO, mujoco.__version__, INTEGRATOR, timestep)
     else:
         angles, engine = _simulate(finger, start, backend, timestep, sample_period, samples)
     time = np.arange(samples, dtype=float) * sample_period
@@ -341,32 +347,16 @@ def rest_shape(finger: SoftFinger, rate: float, backend: str, *, timestep: float
         BackendUnavailable: The engine is unknown or not installed.
         SimulationError: The motion diverges.
     """
-    damped = tuple(
-        joint.replace(damping=2.0 * joint.stiffness / rate) for joint in finger.joints
-    )  # fmt: skip
+    damped = [joint.replace(damping=2.0 * joint.stiffness / rate) for joint in finger.joints]
     samples = max(round(DECAYS / (rate * timestep)), 2)
     return free_motion(
-        finger.replace(joints=damped),
+        finger.replace(joints=tuple(damped)),
         np.zeros(len(damped)),
         backend,
         timestep=timestep,
         sample_period=timestep,
         samples=samples,
     )
-
-
-def _in_mujoco(
-    finger: SoftFinger, start: Array, timestep: float, sample_period: float, samples: int
-) -> tuple[Array, EngineRecord]:
-    import mujoco
-
-    every = round(sample_period / timestep)
-    duration = (samples - 1) * every * timestep
-    motion = move_finger(
-        finger, duration, start_angles=start, timestep=timestep, integrator=INTEGRATOR
-    )
-    engine = EngineRecord(MUJOCO, mujoco.__version__, INTEGRATOR, timestep)
-    return motion.joint_angles[::every], engine
 
 
 def _simulate(
@@ -494,21 +484,16 @@ def _record(model: mujoco.MjModel, start: ArrayLike, controls: Array) -> Array:
         data.qpos[:] = start
     except ValueError:
         raise DescriptionError(
-            f"expected one angle or {model.nq}, found shape {np.shape(start)}",
-            field="start_angles",
+            f"expected one angle or {model.nq}, found shape {np.shape(start)}", field="start_angles"
         ) from None
     log = np.empty((len(controls) + 1, model.nq))
     log[0] = data.qpos
     with caught_warnings():
-        _record_rolled(model, data, controls, log[1:])
+        first = np.zeros(mujoco.mj_stateSize(model, _STATE))
+        mujoco.mj_getState(model, data, first, _STATE)
+        states, _ = rollout.rollout(model, data, first[None], controls[None])
+        log[1:] = states[0, :, 1 : 1 + model.nq]  # the time comes first
     return log
-
-
-def _record_rolled(model: mujoco.MjModel, data: mujoco.MjData, controls: Array, log: Array) -> None:
-    first = np.zeros(mujoco.mj_stateSize(model, _STATE))
-    mujoco.mj_getState(model, data, first, _STATE)
-    states, _ = rollout.rollout(model, data, first[None], controls[None])
-    log[:] = states[0, :, 1 : 1 + model.nq]  # the time comes first
 
 
 def _refuse_diverged(

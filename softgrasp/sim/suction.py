@@ -139,11 +139,7 @@ class Cup:
         return cause if used >= USED_UP else "leak"
 
     def _event(
-        self,
-        time: float,
-        kind: Literal["sealed", "broken away"],
-        data: mujoco.MjData,
-        cause: Cause,
+        self, time: float, kind: Literal["sealed", "broken away"], data: mujoco.MjData, cause: Cause
     ) -> SuctionEvent:
         return SuctionEvent(
             time_s=time,

@@ -234,11 +234,7 @@ def _with_motion(grasp: ImportedGrasp, limits: Array, closing: Array) -> Importe
 def _convert_imported_grasp(
     grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, offset: Array, where: str
 ) -> tuple[ImportedGrasp, float]:
-    """Convert a grasp; ``offset`` is the object's centre of mass in the frame of its file.
-
-    Returns:
-        The grasp, and the largest error of a joint that the actuators cannot set [rad or m].
-    """
+    """Convert a grasp; ``offset`` is the object's centre in its file. Also return the error."""
     rows, errors = [], []
     for variables in _order(grasp, form, joints, where):
         targets, error = joints.targets(variables)
@@ -300,9 +296,7 @@ def convert_postures(plan: GraspPlan) -> list[SynthesizedPosture]:
     postures = []
     limits = np.array([actuator.limits for actuator in plan.scene.hand.actuators])
     for grasp in plan.grasps:
-        start, targets, squeeze = (
-            np.array(values) for values in (grasp.start, grasp.grasp, grasp.squeeze)
-        )
+        start, targets, squeeze = (np.array(p) for p in (grasp.start, grasp.grasp, grasp.squeeze))
         pose = transform(grasp.object_pose.position, grasp.object_pose.quaternion)
         moving = _moving(grasp, limits)
         rates = np.where(moving, squeeze - start, 0.0) * PACE / CLOSING_TIME

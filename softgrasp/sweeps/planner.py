@@ -313,10 +313,8 @@ def _pose_columns(candidates: Sequence[Candidate]) -> dict[str, object]:
 
     columns: dict[str, object] = {"row": [candidate.row for candidate in candidates]}
     for index, axis in enumerate("xyz"):
-        columns[f"direction_{axis}"] = [
-            float(candidate.direction[index]) for candidate in candidates
-        ]
-        columns[f"offset_{axis}_m"] = [float(candidate.offset[index]) for candidate in candidates]
+        columns[f"direction_{axis}"] = [float(each.direction[index]) for each in candidates]
+        columns[f"offset_{axis}_m"] = [float(each.offset[index]) for each in candidates]
     distances = [candidate.pulled_back for candidate in candidates]
     postures = [candidate.posture for candidate in candidates]
     scores = [posture and posture.score for posture in postures]
@@ -328,7 +326,7 @@ def _pose_columns(candidates: Sequence[Candidate]) -> dict[str, object]:
         "predicted": pd.Series(scores, dtype="Float64"),
         "penetration_m": pd.Series(penetrations, dtype="Float64"),
         "trial_held": pd.Series([candidate.held for candidate in candidates], dtype="boolean"),
-    }  # fmt: skip
+    }
 
 
 def _write(plan: GraspPlan, table: pd.DataFrame, directory: Path) -> None:
@@ -408,7 +406,8 @@ def _candidates(plan: GraspPlan, first: int) -> Iterator[Candidate]:
         for _ in range(DRAWS):
             rotation, direction, roll = _draw_rotation(plan, reference, random)
             offset = point_in_ball(random, plan.poses.offset)
-            preshape = _preshape(plan, random)
+            shapes = plan.preshapes
+            preshape = shapes[int(random.integers(len(shapes)))] if shapes else None
             if preshape not in probes:
                 changes = {} if preshape is None else {"preshape": preshape}
                 probes[preshape] = HandRetreat(plan.scene.replace(**changes))
@@ -438,16 +437,7 @@ def _candidates(plan: GraspPlan, first: int) -> Iterator[Candidate]:
 
 
 def _raised(probe: HandRetreat, pose: Array, plane: Array, gap: float) -> float | None:
-    """Return how far a hand has to go back along its approach to be clear of a table [m].
-
-    None where that is more than ``MAX_RAISE``.
-
-    Args:
-        probe: The hand with the object at a pose.
-        pose: That pose of the object in the hand's frame, (4, 4).
-        plane: Top of the table in the object's frame, (4,).
-        gap: Smallest height above it [m].
-    """
+    """Return how far a hand has to go back to be clear of a table [m]; None above MAX_RAISE."""
     lacking = gap - probe.height(plane)
     if lacking <= 0.0:
         return 0.0
@@ -475,12 +465,6 @@ def _draw_rotation(
     about = Rotation.from_rotvec(roll * back).as_matrix()
     hand = quaternion_between(back, direction) @ about
     return hand.T @ reference[:3, :3], reference[:3, :3].T @ direction, roll
-
-
-def _preshape(plan: GraspPlan, random: np.random.Generator) -> str | None:
-    if not plan.preshapes:
-        return None
-    return plan.preshapes[int(random.integers(len(plan.preshapes)))]
 
 
 def approach_of(scene: GraspScene) -> Array:
@@ -528,10 +512,6 @@ def _ends(posture: SynthesizedPosture, spans: Array) -> list[float | None]:
     """Return where actuators stop that hardly move into a grasp; None for others, (nu,).
 
     At their rates they would creep to their limits for minutes where they touch nothing.
-
-    Args:
-        posture: The grasp.
-        spans: Ranges of the actuators, (nu,).
     """
     speeds = np.abs(posture.rates) / np.maximum(spans, TINY)
     slow = speeds < SLOW * speeds.max(initial=0.0)
@@ -548,8 +528,9 @@ def _fields(scene: GraspScene, poses: PoseSampling, pose: Array) -> dict[str, An
         return {"object_position": list(position_of(object_frame)), "object_euler": euler.tolist()}
     start = object_pose(scene)
     hand = transform(start.position, start.quaternion) @ np.linalg.inv(pose)
-    pose_fields = {"position": list(position_of(hand)), "quaternion": list(quaternion_of(hand))}
-    return {"hand_pose": pose_fields}
+    return {
+        "hand_pose": {"position": list(position_of(hand)), "quaternion": list(quaternion_of(hand))}
+    }
 
 
 # Ranking: by any numeric column of sweeps, or by the outcome of the hold test.

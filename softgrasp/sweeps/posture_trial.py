@@ -83,7 +83,17 @@ class PostureTrial:
             friction: Coefficient of friction of the scene [–].
         """
         self._retreat = retreat
-        self._model = _trial_model(retreat, friction)
+        spec = retreat.built.spec.copy()
+        option = spec.option
+        option.timestep, option.gravity = TIMESTEP, [0.0, 0.0, 0.0]
+        option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+        option.cone, option.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, IMPRATIO
+        option.noslip_iterations = 0
+        for pair in spec.pairs:
+            pair.solref, pair.solimp, pair.solreffriction = SOLREF, SOLIMP, (0.0, 0.0)
+            pair.friction = (FRICTION * friction, FRICTION * friction, TORSION, 1e-4, 1e-4)
+            pair.condim, pair.margin, pair.gap = 4, 0.0, 0.0
+        self._model = spec.compile()
         self._data = mujoco.MjData(self._model)
         self._object = int(self._model.body(names.OBJECT).id)
 
@@ -150,18 +160,3 @@ def _motion(first: tuple[Array, Array], second: tuple[Array, Array]) -> tuple[fl
     cosine = 0.5 * (float((first[1] * second[1]).sum()) - 1.0)
     displacement = float(np.linalg.norm(second[0] - first[0]))
     return displacement, float(np.arccos(np.clip(cosine, -1.0, 1.0)))
-
-
-def _trial_model(retreat: HandRetreat, friction: float) -> mujoco.MjModel:
-    """Compile hand and object with MuJoCo's contacts and no gravity."""
-    spec = retreat.built.spec.copy()
-    option = spec.option
-    option.timestep, option.gravity = TIMESTEP, [0.0, 0.0, 0.0]
-    option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    option.cone, option.impratio = mujoco.mjtCone.mjCONE_ELLIPTIC, IMPRATIO
-    option.noslip_iterations = 0
-    for pair in spec.pairs:
-        pair.solref, pair.solimp, pair.solreffriction = SOLREF, SOLIMP, (0.0, 0.0)
-        pair.friction = (FRICTION * friction, FRICTION * friction, TORSION, 1e-4, 1e-4)
-        pair.condim, pair.margin, pair.gap = 4, 0.0, 0.0
-    return spec.compile()

@@ -287,10 +287,7 @@ def posture_search_of(
     )
     fewer = coarse(tree)
     first = replace(
-        energy,
-        tree=fewer,
-        links=contact_links(fewer, along, rates, center),
-        surface=fill(surface),
+        energy, tree=fewer, links=contact_links(fewer, along, rates, center), surface=fill(surface)
     )
     direction = None
     if poses.cone < np.pi:
