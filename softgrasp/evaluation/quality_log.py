@@ -237,12 +237,7 @@ def _rows(run: FinishedRun, rate: float) -> NDArray[np.int64]:
 
 
 def _margins(sampled: list[GraspContacts], force: Array) -> Array:
-    """Compute the smallest friction margin of a body at each sample, (Q,).
-
-    Args:
-        sampled: Contacts of each sample.
-        force: Normal force and friction of each slot of each body, (Q, nb, slots, 3) [N].
-    """
+    """Compute the smallest friction margin of a body, (Q,), from forces (Q, nb, slots, 3) [N]."""
     margins = np.full(len(sampled), np.nan)
     for index, contacts in enumerate(sampled):
         normal = force[index, :, :, 0].sum(axis=1)

@@ -204,12 +204,13 @@ def _message(grasp: Grasp, distance: float) -> dict[str, Any]:
     motion = distance if approach.distance_m is None else approach.distance_m
 
     def trajectory(posture: HandPosture) -> dict[str, Any]:
-        point: dict[str, Any] = {
+        point = {
             "positions": [*posture.joints.values()],
             "velocities": [],
             "accelerations": [],
+            "effort": [],
+            "time_from_start": {"sec": 0, "nanosec": 0},
         }
-        point |= {"effort": [], "time_from_start": {"sec": 0, "nanosec": 0}}
         return {"header": header, "joint_names": [*posture.joints], "points": [point]}
 
     def translation(sign: float) -> dict[str, Any]:

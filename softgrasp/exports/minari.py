@@ -63,14 +63,13 @@ def write_minari(
     storage.update_episodes(
         EpisodeBuffer(id=index, **_buffer(one)) for index, one in enumerate(episodes)
     )
-    storage.update_metadata(
-        {
-            "dataset_id": name,
-            "minari_version": minari_version,
-            "description": "; ".join(sorted({episode.task for episode in episodes})),
-            "algorithm_name": f"softgrasp {__version__}",
-        }
-    )
+    about = {
+        "dataset_id": name,
+        "minari_version": minari_version,
+        "description": "; ".join(sorted({episode.task for episode in episodes})),
+        "algorithm_name": f"softgrasp {__version__}",
+    }
+    storage.update_metadata(about)
     for file in FILES:
         note_written(path / file)
     return path

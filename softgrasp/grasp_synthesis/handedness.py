@@ -156,9 +156,8 @@ def reflection_of(hand: ClosingHand) -> Reflection:
     """
     closing = closing_of(hand)
     postures = closing.start + PATH[:, None] * (closing.end - closing.start)
-    hinges = np.concatenate(
-        [np.zeros((1, 3)), *hinge_axes(hand, closing, postures[len(PATH) // 2])]
-    )
+    axes = hinge_axes(hand, closing, postures[len(PATH) // 2])
+    hinges = np.concatenate([np.zeros((1, 3)), *axes])
     if not hinges.any():
         return IDENTITY
     normal = np.eye(3)[int(np.argmax(np.round((hinges**2).sum(axis=0), 5)))]

@@ -97,14 +97,9 @@ def up_directions(hand: ClosingHand, closing: Closing) -> list[Array]:
 
 
 def _along_jaws(out: Array, line: Array, jaw: Array) -> Array:
-    """Return the direction of sliding jaws: an axis of their frame across their travel, if near.
+    """Return the axis of sliding jaws ``jaw`` (3, 3) across their travel ``line``, if near.
 
     The middle of a palm that is not symmetric is beside it.
-
-    Args:
-        out: Vector from the middle of the palm to the tips, (3,).
-        line: Unit vector along the travel, (3,).
-        jaw: Rotation of a jaw, (3, 3).
     """
     across = out - line * (out @ line)
     axes = [axis * np.sign(axis @ across) for axis in jaw.T if abs(axis @ line) < PERPENDICULAR]

@@ -192,7 +192,9 @@ def touch_rows(
     for index in sorted({touch.posture for touch in touches}):
         data.qpos[:] = postures[index]
         mujoco.mj_forward(model, data)
-        diagonals = (_inertia_diagonal(model, data), *_implicit_springs(model, data))
+        full = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, full)
+        diagonals = (np.diag(full), *_implicit_springs(model, data))
         for pair_index, touch in enumerate(touches):
             if touch.posture == index:
                 squares = _row(model, data, geoms[pair_index], touch) ** 2
@@ -235,13 +237,6 @@ def _row(model: mujoco.MjModel, data: mujoco.MjData, pair: tuple[int, int], touc
 
 
 # Implicit inertia
-
-
-def _inertia_diagonal(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
-    """Compute the diagonal of M, (nv,) [kg·m² or kg]."""
-    full = np.zeros((model.nv, model.nv))
-    mujoco.mj_fullM(model, data, full)
-    return np.asarray(np.diag(full))
 
 
 def _implicit_springs(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array]:

@@ -165,7 +165,7 @@ def add_surroundings(spec: mujoco.MjSpec, scene: GraspScene, under: Pose) -> Non
         if isinstance(part, Table):
             add_table(spec, part, under, name)
         else:
-            _add_box(spec, name, *(_slab(part) if isinstance(part, Wall) else _block(part)))
+            _add_box(spec, name, *_box(part))
         geom = spec.geom(name)
         geom.rgba, geom.group = AROUND_RGBA[part.type], COLLISION_GROUP if is_single_table else 0
         if not isinstance(part, Table):
@@ -183,15 +183,10 @@ def add_table(spec: mujoco.MjSpec, table: Table, under: Pose, name: str = TABLE)
     """
     assert table.height is not None  # resolved by ``on_its_table``
     x, y = table.center or under.position[:2]
-    body = spec.worldbody.add_body(name=name, pos=[x, y, table.height - 0.5 * THICKNESS])
-    body.add_geom(
-        name=name,
-        type=mujoco.mjtGeom.mjGEOM_BOX,
-        size=[0.5 * table.size[0], 0.5 * table.size[1], 0.5 * THICKNESS],
-        contype=0,
-        conaffinity=0,
-        group=COLLISION_GROUP,
-    )
+    frame = np.eye(4)
+    frame[:3, 3] = x, y, table.height - 0.5 * THICKNESS
+    _add_box(spec, name, frame, 0.5 * np.array([*table.size, THICKNESS]))
+    spec.geom(name).group = COLLISION_GROUP
 
 
 def find_removed_bodies(model: mujoco.MjModel, scene: GraspScene) -> list[int]:
@@ -217,7 +212,7 @@ def lowest_surrounding(scene: GraspScene) -> float:
         if isinstance(part, Table):
             lowest = min(lowest, (part.height or 0.0) - THICKNESS)
         else:
-            frame, half = _slab(part) if isinstance(part, Wall) else _block(part)
+            frame, half = _box(part)
             lowest = min(lowest, float(frame[2, 3] - np.abs(frame[2, :3]) @ half))
     return float(lowest)
 
@@ -235,18 +230,15 @@ def wall_frame(wall: Wall) -> Array:
     return frame
 
 
-def _slab(wall: Wall) -> tuple[Array, Array]:
-    """Return the centre frame (4, 4) and half edges (3,) of a wall."""
-    frame = wall_frame(wall)
-    frame[:3, 3] -= 0.5 * wall.thickness * frame[:3, 2]
-    return frame, 0.5 * np.array([*wall.size, wall.thickness])
-
-
-def _block(block: Block) -> tuple[Array, Array]:
-    """Return the centre frame (4, 4) and half edges (3,) of a block."""
+def _box(part: Wall | Block) -> tuple[Array, Array]:
+    """Return the centre frame (4, 4) and half edges (3,) of a wall or a block."""
+    if isinstance(part, Wall):
+        frame = wall_frame(part)
+        frame[:3, 3] -= 0.5 * part.thickness * frame[:3, 2]
+        return frame, 0.5 * np.array([*part.size, part.thickness])
     frame = np.eye(4)
-    frame[:3, :3], frame[:3, 3] = rotation_from_euler(block.euler), block.position
-    return frame, 0.5 * np.array(block.size)
+    frame[:3, :3], frame[:3, 3] = rotation_from_euler(part.euler), part.position
+    return frame, 0.5 * np.array(part.size)
 
 
 def _add_box(spec: mujoco.MjSpec, name: str, frame: Array, half: Array) -> None:

@@ -162,8 +162,7 @@ class _TransferSearch:
         self._center = result.object_position[-1]
         self._fingers = end_fingers(hand)
         self.names = [finger.name for finger in self._fingers]
-        radii = [finger.phalanges[-1].radius for finger in self._fingers]
-        self._radii = np.array(radii)
+        self._radii = np.array([finger.phalanges[-1].radius for finger in self._fingers])
         low, high = np.array([actuator.limits for actuator in hand.actuators]).T
         free = np.full(6, np.inf)
         self._limits = np.concatenate([-free, low]), np.concatenate([free, high])
@@ -171,16 +170,12 @@ class _TransferSearch:
         start = np.array(preset.start or [item.start for item in hand.actuators], dtype=float)
         rates = np.array(preset.rates.for_fingers(hand.actuator_counts))
         self._opened = np.where(rates > 0, low, np.where(rates < 0, high, start))
-        self._postures = self._along(start, rates, low, high)
-
-    @staticmethod
-    def _along(start: Array, rates: Array, low: Array, high: Array) -> Array:
-        """Return postures along the closing motion of the hand's grasp, (POSTURES, nd)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             times = np.where(rates > 0, (high - start) / rates, (low - start) / rates)
         longest = float(np.nanmax(np.where(rates != 0.0, times, 0.0)))
-        times = np.linspace(0.0, 0.7 * longest, POSTURES)
-        return np.clip(start + times[:, None] * rates, low, high)
+        along = np.linspace(0.0, 0.7 * longest, POSTURES)[:, None] * rates
+        self._postures = np.clip(start + along, low, high)
+        """Along the closing motion of the hand's grasp, (POSTURES, nd)."""
 
     def candidates(self) -> list[Candidate]:
         """Return postures at the contacts, the nearest one first."""

@@ -128,11 +128,7 @@ class PostureTrial:
             mujoco.mj_step(self._model, self._data)
 
     def _pushes(self, axes: Array) -> tuple[float, float]:
-        """Push along axes (3, 3) of the object, each time from the present state.
-
-        Returns:
-            Largest displacement [m] and rotation [rad]; the pushes end where one is too large.
-        """
+        """Push along axes (3, 3) of the object from one state; return the largest motions."""
         model, data = self._model, self._data
         closed = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION))
         mujoco.mj_getState(model, data, closed, mujoco.mjtState.mjSTATE_INTEGRATION)

@@ -109,9 +109,8 @@ def arrange_postures(plan: GraspPlan) -> list[PlacedPosture]:
 
 def _held(tried: Sequence[PlacedPosture]) -> int:
     """Return the number of different postures that held the object in the trial."""
-    return len(
-        distinct([trial.posture.pose for trial in tried if trial.trial and trial.trial.held])
-    )
+    held = [item.posture.pose for item in tried if item.trial and item.trial.held]
+    return len(distinct(held))
 
 
 def _rank(tried: Sequence[PlacedPosture]) -> list[PlacedPosture]:
@@ -137,13 +136,10 @@ def arrange_grasps(plan: GraspPlan, postures: Sequence[SynthesizedPosture]) -> l
         BuildError: The hand, or the object, cannot be built.
     """
     scene = plan.scene.replace(preshape=None)
-    retreat, limits = (
-        HandRetreat(scene),
-        np.array([actuator.limits for actuator in scene.hand.actuators]),
-    )
-    openings = -np.ptp(limits, axis=1) * np.sign(
-        scene.preset.rates.for_fingers(scene.hand.actuator_counts)
-    )
+    retreat = HandRetreat(scene)
+    limits = np.array([actuator.limits for actuator in scene.hand.actuators])
+    closing = np.sign(scene.preset.rates.for_fingers(scene.hand.actuator_counts))
+    openings = -np.ptp(limits, axis=1) * closing
     placed = []
     for posture in postures:
         opened = [
