@@ -27,7 +27,7 @@ from softgrasp.model import names
 from softgrasp.model.arm import arm_base, home_pose
 from softgrasp.model.deformable import node_columns, node_positions
 from softgrasp.model.effective_mass import actuator_moments, tendon_moments
-from softgrasp.model.placement import REMOVED, PlacedItem, arrange_items, find_removed_bodies
+from softgrasp.model.object import REMOVED, PlacedItem, arrange_items, find_removed_bodies
 from softgrasp.model.scene import build
 from softgrasp.model.timestep import as_resolved
 from softgrasp.quality import Graspability

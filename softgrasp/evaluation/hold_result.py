@@ -50,7 +50,7 @@ from softgrasp.mechanics.transforms import (
 )
 from softgrasp.model import names
 from softgrasp.model.deformable import node_track, rigid_track
-from softgrasp.model.placement import PlacedItem, arrange_items
+from softgrasp.model.object import PlacedItem, arrange_items
 from softgrasp.sim.hold_test import direction_label, palm_body
 from softgrasp.sim.load_balance import NO_LOAD, load_balance, object_mass
 from softgrasp.sim.motion_plan import PhaseRows, put_down_row

@@ -23,7 +23,7 @@ from softgrasp.description.resolved import ResolvedScene
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sensor import AnySensor, TactileSensor
 from softgrasp.description.task import SuccessCriterion
-from softgrasp.evaluation.force_limits import ReachedForce
+from softgrasp.evaluation.diagnostics import ReachedForce
 from softgrasp.evaluation.outcome import GraspStatus, Outcome, OutcomeReason, outcome_of
 from softgrasp.evaluation.put_down import PutDown
 from softgrasp.evaluation.time_tables import dataset_of, table_of

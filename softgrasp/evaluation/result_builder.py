@@ -20,8 +20,12 @@ import numpy as np
 
 from softgrasp.description.soft_finger import MountedSoftFinger, SoftFinger
 from softgrasp.errors import SoftgraspWarning
-from softgrasp.evaluation.diagnostics import closing_warnings, miss_warnings
-from softgrasp.evaluation.force_limits import find_reached_forces, force_warnings
+from softgrasp.evaluation.diagnostics import (
+    closing_warnings,
+    find_reached_forces,
+    force_warnings,
+    miss_warnings,
+)
 from softgrasp.evaluation.hold_result import (
     Track,
     creep_warnings,
@@ -53,8 +57,7 @@ from softgrasp.model.deformable import full_size, node_track
 from softgrasp.model.scene import build
 from softgrasp.model.timestep import RESOLVED, as_resolved
 from softgrasp.sim.contacts import ContactPoint, OtherPoint, merge, on_hardest
-from softgrasp.sim.control_state import Peaks
-from softgrasp.sim.engine import sentences
+from softgrasp.sim.control_state import Peaks, sentences
 from softgrasp.sim.run_record import FinishedRun, still_closing
 from softgrasp.sim.soft_statics import equilibrium
 from softgrasp.sim.step_refinement import lagging_as_described

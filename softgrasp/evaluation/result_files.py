@@ -14,7 +14,7 @@ from softgrasp._version import __version__
 from softgrasp.description.resolved import ResolvedScene, ResolvedValue
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
-from softgrasp.evaluation.force_limits import ReachedForce
+from softgrasp.evaluation.diagnostics import ReachedForce
 from softgrasp.evaluation.outcome import GraspStatus
 from softgrasp.evaluation.put_down import PutDown
 from softgrasp.evaluation.quality_log import QualityLog

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from softgrasp.grasp_synthesis.closing_motion import closing_of, weights_of
 from softgrasp.grasp_synthesis.hand_model import ClosingHand, Indices, arrange, spread
-from softgrasp.grasp_synthesis.handedness import MirroredField, right_handed
 from softgrasp.grasp_synthesis.object_field import ObjectField, cube_rotations, distinct
-from softgrasp.grasp_synthesis.orientation import object_axis_of
+from softgrasp.grasp_synthesis.symmetry import MirroredField, object_axis_of, right_handed
 from softgrasp.mechanics.transforms import Array
 
 STEPS = 13

@@ -19,8 +19,6 @@ import numpy as np
 
 from softgrasp.grasp_synthesis.closing_motion import Closing, closing_of, rates_of, weights_of
 from softgrasp.grasp_synthesis.hand_model import ClosingHand, Indices, SurfacePoints, thin_surfaces
-from softgrasp.grasp_synthesis.handedness import RightHand, right_handed
-from softgrasp.grasp_synthesis.orientation import ObjectAxis, object_axis_of, up_directions
 from softgrasp.grasp_synthesis.scoring import (
     ENCLOSED,
     MAX_DISTANCE,
@@ -39,7 +37,16 @@ from softgrasp.grasp_synthesis.sweep import (
     SweepCache,
     arrivals_of,
 )
-from softgrasp.grasp_synthesis.symmetry import Symmetry, symmetrize, symmetry_of
+from softgrasp.grasp_synthesis.symmetry import (
+    ObjectAxis,
+    RightHand,
+    Symmetry,
+    object_axis_of,
+    right_handed,
+    symmetrize,
+    symmetry_of,
+    up_directions,
+)
 from softgrasp.mechanics.transforms import Array, triple
 
 MAX_SINK, SINK_RATIO = 1e-4, 0.7

@@ -32,8 +32,7 @@ from softgrasp.model.compile import compiled
 from softgrasp.model.contact_pairs import with_objects
 from softgrasp.model.effective_mass import TouchRows, closing_postures, first_touches, touch_rows
 from softgrasp.model.names import scene_label
-from softgrasp.model.object import USUAL_DENSITY, add_body
-from softgrasp.model.placement import object_pose
+from softgrasp.model.object import USUAL_DENSITY, add_body, object_pose
 from softgrasp.model.scene import (
     CompiledScene,
     FineStep,

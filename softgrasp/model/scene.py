@@ -54,12 +54,15 @@ from softgrasp.model.effective_mass import closing_postures
 from softgrasp.model.hand import extend_reach, limit_torques, settle, silence
 from softgrasp.model.hand_carrier import carrier_model
 from softgrasp.model.names import scene_label
-from softgrasp.model.object import add_object, density_guess, is_usual, mean_density
-from softgrasp.model.placement import (
+from softgrasp.model.object import (
     PlacedItem,
+    add_object,
     add_surroundings,
     arrange_items,
+    density_guess,
+    is_usual,
     lowest_surrounding,
+    mean_density,
     shows_floor_as_table,
 )
 from softgrasp.model.soft_finger import damp_as_described, warn_of_damping

@@ -22,7 +22,7 @@ from softgrasp.model import names
 from softgrasp.model.arm import toward_grasp
 from softgrasp.model.clearance import Overlap, clearing_pairs, refuse_hand_overlap
 from softgrasp.model.contact_pairs import penetration
-from softgrasp.model.placement import object_pose, on_its_table
+from softgrasp.model.object import object_pose, on_its_table
 from softgrasp.model.scene import Assembled, assemble
 from softgrasp.model.timestep import resolve_timestep
 

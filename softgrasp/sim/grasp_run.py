@@ -25,11 +25,18 @@ from softgrasp.extensions import CARRIERS
 from softgrasp.io.files import delayed_interrupt
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.closing_check import closing_obstacle
-from softgrasp.model.placement import REMOVED, find_removed_bodies
+from softgrasp.model.object import REMOVED, find_removed_bodies
 from softgrasp.model.scene import CompiledScene, start_targets
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
-from softgrasp.sim.control_state import ClosureState, Peaks, Recording, closure_layout
-from softgrasp.sim.engine import Workspace, caught_warnings, has_diverged
+from softgrasp.sim.control_state import (
+    ClosureState,
+    Peaks,
+    Recording,
+    Workspace,
+    caught_warnings,
+    closure_layout,
+    has_diverged,
+)
 from softgrasp.sim.friction import SlipFriction
 from softgrasp.sim.hold_test import DisturbanceTests, gravity_steps
 from softgrasp.sim.laws import GRIP_INTERVAL

@@ -40,7 +40,7 @@ from softgrasp.model.compile import compiled
 from softgrasp.model.names import finger_joint_names
 from softgrasp.model.shapes import set_inertia
 from softgrasp.model.soft_finger import TIP, finger_model, finger_spec
-from softgrasp.sim.engine import caught_warnings
+from softgrasp.sim.control_state import caught_warnings
 from softgrasp.sim.engines import ReleaseEngine, engine_named
 from softgrasp.sim.run_record import EngineRecord
 from softgrasp.sim.soft_statics import damp_finger, solve_loaded_shape

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import missing_library
 from softgrasp.evaluation.result import GraspResult
-from softgrasp.exports.episodes import FPS, sample, task_of
+from softgrasp.exports.episodes import FPS, sample, task_of, write_lerobot, write_minari
 from softgrasp.exports.grasps import (
     closure_end,
     contacts_in_object,
@@ -30,8 +30,6 @@ from softgrasp.exports.grasps import (
     merge_grasps,
     save_grasps,
 )
-from softgrasp.exports.lerobot import write_lerobot
-from softgrasp.exports.minari import write_minari
 from softgrasp.io.files import write_bytes
 from softgrasp.io.input_limits import read_arrays
 from softgrasp.mechanics.transforms import quaternion_of

@@ -28,7 +28,7 @@ from softgrasp.io.input_limits import record_inputs
 from softgrasp.io.load import list_described_files, load_hand, load_object
 from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import Array, euler_from_rotation
-from softgrasp.model.placement import lowest_of_object, object_pose
+from softgrasp.model.object import lowest_of_object, object_pose
 from softgrasp.resolution.resolve import resolve
 from softgrasp.sweeps.table import NOISE_COLUMNS
 
