@@ -295,9 +295,10 @@ def miss_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
             "nothing touched the object: it fell before the hand was there; a table (--table), "
             "another mount (--mount), or a closure without gravity (--no-gravity) keeps it",
         )
+    distance = f"{1e3 * nearest:.3g} mm" if nearest < 1.0 else f"{nearest:.3g} m"
     return (
-        "nothing touched the object: the hand came no nearer than "
-        f"{_distance_text(nearest)} to its start position; another orientation (--euler-deg), "
+        f"nothing touched the object: the hand came no nearer than {distance} to its start "
+        "position; another orientation (--euler-deg), "
         "position (--position, in m) or --grasp may reach it",
         *_held_back(run),
     )
@@ -405,10 +406,6 @@ def _nearest(run: FinishedRun) -> float:
         distances = (mujoco.mj_geomDistance(model, data, *pair, FAR, None) for pair in pairs)
         smallest = min(smallest, *distances)
     return smallest
-
-
-def _distance_text(distance: float) -> str:
-    return f"{1e3 * distance:.3g} mm" if distance < 1.0 else f"{distance:.3g} m"
 
 
 def _coordinates(model: mujoco.MjModel) -> slice:

@@ -191,9 +191,6 @@ def _size(episode: Episode) -> tuple[int, ...] | None:
     return None if episode.frames is None else episode.frames.shape[1:]
 
 
-FILES = ("main_data.hdf5", "metadata.json")
-
-
 def write_minari(
     episodes: Iterable[Episode], directory: str | Path, name: str = "softgrasp/grasps-v0"
 ) -> Path:
@@ -227,8 +224,9 @@ def write_minari(
     first = require_alike(episodes)
     path = Path(directory) / "data"
     path.mkdir(parents=True, exist_ok=True)
-    for file in FILES:
-        (path / file).unlink(missing_ok=True)
+    files = (path / "main_data.hdf5", path / "metadata.json")
+    for file in files:
+        file.unlink(missing_ok=True)
 
     def box(values: np.ndarray) -> Any:
         return spaces.Box(-np.inf, np.inf, values.shape[1:], np.float32)
@@ -248,8 +246,8 @@ def write_minari(
         "algorithm_name": f"softgrasp {__version__}",
     }
     storage.update_metadata(about)
-    for file in FILES:
-        note_written(path / file)
+    for file in files:
+        note_written(file)
     return path
 
 

@@ -232,7 +232,10 @@ def table_of(plan: SweepPlan, rows: Iterable[Row]) -> pd.DataFrame:
         import pandas as pd  # after the rows of a small sweep, which it would delay
 
         for name, values in inputs.items():
-            values += [_plain(row[name]) for row in part]
+            cells = (row[name] for row in part)  # all but numbers and text as JSON
+            values += [
+                c if isinstance(c, bool | int | float | str) else json.dumps(c) for c in cells
+            ]
         typed = {n: pd.Series([row[n] for row in part], dtype=_kind(n)) for n in COLUMNS}
         parts.append(pd.DataFrame(typed))
         part.clear()
@@ -291,11 +294,6 @@ def _kind(name: str) -> Any:
     if name in COUNTS:
         return "Int64"
     return "string" if name in TEXTS else "Float64"
-
-
-def _plain(value: Any) -> Any:
-    """Convert an axis value for the table: numbers and text unchanged, all else as JSON."""
-    return value if isinstance(value, bool | int | float | str) else json.dumps(value)
 
 
 MARGIN = "quality_friction_margin"
