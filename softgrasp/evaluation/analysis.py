@@ -107,12 +107,11 @@ class GraspAnalysis:
         G = quality.grasp_matrix(
             self.points, self.normals, "hard", self.center, torque_scale=self.torque_scale
         )
+        uniformity = quality.uniformity_of_transformation(G, self.J)  # JSON has no infinity
         values |= {
             "distance_to_singularity": quality.distance_to_singularity(G, self.J),
             "manipulability_volume": quality.manipulability_volume(G, self.J),
-            "uniformity_of_transformation": _finite(
-                quality.uniformity_of_transformation(G, self.J)
-            ),
+            "uniformity_of_transformation": uniformity if np.isfinite(uniformity) else None,
         }
         if (self.friction > 0.0).all() and np.ptp(self.friction) == 0.0:
             mu = float(self.friction[0])
@@ -252,11 +251,6 @@ def _independent(result: GraspResult, hand_joints: list[str]) -> tuple[tuple[str
             ratio *= ratio_to_leader
         follow[row, free.index(name)] = ratio
     return tuple(free), follow
-
-
-def _finite(value: float) -> float | None:
-    """Return None for an infinite value, which JSON does not have."""
-    return value if np.isfinite(value) else None
 
 
 def _require_stiffness(stiffness: Array, joints: tuple[str, ...]) -> Array:

@@ -496,9 +496,9 @@ class GraspResult:
 
     def __post_init__(self) -> None:
         for name in self.trajectory():
-            own = np.array(getattr(self, name))  # a copy: the caller's array stays writeable
-            own.flags.writeable = False
-            object.__setattr__(self, name, own)
+            copied = np.array(getattr(self, name))  # a copy: the caller's array stays writeable
+            copied.flags.writeable = False
+            object.__setattr__(self, name, copied)
         object.__setattr__(self, "trajectory_sha256", digest(self.trajectory()))
 
     def __repr__(self) -> str:

@@ -141,7 +141,9 @@ def pair_parameters(
     solver, impedance, timestep = scene.solver, scene.impedance, float(model.opt.timestep)
     steps = [timestep, *fine_steps]
     inverse = inverse_masses(model, pairs, postures, cache_key, steps)
-    common = (solver.contact_dimension, friction_vector(contact))
+    sliding, rolling = contact.static_friction, contact.rolling_friction
+    friction = [sliding, sliding, torsion_of(contact), rolling, rolling]
+    common = (solver.contact_dimension, friction)
     if not contact.converted:  # the same native parameters in normal and tangential direction
         native = contact.native
         solref, solimp = [native.timeconst, native.dampratio], list(native.impedance)
@@ -192,12 +194,6 @@ def set_pairs(
     for name in ("friction", "solref", "solreffriction", "solimp"):
         values = [getattr(parameter, name) for parameter in parameters]
         getattr(model, f"pair_{name}")[order] = values
-
-
-def friction_vector(contact: Contact) -> list[float]:
-    """Return the five friction coefficients of MuJoCo: two sliding, one torsional, two rolling."""
-    sliding, rolling = contact.static_friction, contact.rolling_friction
-    return [sliding, sliding, torsion_of(contact), rolling, rolling]
 
 
 def torsion_of(contact: Contact) -> float:

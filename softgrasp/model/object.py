@@ -228,7 +228,10 @@ def lowest_of_object(described: GraspObject, pose: Pose) -> float:
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
     geoms = add_object(spec, described, pose, "fixed")
-    reach = _reach(compiled(spec, described.name))
+    model = compiled(spec, described.name)
+    parts = np.flatnonzero(model.geom_bodyid == model.body(OBJECT).id)
+    away = np.linalg.norm(model.geom_pos[parts], axis=1) + model.geom_rbound[parts]
+    reach = float(away.max())  # of all geoms from the object frame
     below = pose.position[2] - 2.0 * reach
     add_table(spec, Table(height=below, size=(8.0 * reach, 8.0 * reach)), pose)
     model = compiled(spec, described.name)
@@ -240,13 +243,6 @@ def lowest_of_object(described: GraspObject, pose: Pose) -> float:
         for name in geoms
     ]
     return below + float(min(gaps))
-
-
-def _reach(model: mujoco.MjModel) -> float:
-    """Compute the radius of a ball about the object frame that contains all its geoms [m]."""
-    geoms = np.flatnonzero(model.geom_bodyid == model.body(OBJECT).id)
-    away = np.linalg.norm(model.geom_pos[geoms], axis=1) + model.geom_rbound[geoms]
-    return float(away.max())
 
 
 # Surroundings

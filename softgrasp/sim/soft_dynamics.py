@@ -113,7 +113,8 @@ def small_motion(finger: SoftFinger, stiffness: Array | None = None) -> SmallMot
         finger: A planar finger.
         stiffness: Spring stiffness, (n,) [N·m/rad]; that of the finger by default.
     """
-    springs = joint_stiffnesses(finger) if stiffness is None else stiffness
+    described = [joint.stiffness for joint in finger.joints]
+    springs = np.array(described) if stiffness is None else stiffness
     chain, model = PlanarChain.of(finger), finger_model(finger)
     shape = rest(springs, chain.weight, np.zeros(1))
     data = mujoco.MjData(model)
@@ -122,11 +123,6 @@ def small_motion(finger: SoftFinger, stiffness: Array | None = None) -> SmallMot
     inertia = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, inertia)
     return SmallMotion(inertia, shape.slopes)
-
-
-def joint_stiffnesses(finger: SoftFinger) -> Array:
-    """Return the spring stiffness of a finger, (n,) [N·m/rad]."""
-    return np.array([joint.stiffness for joint in finger.joints])
 
 
 def linear_mode(finger: SoftFinger, timestep: float = 0.0) -> LinearMode:

@@ -545,6 +545,6 @@ def loaded_finger(finger: SoftFinger, mass: float) -> SoftFinger:
     last = finger.links[-1]
     together = last.mass + mass
     centers = zip(last.balance, finger.tip, strict=True)
-    x, y, z = ((last.mass * own + mass * tip) / together for own, tip in centers)
+    x, y, z = ((last.mass * link + mass * tip) / together for link, tip in centers)
     heavier = SoftLink(center=last.center, mass=together, size=last.size, mass_center=(x, y, z))
     return finger.replace(links=(*finger.links[:-1], heavier))

@@ -166,7 +166,7 @@ def import_grasps(
             SoftgraspWarning,
             stacklevel=2,
         )
-    closing = closing_directions(scene)
+    closing = np.sign(scene.preset.rates.for_fingers(scene.hand.actuator_counts))
     return tuple(
         _with_motion(one, joints.limits, closing) if alone else one
         for one, alone in zip(grasps, single, strict=True)
@@ -210,11 +210,6 @@ def _warn_of_moving_hands(grasps: Sequence[ForeignGrasp], path: str | Path) -> N
             SoftgraspWarning,
             stacklevel=3,
         )
-
-
-def closing_directions(scene: GraspScene) -> Array:
-    """Return the sign with which each actuator closes in the scene's grasp, 0 of others, (nu,)."""
-    return np.sign(scene.preset.rates.for_fingers(scene.hand.actuator_counts))
 
 
 def _moving(grasp: ImportedGrasp, limits: Array) -> NDArray[np.bool_]:
