@@ -546,15 +546,12 @@ def _check_options(task: Task, options: Any) -> dict[str, Any]:
     if (shape := options.get("shape")) is not None and shape not in shapes:
         hint = did_you_mean(str(shape), shapes)
         raise DescriptionError(f"expected a shape, found {shape!r}; {hint}", field="shape")
-    if (goal := options.get("goal")) is not None:
-        _check_goal(task, goal)
-    return dict(options)
-
-
-def _check_goal(task: Task, goal: Any) -> None:
+    if (goal := options.get("goal")) is None:
+        return dict(options)
     if np.shape(goal) != (len(task.goal),):
         raise DescriptionError(
             f"expected {len(task.goal)} numbers, found shape {np.shape(goal)}", field="goal"
         )
     if not all(isinstance(item, Real) and np.isfinite(float(item)) for item in goal):
         raise DescriptionError(f"expected finite numbers, found {goal}", field="goal")
+    return dict(options)

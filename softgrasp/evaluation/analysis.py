@@ -87,12 +87,14 @@ class GraspAnalysis:
         Raises:
             DescriptionError: A joint has neither servo nor spring, which leaves it free.
         """
-        return quality.grasp_stiffness(
-            self.G,
-            self.contact_stiffness,
-            self.J,
-            _require_stiffness(self.joint_stiffness, self.joint_names),
-        )
+        stiffness, joints = self.joint_stiffness, self.joint_names
+        loose = [name for name, row in zip(joints, stiffness, strict=True) if not row.any()]
+        if loose:
+            raise DescriptionError(
+                f"expected joints with a servo or a spring, found none in {', '.join(loose)}",
+                field="joint_stiffness",
+            )
+        return quality.grasp_stiffness(self.G, self.contact_stiffness, self.J, stiffness)
 
     @cached_property
     def measures(self) -> dict[str, Any]:
@@ -251,16 +253,6 @@ def _independent(result: GraspResult, hand_joints: list[str]) -> tuple[tuple[str
             ratio *= ratio_to_leader
         follow[row, free.index(name)] = ratio
     return tuple(free), follow
-
-
-def _require_stiffness(stiffness: Array, joints: tuple[str, ...]) -> Array:
-    loose = [name for name, row in zip(joints, stiffness, strict=True) if not row.any()]
-    if loose:
-        raise DescriptionError(
-            f"expected joints with a servo or a spring, found none in {', '.join(loose)}",
-            field="joint_stiffness",
-        )
-    return stiffness
 
 
 def joint_stiffness(model: mujoco.MjModel, data: mujoco.MjData, dofs: Sequence[int]) -> Array:

@@ -65,7 +65,16 @@ def add_visuals(spec: mujoco.MjSpec, floor_height: float) -> None:
     gradient = mujoco.mjtBuiltin.mjBUILTIN_GRADIENT
     _add_skybox(spec, "sky", gradient, SKY_RGB, SKY_PIXELS)
     _add_floor(spec, floor_height)
-    _add_lights(spec)
+    spec.worldbody.add_light(
+        name="key",
+        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+        pos=(0.0, -0.75, 1.0),
+        dir=LIGHT_DIRECTION,
+        diffuse=(0.55, 0.54, 0.52),
+        specular=(0.25, 0.25, 0.25),
+        ambient=(0.0, 0.0, 0.0),
+        castshadow=True,
+    )
 
 
 def add_plain_background(spec: mujoco.MjSpec, rgb: tuple[float, float, float]) -> None:
@@ -120,18 +129,4 @@ def _add_floor(spec: mujoco.MjSpec, height: float) -> None:
         contype=0,
         conaffinity=0,
         group=FLOOR_GROUP,
-    )
-
-
-def _add_lights(spec: mujoco.MjSpec) -> None:
-    """Add the key light."""
-    spec.worldbody.add_light(
-        name="key",
-        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
-        pos=(0.0, -0.75, 1.0),
-        dir=LIGHT_DIRECTION,
-        diffuse=(0.55, 0.54, 0.52),
-        specular=(0.25, 0.25, 0.25),
-        ambient=(0.0, 0.0, 0.0),
-        castshadow=True,
     )
