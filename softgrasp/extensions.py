@@ -105,7 +105,7 @@ ROW_EXECUTORS = Extensions("row_executors", warp="softgrasp.backends.warp.rows:W
 EPISODE_ENGINES = Extensions(
     "episode_engines", warp="softgrasp.backends.warp.backend:warp_episodes"
 )
-"""Functions (models, count, substeps) → ``envs.task_physics.TaskPhysics``, by their engines."""
+"""Functions (models, count, substeps) → ``envs.task_simulation.TaskPhysics``, by their engines."""
 LOADERS = Extensions(
     "loaders", hand="softgrasp.io.load:load_hand", object="softgrasp.io.load:load_object"
 )

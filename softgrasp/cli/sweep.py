@@ -323,8 +323,7 @@ def _print_summary(
     plan: SweepPlan, table: pd.DataFrame, directory: Path, as_json: bool, *, report: bool
 ) -> None:
     """Print result, erratic rows, warnings and files; exit with 5 where rows failed."""
-    from softgrasp.sweeps.summary import erratic_rows, warning_groups
-    from softgrasp.sweeps.table import CSV, FAILED, PARQUET
+    from softgrasp.sweeps.table import CSV, FAILED, PARQUET, erratic_rows, warning_groups
 
     names = [CSV, PARQUET, *(["report.html"] if report else [])]
     files = [directory / name for name in names]

@@ -23,7 +23,7 @@ from softgrasp.io.files import report_progress
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import CompiledScene, StartParameters
 from softgrasp.pipeline import compile_scene
-from softgrasp.sim.engine import caught_warnings
+from softgrasp.sim.control_state import caught_warnings
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.hold_test import gravity_steps
 from softgrasp.sim.step_refinement import lagging_as_described

@@ -29,8 +29,7 @@ from softgrasp.evaluation.result import (
 )
 from softgrasp.mechanics.transforms import euler_from_quaternions
 from softgrasp.model import names
-from softgrasp.model.object import object_mass
-from softgrasp.model.placement import object_pose
+from softgrasp.model.object import object_mass, object_pose
 from softgrasp.model.shapes import extent
 from softgrasp.rendering.keyframes import choose_shown_phases, has_phases
 from softgrasp.report.formatting import count, group_digits, millimetres, newtons, signed

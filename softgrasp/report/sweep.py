@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.description.sweep import SAMPLING_METHODS
-from softgrasp.evaluation.force_limits import TOLERANCE
+from softgrasp.evaluation.diagnostics import TOLERANCE
 from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.rendering.overlay import Image
@@ -50,7 +50,9 @@ from softgrasp.report.sweep_measures import (
 )
 from softgrasp.report.time_series import overlay_objects
 from softgrasp.sweeps.executors import Submit, simulate_row
-from softgrasp.sweeps.summary import (
+from softgrasp.sweeps.table import (
+    COLUMNS,
+    FAILED,
     MARGIN,
     SUCCESSES,
     erratic_rows,
@@ -58,7 +60,6 @@ from softgrasp.sweeps.summary import (
     vary,
     warning_groups,
 )
-from softgrasp.sweeps.table import COLUMNS, FAILED
 
 if TYPE_CHECKING:
     import pandas as pd

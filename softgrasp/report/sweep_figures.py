@@ -31,8 +31,7 @@ from softgrasp.report.sweep_measures import (
     unit_of,
     wilson,
 )
-from softgrasp.sweeps.summary import SUCCESSES, cells_of, erratic_rows, is_numeric, vary
-from softgrasp.sweeps.table import FAILED
+from softgrasp.sweeps.table import FAILED, SUCCESSES, cells_of, erratic_rows, is_numeric, vary
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,8 +19,7 @@ from softgrasp.description.task import SuccessCriterion
 from softgrasp.evaluation.outcome import Outcome
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sweeps.parameters import SHORT
-from softgrasp.sweeps.summary import MARGIN, is_numeric, vary
-from softgrasp.sweeps.table import FAILED
+from softgrasp.sweeps.table import FAILED, MARGIN, is_numeric, vary
 
 if TYPE_CHECKING:
     import pandas as pd

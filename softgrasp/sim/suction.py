@@ -93,10 +93,8 @@ class Cup:
 
     def pressure(self, data: mujoco.MjData) -> float:
         """Return the difference of pressure [Pa]."""
-        state, index = (
-            (data.act, self._activation) if self._activation >= 0 else (data.ctrl, self.actuator)
-        )
-        return float(state[index])
+        index = self._activation
+        return float(data.act[index] if index >= 0 else data.ctrl[self.actuator])
 
     def update(self, data: mujoco.MjData, time: float) -> SuctionEvent | None:
         """Seal or break the cup by the state of the last step; return the change.
@@ -139,11 +137,7 @@ class Cup:
         return cause if used >= USED_UP else "leak"
 
     def _event(
-        self,
-        time: float,
-        kind: Literal["sealed", "broken away"],
-        data: mujoco.MjData,
-        cause: Cause,
+        self, time: float, kind: Literal["sealed", "broken away"], data: mujoco.MjData, cause: Cause
     ) -> SuctionEvent:
         return SuctionEvent(
             time_s=time,

@@ -209,11 +209,7 @@ class SweepStore:
 
 
 def _check_row(plan: SweepPlan, values: Sequence[Any], record: Any) -> Row:
-    """Return the row in a record of the journal of a plan with combinations of axis values.
-
-    Raises:
-        ValueError: It is no row of the plan; has the reason.
-    """
+    """Return the row in a record of the journal; ValueError with the reason where it is none."""
     if not isinstance(record, dict) or SHA256 not in record:
         raise ValueError(f"expected a row with {SHA256}, found none")
     row = {name: value for name, value in record.items() if name != SHA256}

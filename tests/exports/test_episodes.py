@@ -13,8 +13,7 @@ from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
 from softgrasp.exports import Episode, episode_of, load_grasps, write_lerobot, write_minari
-from softgrasp.exports.episodes import sample, sample_times
-from softgrasp.exports.lerobot import CAMERA, INDICES
+from softgrasp.exports.episodes import CAMERA, INDICES, sample, sample_times
 from softgrasp.rendering.encoding import ffmpeg_program
 from softgrasp.sweeps.run import Shard, merge, sweep
 from tests.conftest import Run

@@ -14,7 +14,7 @@ from softgrasp.checks.json_schema import schema_of
 from softgrasp.description.grasps import Grasp, GraspSet
 from softgrasp.evaluation.analysis import ReplayedResult
 from softgrasp.exports import grasp_set, load_grasps, save_grasps
-from softgrasp.exports.grasp_formats import APPROACH_DISTANCE
+from softgrasp.exports.grasps import APPROACH_DISTANCE
 from softgrasp.mechanics.transforms import transform
 from softgrasp.model.shapes import center_in_file
 from softgrasp.sweeps.imported_grasps import hand_joints_of, import_grasps

@@ -8,7 +8,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.model.contact_pairs import object_pairs, penetration, self_pairs
-from softgrasp.model.placement import object_pose
+from softgrasp.model.object import object_pose
 from softgrasp.pipeline import compile_scene
 from tests.conftest import Golden
 from tests.support.scenes import ball, pinch, plate
@@ -140,7 +140,7 @@ def test_overlapping_bodies_of_the_hand_warn_and_do_not_touch() -> None:
 
 
 def test_orientation_of_upright_objects() -> None:
-    from softgrasp.model.placement import object_pose
+    from softgrasp.model.object import object_pose
 
     bar = sg.GraspObject(name="bar", shape=sg.Cylinder(radius=0.02, height=0.1), mass=0.1)
     lying = object_pose(pinch(object=bar)).quaternion
@@ -150,7 +150,7 @@ def test_orientation_of_upright_objects() -> None:
 
 
 def test_the_object_starts_at_the_grasp_centre_of_a_moved_hand() -> None:
-    from softgrasp.model.placement import object_pose
+    from softgrasp.model.object import object_pose
 
     half = np.sqrt(0.5)
     pose = sg.Pose(position=(1, 2, 3), quaternion=(half, half, 0, 0))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from softgrasp.resolution import choice_cache, object_grasp
-from softgrasp.resolution.choice_cache import keep_choice, read_choice
+from softgrasp.resolution import object_grasp
+from softgrasp.resolution.object_grasp import keep_choice, read_choice
 
 BALL = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.02), density=300.0)
 
@@ -69,7 +69,7 @@ def test_a_choice_belongs_to_its_content(monkeypatch: pytest.MonkeyPatch) -> Non
     assert read_choice(scene().replace(source="elsewhere")) == kept
     assert read_choice(scene(BALL.weighing(density=301.0))) is None
     assert read_choice(scene().replace(grasp="precision")) is None
-    monkeypatch.setattr(choice_cache, "_code", lambda: "other code")
+    monkeypatch.setattr(object_grasp, "_code", lambda: "other code")
     assert read_choice(scene()) is None
 
 

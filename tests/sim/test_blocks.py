@@ -14,8 +14,7 @@ from softgrasp.evaluation.result_builder import result_of
 from softgrasp.pipeline import SceneRunner, compile_scene
 from softgrasp.sim import stepper
 from softgrasp.sim.blocks import BlockRollout, can_step_blocks
-from softgrasp.sim.control_state import closure_layout
-from softgrasp.sim.engine import Workspace
+from softgrasp.sim.control_state import Workspace, closure_layout
 from softgrasp.sim.grasp_run import ClosureRun
 from tests.support.scenes import ball, diverging, pinch
 

@@ -17,8 +17,7 @@ from softgrasp.evaluation.hold_result import object_tracks
 from softgrasp.evaluation.result import Interrupted
 from softgrasp.evaluation.result_builder import chatter_warnings
 from softgrasp.pipeline import compile_scene
-from softgrasp.sim.control_state import closure_layout
-from softgrasp.sim.engine import caught_warnings
+from softgrasp.sim.control_state import caught_warnings, closure_layout
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.laws import (
     ESTABLISHED,

@@ -14,7 +14,7 @@ from softgrasp.continuum.statics import PlanarChain, rest
 from softgrasp.model.robot import robot_model
 from softgrasp.model.soft_finger import TIP, finger_model
 from softgrasp.model.timestep import damped_spring_limit, spring_limit
-from softgrasp.sim.engine import caught_warnings, has_diverged
+from softgrasp.sim.control_state import caught_warnings, has_diverged
 from softgrasp.sim.soft_dynamics import (
     INTEGRATORS,
     ReleaseTestRig,

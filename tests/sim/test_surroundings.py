@@ -16,7 +16,7 @@ import softgrasp as sg
 from softgrasp.backends.wbt import parse_world, problems, world_text
 from softgrasp.backends.webots.world import scene_world
 from softgrasp.errors import BuildError
-from softgrasp.model.placement import wall_frame
+from softgrasp.model.object import wall_frame
 from softgrasp.pipeline import compile_scene
 from softgrasp.sim.grasp_run import ClosureRun
 from tests.conftest import Golden

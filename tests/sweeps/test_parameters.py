@@ -17,7 +17,7 @@ import softgrasp as sg
 from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.io.scene import load_plan
 from softgrasp.mechanics.transforms import transform
-from softgrasp.model.placement import object_pose
+from softgrasp.model.object import object_pose
 from softgrasp.sweeps.parameters import (
     StartNoise,
     _validate_by_axis,

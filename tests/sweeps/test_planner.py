@@ -14,7 +14,7 @@ from scipy.stats import chi2, fisher_exact, kstest
 import softgrasp as sg
 from softgrasp.description.sweep import PERTURBATION
 from softgrasp.mechanics.transforms import transform
-from softgrasp.model.placement import object_pose
+from softgrasp.model.object import object_pose
 from softgrasp.sweeps.planner import (
     GRASPS,
     PLAN,

@@ -10,8 +10,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.description.sweep import PoseNoise
 from softgrasp.sweeps.parameters import start_noise
-from softgrasp.sweeps.planner import PlannedGrasps, read_search
-from softgrasp.sweeps.robustness import list_held_rows, trials_of
+from softgrasp.sweeps.planner import PlannedGrasps, list_held_rows, read_search, trials_of
 from softgrasp.sweeps.run import read_sweep
 from tests.support.scenes import pinch
 

@@ -48,7 +48,7 @@ STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
 
 
 class WarpPhysics:
-    """Episodes in MuJoCo Warp; see ``envs.task_physics.TaskPhysics``."""
+    """Episodes in MuJoCo Warp; see ``envs.task_simulation.TaskPhysics``."""
 
     def __init__(self, models: Sequence[mujoco.MjModel], count: int, substeps: int) -> None:
         """Put the worlds on the device.
