@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer import Option
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
@@ -30,7 +31,9 @@ class Verb(NamedTuple):
 
 VERBS = {
     "demo": Verb(
-        "softgrasp.cli.demo:demo", "Run the main job: a hand grasps a strawberry.", "softgrasp demo"
+        "softgrasp.cli.grasp:demo",
+        "Run the main job: a hand grasps a strawberry.",
+        "softgrasp demo",
     ),
     "grasp": Verb(
         "softgrasp.cli.grasp:grasp",
@@ -58,12 +61,12 @@ VERBS = {
         "softgrasp calibrate paper000",
     ),
     "report": Verb(
-        "softgrasp.cli.report:report",
+        "softgrasp.cli.grasp:report",
         "Write the report of a result from its files.",
         "softgrasp report out/demo --no-video",
     ),
     "explain": Verb(
-        "softgrasp.cli.explain:explain",
+        "softgrasp.cli.grasp:explain",
         "Print every value of a grasp and who states it.",
         "softgrasp explain four_finger strawberry --field contact",
     ),
@@ -111,10 +114,8 @@ ALIASES = {"benchmark": "bench"}
 """Other names of verbs, which the help does not list."""
 GROUPS = {
     "twin": Verb(
-        COMMANDS["twin"],
-        "Run a digital twin, or its simulated devices.",
-        "softgrasp twin run",
-    ),
+        COMMANDS["twin"], "Run a digital twin, or its simulated devices.", "softgrasp twin run"
+    )
 }
 """Verbs that have verbs of their own."""
 
@@ -142,12 +143,8 @@ class SectionedGroup(TyperGroup):
         width = max(map(len, self.commands))
         for section, verbs in SECTIONS.items():
             with formatter.section(section):
-                formatter.write_dl(
-                    [
-                        (name.ljust(width), self.commands[name].get_short_help_str())
-                        for name in verbs
-                    ]
-                )
+                lines = ((name, self.commands[name].get_short_help_str()) for name in verbs)
+                formatter.write_dl([(name.ljust(width), line) for name, line in lines])
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command of a verb, also of a verb of another distribution."""
@@ -203,10 +200,9 @@ _app = typer.Typer(
 @_app.callback()
 def _root(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    version: Annotated[bool, Option("--version", help="Show the version.")] = False,
     verbose: Annotated[
-        bool,
-        typer.Option("--verbose", help="Log on standard error what is read, run and written."),
+        bool, Option("--verbose", help="Log on standard error what is read, run and written.")
     ] = False,
 ) -> None:
     terminal.set_up_logging(verbose=verbose)

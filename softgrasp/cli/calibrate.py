@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import plain_value, require_shipped
@@ -40,102 +41,87 @@ class Stage(StrEnum):
 
 def calibrate(
     problem: Annotated[
-        str | None, typer.Argument(metavar="PROBLEM", help="Problem in YAML, or a shipped one.")
+        str | None, Argument(metavar="PROBLEM", help="Problem in YAML, or a shipped one.")
     ] = None,
     *,
     finger: Annotated[
-        str | None, typer.Option(metavar="NAME|FILE", help="Finger, where there is no problem.")
+        str | None, Option(metavar="NAME|FILE", help="Finger, where there is no problem.")
     ] = None,
     photos: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Photographs under weights; 20g.png, …")
+        Path | None, Option(metavar="DIR", help="Photographs under weights; 20g.png, …")
     ] = None,
     flip: Annotated[
         bool | None,
-        typer.Option(
-            "--flip/--no-flip", help="Photographs show the clamp at the right; else detected."
-        ),
+        Option("--flip/--no-flip", help="Photographs show the clamp at the right; else detected."),
     ] = None,
     tip: Annotated[
         bool | None,
-        typer.Option("--tip/--no-tip", help="Whether the end of the finger is measured, too."),
+        Option("--tip/--no-tip", help="Whether the end of the finger is measured, too."),
     ] = None,
     tilt: Annotated[
         str | None,
-        typer.Option(
-            metavar="DEG|base", help="Direction of the base in photographs; base measures it."
-        ),
+        Option(metavar="DEG|base", help="Direction of the base in photographs; base measures it."),
     ] = None,
     zero: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="design|unloaded|FILE",
             help="Zero of angles: the described finger, the photograph without a weight, or one "
             "of the finger at rest.",
         ),
     ] = None,
     empty: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Photograph without the finger, for any colour."),
+        Path | None, Option(metavar="FILE", help="Photograph without the finger, for any colour.")
     ] = None,
     markers: Annotated[
-        str | None,
-        typer.Option(metavar="auto|HUE", help="Dots on joints and tip: auto, blue, 120, …"),
+        str | None, Option(metavar="auto|HUE", help="Dots on joints and tip: auto, blue, 120, …")
     ] = None,
     lens: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="camera.yaml whose distortion is removed.")
+        Path | None, Option(metavar="FILE", help="camera.yaml whose distortion is removed.")
     ] = None,
     camera: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Only calibrate a camera from a board; see --board."),
+        Option(metavar="DIR", help="Only calibrate a camera from a board; see --board."),
     ] = None,
     board: Annotated[
-        str | None,
-        typer.Option(metavar="RxCxMM", help="Inner corners and square of the board: 6x9x25."),
+        str | None, Option(metavar="RxCxMM", help="Inner corners and square of the board: 6x9x25.")
     ] = None,
     videos: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Videos of releases; 20g.avi, …")
+        Path | None, Option(metavar="DIR", help="Videos of releases; 20g.avi, …")
     ] = None,
     frame_rate: Annotated[
         float | None,
-        typer.Option(metavar="HZ", help="Frame rate of the videos; else that of their files."),
+        Option(metavar="HZ", help="Frame rate of the videos; else that of their files."),
     ] = None,
     length_mm: Annotated[
-        float | None, typer.Option(metavar="L", help="Length of the finger in the videos [mm].")
+        float | None, Option(metavar="L", help="Length of the finger in the videos [mm].")
     ] = None,
     hung: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Columns mass_g, q1_deg, … under weights.")
+        Path | None, Option(metavar="CSV", help="Columns mass_g, q1_deg, … under weights.")
     ] = None,
     releases: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Columns mass_g, overshoots, settling_s.")
+        Path | None, Option(metavar="CSV", help="Columns mass_g, overshoots, settling_s.")
     ] = None,
     forces: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Columns pressure_kPa, force_N at the tip.")
+        Path | None, Option(metavar="CSV", help="Columns pressure_kPa, force_N at the tip.")
     ] = None,
     method: Annotated[
         Literal["map", "least-squares", "pso", "pso+least-squares"],
-        typer.Option(
+        Option(
             help="Joint estimate with systematic errors, or stage by stage: least squares, "
             "particle swarm, or one after the other."
         ),
     ] = "map",
-    stage: Annotated[
-        list[Stage] | None,
-        typer.Option(help="Only this stage; repeatable."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the swarm.")] = 0,
-    particles: Annotated[
-        int, typer.Option(min=2, metavar="N", help="Particles of the swarm.")
-    ] = 14,
-    iterations: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Iterations of the swarm.")
-    ] = 100,
+    stage: Annotated[list[Stage] | None, Option(help="Only this stage; repeatable.")] = None,
+    seed: Annotated[int, Option(min=0, metavar="N", help="Seed of the swarm.")] = 0,
+    particles: Annotated[int, Option(min=2, metavar="N", help="Particles of the swarm.")] = 14,
+    iterations: Annotated[int, Option(min=1, metavar="N", help="Iterations of the swarm.")] = 100,
     resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Continue from the evaluations in the output directory."),
+        bool, Option("--resume", help="Continue from the evaluations in the output directory.")
     ] = False,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--set",
             metavar="FIELD=VALUE",
             help="Field of the problem, such as gain_model=uniform; repeatable.",
@@ -143,7 +129,7 @@ def calibrate(
     ] = None,
     pool: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             metavar="DIR",
             help="Only pool calibrations of several fingers of one mould, each with its --pool: "
             "their mean, their scatter, and the next finger.",
@@ -151,17 +137,17 @@ def calibrate(
     ] = None,
     pressure_step: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="CSV",
             help="Only fit dead time and time constants of the pressure to columns time_s, "
             "command_kPa, pressure_kPa; with --finger, write it with them.",
         ),
     ] = None,
     advise: Annotated[
-        bool, typer.Option("--advise", help="Show what to measure next, the best first.")
+        bool, Option("--advise", help="Show what to measure next, the best first.")
     ] = False,
     accept: Annotated[
-        bool, typer.Option("--accept", help="Exit with 0 although the fit is not credible.")
+        bool, Option("--accept", help="Exit with 0 although the fit is not credible.")
     ] = False,
     no_report: NoReport = False,
     out: Out = None,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import kind_of
@@ -33,30 +34,28 @@ REPAIRABLE = (
 def check(
     what: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="FILE_OR_NAME", help="Hand, object, scene, release, robot, mesh or world."
         ),
     ],
     *,
     finger: Annotated[
-        bool,
-        typer.Option("--finger", help="A mesh is that of a soft finger; --out draws finger.png."),
+        bool, Option("--finger", help="A mesh is that of a soft finger; --out draws finger.png.")
     ] = False,
     options: SceneOptions,
     fix: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--fix",
             help="Repair a robot: units, inertia, limits of followers; --out names the file.",
         ),
     ] = False,
     mass: Annotated[
-        float | None,
-        typer.Option(metavar="KG", help="With --fix: known mass of all links together."),
+        float | None, Option(metavar="KG", help="With --fix: known mass of all links together.")
     ] = None,
     buckling: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--buckling",
             help="Of a robot with bendable segments: the multiple of its weight, and the force on "
             "its ends, at which it buckles from its straight shape.",
@@ -64,7 +63,7 @@ def check(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--out",
             "-o",
             metavar="DIR|FILE.urdf|FILE.ucrdf",

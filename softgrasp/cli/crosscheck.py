@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import kind_of, plain_value, with_article
@@ -23,25 +24,23 @@ if TYPE_CHECKING:
 
 def crosscheck(
     scene: Annotated[
-        str,
-        typer.Argument(metavar="SCENE", help="Name or file of a grasp scene, or of a release."),
+        str, Argument(metavar="SCENE", help="Name or file of a grasp scene, or of a release.")
     ],
     *,
     backends: Annotated[
-        str, typer.Option(metavar="A,B[,…]", help="Engines; the first is the reference.")
+        str, Option(metavar="A,B[,…]", help="Engines; the first is the reference.")
     ] = "mujoco,ode",
     timestep: Annotated[
-        float | None,
-        typer.Option(metavar="S", help="Time step of the physics [s]; else the scene's."),
+        float | None, Option(metavar="S", help="Time step of the physics [s]; else the scene's.")
     ] = None,
     tolerance: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME=VALUE", help="Another tolerance, such as static_deg=0.01; repeatable."
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Skip other time steps and critical loads.")
+        bool, Option("--quick", help="Skip other time steps and critical loads.")
     ] = False,
     no_report: NoReport = False,
     out: Out = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from softgrasp.checks.json_schema import KINDS, schema_of
 from softgrasp.cli import terminal
@@ -17,11 +17,10 @@ HINT = "# yaml-language-server: $schema={file}"
 
 def schema(
     kind: Annotated[
-        str | None,
-        typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}; none lists them."),
+        str | None, Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}; none lists them.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write it to a file.")
+        Path | None, Option("--out", "-o", metavar="FILE", help="Write it to a file.")
     ] = None,
     json: Json = False,
 ) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
+from typer import Argument, Option
 
 from softgrasp import assets
 from softgrasp.assets import MESH_SUFFIXES, YAML_SUFFIXES
@@ -48,77 +49,70 @@ MAX_ERRATIC, MAX_WARNINGS = 5, 6
 @with_scene_options("units", "mass", "grasp", "gravity", "hold", "lift", "settings", *MESH_HAND)
 def sweep(
     what: Annotated[
-        str | None, typer.Argument(metavar="HAND|SCENE|PLAN", help="Hand, scene, or plan in YAML.")
+        str | None, Argument(metavar="HAND|SCENE|PLAN", help="Hand, scene, or plan in YAML.")
     ] = None,
-    object_name: Annotated[str | None, typer.Argument(metavar="OBJECT", help="Object.")] = None,
+    object_name: Annotated[str | None, Argument(metavar="OBJECT", help="Object.")] = None,
     *,
     density: Annotated[
-        str | None, typer.Option(metavar="R1,R2,…", help="Densities of the object [kg/m³].")
+        str | None, Option(metavar="R1,R2,…", help="Densities of the object [kg/m³].")
     ] = None,
     vary: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="FIELD=VALUES",
             help="Field with V1,V2,… or LOW:HIGH:STEPS (LOW:HIGH with --sample); repeatable.",
         ),
     ] = None,
     sample: Annotated[
         Literal["latin", "sobol"] | None,
-        typer.Option(help="Draw samples between the ends; else the full grid."),
+        Option(help="Draw samples between the ends; else the full grid."),
     ] = None,
-    samples: Annotated[int | None, typer.Option(metavar="N", help="Number of samples.")] = None,
-    repeats: Annotated[
-        int, typer.Option(metavar="N", help="Number of grasps per combination.")
-    ] = 1,
+    samples: Annotated[int | None, Option(metavar="N", help="Number of samples.")] = None,
+    repeats: Annotated[int, Option(metavar="N", help="Number of grasps per combination.")] = 1,
     noise: Annotated[
         float,
-        typer.Option(
+        Option(
             metavar="M", help="Standard deviation of the object's start position, per axis [m]."
         ),
     ] = 0.0,
     noise_deg: Annotated[
         float,
-        typer.Option(
-            metavar="A", help="Standard deviation of its orientation about each axis [deg]."
-        ),
+        Option(metavar="A", help="Standard deviation of its orientation about each axis [deg]."),
     ] = 0.0,
-    seed: Annotated[int, typer.Option(metavar="S", help="Seed of samples and noise.")] = 0,
-    quality: Annotated[bool, typer.Option(help="A column with ε of the final contacts.")] = False,
+    seed: Annotated[int, Option(metavar="S", help="Seed of samples and noise.")] = 0,
+    quality: Annotated[bool, Option(help="A column with ε of the final contacts.")] = False,
     options: SceneOptions,
     workers: Workers = None,
     executor: Annotated[
         Literal["local", "dask", "warp"],
-        typer.Option(help="Processes of this machine, dask workers, or MuJoCo Warp on a GPU."),
+        Option(help="Processes of this machine, dask workers, or MuJoCo Warp on a GPU."),
     ] = "local",
     scheduler: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Scheduler of dask, such as tcp://host:8786."),
+        str | None, Option(metavar="ADDRESS", help="Scheduler of dask, such as tcp://host:8786.")
     ] = None,
     resume: Resume = False,
     shard: Annotated[
-        str | None, typer.Option(metavar="I/N", help="Only part I of N, for array jobs.")
+        str | None, Option(metavar="I/N", help="Only part I of N, for array jobs.")
     ] = None,
     merge: Annotated[
-        bool, typer.Option("--merge", help="Only merge the parts in --out into one table.")
+        bool, Option("--merge", help="Only merge the parts in --out into one table.")
     ] = False,
     video_rows: Annotated[
         list[int] | None,
-        typer.Option(
-            "--video", metavar="ROW", help="Only make video and report of a row in --out."
-        ),
+        Option("--video", metavar="ROW", help="Only make video and report of a row in --out."),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Check all rows first; stop where one is wrong.")
+        bool, Option("--strict", help="Check all rows first; stop where one is wrong.")
     ] = False,
     dataset: Annotated[
         Literal["arrays", "grasps", "lerobot", "minari"] | None,
-        typer.Option(
+        Option(
             help="Write data for learning: arrays (.npz) or grasps (.json) in the object's frame, "
             "or episodes for LeRobot or Minari."
         ),
     ] = None,
     trajectories: Annotated[
-        bool, typer.Option("--trajectories", help="Write whole trajectories, compressed.")
+        bool, Option("--trajectories", help="Write whole trajectories, compressed.")
     ] = False,
     no_report: NoReport = False,
     out: Out = None,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import typer
+from typer import Argument, Option
 
 from softgrasp.assets import MESH_SUFFIXES, ROBOT_SUFFIXES, YAML_SUFFIXES
 from softgrasp.cli import terminal
@@ -35,23 +35,22 @@ HANDS = ("hand", "robot")
 def view(
     first: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="HAND|RESULT_DIR", help="Name or file of a hand, or a directory with a result."
         ),
     ],
     second: Annotated[
         str | None,
-        typer.Argument(metavar="OBJECT", help="Name or file of an object in front of the hand."),
+        Argument(metavar="OBJECT", help="Name or file of an object in front of the hand."),
     ] = None,
     *,
     options: SceneOptions,
     port: Annotated[
-        int,
-        typer.Option(min=0, max=65535, metavar="N", help="First port to try; 0 for any free one."),
+        int, Option(min=0, max=65535, metavar="N", help="First port to try; 0 for any free one.")
     ] = 8080,
     save: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--save",
             "--out",
             "-o",
@@ -60,11 +59,9 @@ def view(
         ),
     ] = None,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open a browser where there is a screen.")
+        bool, Option("--browser/--no-browser", help="Open a browser where there is a screen.")
     ] = True,
-    native: Annotated[
-        bool, typer.Option("--native", help="MuJoCo's own viewer, in a window.")
-    ] = False,
+    native: Annotated[bool, Option("--native", help="MuJoCo's own viewer, in a window.")] = False,
     json: Json = False,
 ) -> None:
     """Show a hand, alone or with an object, or a finished run, in the browser.

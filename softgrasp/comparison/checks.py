@@ -214,9 +214,7 @@ def force_after_closing(runs: GraspRuns, bodies: list[str]) -> Finding:
 
 
 def farthest_force(
-    results: Mapping[str, GraspResult],
-    bodies: list[str],
-    times: Mapping[str, float] | None = None,
+    results: Mapping[str, GraspResult], bodies: list[str], times: Mapping[str, float] | None = None
 ) -> tuple[str, str, float]:
     """Return engine and body whose force differs most [%] at times [s], else at the end."""
     apart: dict[tuple[str, str], float] = {}

@@ -148,10 +148,7 @@ class GraspBenchmark:
         data.ctrl[:] = posture.start
         mujoco.mj_forward(model, data)
         position, orientation = data.xpos[self._object].copy(), data.xmat[self._object].copy()
-        for first, second in (
-            (posture.start, posture.targets),
-            (posture.targets, posture.squeeze),
-        ):
+        for first, second in ((posture.start, posture.targets), (posture.targets, posture.squeeze)):
             for step in range(1, STEPS + 1):
                 data.ctrl[:] = first + (second - first) * step / STEPS
                 mujoco.mj_step(model, data, SUBSTEPS)

@@ -18,19 +18,10 @@ from softgrasp.evaluation.result import BodyContact, GraspResult, PhaseSpan
 from softgrasp.mechanics.transforms import Array, triple
 from softgrasp.model import names
 from softgrasp.model.visual import CONTACT_RGBA, IN_CONTACT_RGBA
-from softgrasp.rendering.camera import (
-    Camera,
-    find_covered_geoms,
-    geom_corner_points,
-)
+from softgrasp.rendering.camera import Camera, find_covered_geoms, geom_corner_points
 from softgrasp.rendering.overlay import Arrow, Ball, Mark, Rgba
 from softgrasp.rendering.rays import Caster
-from softgrasp.sim.contacts import (
-    BodyContactState,
-    ContactPoint,
-    contact_points,
-    merge,
-)
+from softgrasp.sim.contacts import BodyContactState, ContactPoint, contact_points, merge
 from softgrasp.sim.run_record import ContactEvent
 
 Instant = tuple[float, str]

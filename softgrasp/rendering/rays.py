@@ -92,11 +92,7 @@ class Caster:
         return blocked_rays
 
     def _cast(
-        self,
-        origin: Floats,
-        vectors: Floats,
-        normal: Floats | None,
-        groups: npt.NDArray[np.uint8],
+        self, origin: Floats, vectors: Floats, normal: Floats | None, groups: npt.NDArray[np.uint8]
     ) -> tuple[npt.NDArray[np.int32], Floats]:
         count = len(vectors)
         geom, distance = np.full(count, -1, dtype=np.int32), np.full(count, -1.0)

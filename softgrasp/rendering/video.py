@@ -26,12 +26,7 @@ from softgrasp.rendering.encoding import GIF_RATE, is_gif, write_frames
 from softgrasp.rendering.keyframes import Playback, has_phases, video_parts
 from softgrasp.rendering.overlay import Ball, Image, Mark, Renderer, Rgba, stamp
 from softgrasp.rendering.renderer import open_renderer
-from softgrasp.rendering.viewpoint import (
-    CAMERA_ROWS,
-    Viewpoint,
-    best_camera,
-    is_beside_walls,
-)
+from softgrasp.rendering.viewpoint import CAMERA_ROWS, Viewpoint, best_camera, is_beside_walls
 
 Progress = Callable[[float], None]
 """Called with the completed fraction, 0 to 1."""

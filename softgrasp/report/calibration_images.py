@@ -80,9 +80,7 @@ def images_in(directory: Path) -> list[Figure]:
 
 
 def draw_overlays(
-    result: CalibrationResult,
-    photos: Sequence[tuple[float, PhotoMeasurement]],
-    path: str | Path,
+    result: CalibrationResult, photos: Sequence[tuple[float, PhotoMeasurement]], path: str | Path
 ) -> Path:
     """Draw the detected and the simulated outline over photographs of a known scale, by mass [kg].
 

@@ -21,12 +21,7 @@ from softgrasp.description.sensor import (
 )
 from softgrasp.description.task import ClosePhase, Phase, ShakePhase, SuccessCriterion
 from softgrasp.evaluation.outcome import GraspStatus, Outcome
-from softgrasp.evaluation.result import (
-    DirectionTest,
-    GraspResult,
-    HoldTest,
-    column,
-)
+from softgrasp.evaluation.result import DirectionTest, GraspResult, HoldTest, column
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.rendering.keyframes import body_label
 from softgrasp.report.formatting import capitalize, count, millimetres, newtons
@@ -43,12 +38,7 @@ MIN_SAG = 1e-5
 
 _KINDS = {"tactile": "tactile", "force_torque": "force and torque", "joint_torque": "joint torque"}
 
-GONE = (
-    GraspStatus.EJECTED,
-    GraspStatus.DIVERGED,
-    GraspStatus.NO_CONTACT,
-    GraspStatus.NOT_CLOSED,
-)
+GONE = (GraspStatus.EJECTED, GraspStatus.DIVERGED, GraspStatus.NO_CONTACT, GraspStatus.NOT_CLOSED)
 """Statuses of closures that end without an object in the hand."""
 
 

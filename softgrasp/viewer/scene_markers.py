@@ -409,11 +409,7 @@ class HandMarks:
         if updated(self._scene, "/frames", batched_wxyzs=quaternions, batched_positions=positions):
             return
         self._scene.add_batched_axes(
-            "/frames",
-            quaternions,
-            positions,
-            axes_length=length,
-            axes_radius=0.04 * length,
+            "/frames", quaternions, positions, axes_length=length, axes_radius=0.04 * length
         )
 
     def _draw_limits(self, frames: Sequence[JointFrame]) -> None:
@@ -533,11 +529,7 @@ class GraspMarks:
         if not balls:
             return
         self._scene.add_point_cloud(
-            CONTACTS,
-            points,
-            COLOR,
-            point_size=2.0 * balls[0].radius,
-            point_shape="circle",
+            CONTACTS, points, COLOR, point_size=2.0 * balls[0].radius, point_shape="circle"
         )
 
     def _show_arrows(self, arrows: Sequence[Arrow]) -> None:

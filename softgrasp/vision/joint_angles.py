@@ -165,9 +165,7 @@ class PhotoMeasurement:
 
 
 def measure_photo(
-    photo: str | Path | npt.NDArray[Any],
-    finger: SoftFinger,
-    options: ReadingOptions | None = None,
+    photo: str | Path | npt.NDArray[Any], finger: SoftFinger, options: ReadingOptions | None = None
 ) -> PhotoMeasurement:
     """Measure the joint angles of a soft finger in a photograph.
 
