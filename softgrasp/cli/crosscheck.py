@@ -17,7 +17,7 @@ from softgrasp.errors import DescriptionError, did_you_mean
 
 if TYPE_CHECKING:
     from softgrasp.comparison.compare import CrosscheckResult
-    from softgrasp.comparison.criteria import Finding, Tolerances
+    from softgrasp.comparison.criteria import Tolerances
     from softgrasp.description.calibration import FingerRelease
     from softgrasp.description.scene import GraspScene
 
@@ -115,26 +115,16 @@ def _tolerances(settings: list[str]) -> Tolerances:
 
 def _print_summary(result: CrosscheckResult, files: list[Path], as_json: bool) -> None:
     from softgrasp.comparison.files import document
+    from softgrasp.report.comparison import finding_table
 
     for text in result.warnings:
         terminal.show_message("warning", text)
     if as_json:
         terminal.put_json(document(result) | {"files": [str(file) for file in files]})
         return
-    named = [name for finding in result.findings for name in finding.values]
-    columns = list(dict.fromkeys([*result.backends, *named]))
-    heads = ["quantity", *columns, "difference", "tolerance", ""]
-    terminal.put_table(heads, [_row(finding, columns) for finding in result.findings])
+    columns, rows = finding_table(result)
+    terminal.put_table(["quantity", *columns, "difference", "tolerance", ""], rows)
     for finding in result.failed:
         terminal.put(f"beyond    {finding.sentence}")
     terminal.put(f"verdict   {result.summary}")
     terminal.put_files(files)
-
-
-def _row(finding: Finding, columns: list[str]) -> list[str]:
-    from softgrasp.report.comparison import number, verdict, with_unit
-
-    cells = [number(finding.values.get(name, "")) for name in columns]
-    quantity = f"{finding.quantity}{f' [{finding.unit}]' if finding.unit else ''}"
-    limits = [with_unit(value, finding) for value in (finding.difference, finding.tolerance)]
-    return [quantity, *cells, *limits, verdict(finding)]

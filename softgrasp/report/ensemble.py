@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from softgrasp.report import style
-from softgrasp.sweeps.ensemble import QUANTITIES, EnsembleResult, TimeBand
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from softgrasp.sweeps.ensemble import QUANTITIES, EnsembleResult
 
 MILLI = 1e3
 
@@ -27,33 +23,25 @@ def draw_ensemble(ensemble: EnsembleResult, path: str | Path) -> Path:
         ("displacement of the object [mm]", ensemble.displacement, MILLI),
     )
     with style.figure(path, 3.0) as (figure, table):
-        grid = style.panels(figure, 1, 2, gaps=(0.6, 0.3))
-        for index, (title, band, factor) in enumerate(drawn):
-            axes = figure.add_subplot(grid[index])
+        panels = style.subplots(figure, 2, margins=(0.6, 0.1, 0.5, 0.55))
+        for axes, (title, band, factor) in zip(panels, drawn, strict=True):
             axes.set_title(title)
-            _draw_band(axes, table, title, band, factor)
+            if not band.time:
+                continue
+            time, low, median, high, nominal = (
+                np.array(band.time),
+                *(factor * np.array(x) for x in (band.low, band.median, band.high, band.nominal)),
+            )
+            color, label = style.SERIES[0], "2.5 to 97.5 %"
+            axes.fill_between(time, low, high, color=color, alpha=0.25, lw=0, label=label)
+            table.plot(axes, time, median, f"median of {title}", color=color, label="median")
+            table.plot(axes, time, nominal, f"calibrated finger: {title}", color=style.INK,
+                       ls="--", label="calibrated finger")  # fmt: skip
+            table.add({"time [s]": time, f"2.5 % of {title}": low, f"97.5 % of {title}": high})
+            style.time_limits(axes, time)
         style.edge_labels(figure)
         style.legend(figure)
     return Path(path)
-
-
-def _draw_band(axes: Axes, table: style.Table, title: str, band: TimeBand, factor: float
-               ) -> None:  # fmt: skip
-    time = np.array(band.time)
-    low, median, high, nominal = (
-        factor * np.array(item) for item in (band.low, band.median, band.high, band.nominal)
-    )
-    color = style.SERIES[0]
-    if not len(time):
-        return
-    axes.fill_between(time, low, high, color=color, alpha=0.25, lw=0, label="2.5 to 97.5 %")
-    table.plot(axes, time, median, f"median of {title}", color=color, label="median")
-    table.plot(
-        axes, time, nominal, f"calibrated finger: {title}", color=style.INK, ls="--",
-        label="calibrated finger",
-    )  # fmt: skip
-    table.add({"time [s]": time, f"2.5 % of {title}": low, f"97.5 % of {title}": high})
-    style.time_limits(axes, time)
 
 
 def band_rows(ensemble: EnsembleResult) -> list[list[str]]:

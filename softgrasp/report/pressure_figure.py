@@ -29,8 +29,8 @@ def draw_pressure(result: GraspResult, path: str | Path) -> Path:
     assert result.pressure is not None  # there are soft fingers
     digits = result.scene.hand.soft_fingers
     with style.figure(path, 3.0) as (figure, table):
-        grid = style.panels(figure, 1, 2, margins=(0.55, 0.1, 0.6, 0.3), gaps=(0.7, 0.0))
-        left, right = (figure.add_subplot(grid[0, column]) for column in (0, 1))
+        margins = (0.55, 0.1, 0.6, 0.3)
+        left, right = style.subplots(figure, 2, margins=margins, gaps=(0.7, 0.0))
         for finger, whose, highest in _different(result):
             pressures = np.linspace(0.0, highest, POINTS)
             forces = blocked_force(finger, pressures)

@@ -193,6 +193,20 @@ def panels(
     )
 
 
+def subplots(
+    figure: Figure,
+    count: int,
+    columns: int | None = None,
+    *,
+    margins: tuple[float, float, float, float] = (0.6, 0.15, 0.5, 0.35),
+    gaps: tuple[float, float] = (0.6, 0.3),
+) -> list[Axes]:
+    """Add panels to a figure row by row, by default in one row; the others as for ``panels``."""
+    columns = columns or count
+    grid = panels(figure, -(-count // columns), columns, margins=margins, gaps=gaps)
+    return [figure.add_subplot(grid[index // columns, index % columns]) for index in range(count)]
+
+
 def legend(figure: Figure, handles: Sequence[Artist] = (), columns: int = 6) -> None:
     """Add a legend at the centre of the upper edge, by default that of the first panel."""
     handles = handles or figure.axes[0].get_legend_handles_labels()[0]
