@@ -310,7 +310,7 @@ def _fit_pressure(
     from softgrasp.calibration.pressure_step import fit_pressure_lag, read_pressure_record
     from softgrasp.io.files import json_text, write_text
     from softgrasp.io.hand import load_finger, save_finger
-    from softgrasp.report.pressure_figure import draw_pressure_record
+    from softgrasp.report.finger_figure import draw_pressure_record
 
     described = None if finger is None else load_finger(finger)
     record = read_pressure_record(path)
