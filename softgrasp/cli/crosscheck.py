@@ -54,9 +54,8 @@ def crosscheck(
     The page "Crosscheck" of the documentation explains what is compared, and the tolerances.
     """
     kind_of(scene)  # before anything slow is imported
-    from softgrasp.comparison.compare import command_line
+    from softgrasp.comparison.compare import clear_earlier, command_line, save_crosscheck
     from softgrasp.comparison.compare import crosscheck as run
-    from softgrasp.comparison.files import clear_earlier, save_crosscheck
     from softgrasp.comparison.runs import check_backends
 
     names = check_backends(name.strip() for name in backends.split(",") if name.strip())
@@ -114,7 +113,7 @@ def _tolerances(settings: list[str]) -> Tolerances:
 
 
 def _print_summary(result: CrosscheckResult, files: list[Path], as_json: bool) -> None:
-    from softgrasp.comparison.files import document
+    from softgrasp.comparison.compare import document
     from softgrasp.report.comparison import finding_table
 
     for text in result.warnings:

@@ -101,9 +101,7 @@ class GraspBenchmark:
             distance = mujoco.mj_geomDistance(model, data, hand, other, MARGIN, None)
             body = int(model.geom_bodyid[hand])
             nearest[body] = min(distance, nearest.get(body, MARGIN))
-        fingers = np.array(
-            [min([MARGIN, *(nearest[b] for b in f if b in nearest)]) for f in self._fingers]
-        )
+        fingers = np.array([min(nearest.get(b, MARGIN) for b in f) for f in self._fingers])
         return BenchmarkRow(
             success,
             displacement,
@@ -174,12 +172,8 @@ def benchmark_grasps(
     Raises:
         BuildError: The hand, or the object, cannot be built.
     """
-    benchmark = GraspBenchmark(scene)
-    return {
-        index: benchmark.evaluate(posture)
-        for index, posture in enumerate(postures)
-        if posture is not None
-    }
+    benchmark, known = GraspBenchmark(scene), enumerate(postures)
+    return {index: benchmark.evaluate(posture) for index, posture in known if posture is not None}
 
 
 def benchmark_means(

@@ -132,7 +132,7 @@ def _write_search(directory: Path, **options: Any) -> list[Path]:
 
 
 def _write_comparison(directory: Path, **_options: Any) -> list[Path]:
-    from softgrasp.comparison.files import load_crosscheck
+    from softgrasp.comparison.compare import load_crosscheck
     from softgrasp.report.comparison import write_crosscheck_report
 
     return write_crosscheck_report(load_crosscheck(directory), directory)
