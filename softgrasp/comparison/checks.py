@@ -268,9 +268,9 @@ def critical_load(runs: GraspRuns, percent: float) -> list[Finding]:
         note = "no engine has one between 1/128 and 128 times the mass of the object"
     if runs.lost:
         worst, largest = ", ".join(runs.lost), math.nan
-    found = {name: "none" if math.isnan(v) else v for name, v in values.items()}
+    shown = {name: "none" if math.isnan(v) else v for name, v in values.items()}
     note, what = "; ".join([note, *_diverged_loads(runs)]), "density" if "/" in unit else "mass"
-    finding = _finding("critical_load", found, (worst, largest), percent, note, what)
+    finding = _finding("critical_load", shown, (worst, largest), percent, note, what)
     return [replace(finding, unit=unit)]
 
 

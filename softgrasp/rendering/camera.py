@@ -192,12 +192,11 @@ def toward_scene(direction: Array, camera: Camera) -> Array:
     Only multiples of 90 degrees are used: MuJoCo's OpenGL shadow map produces speckles on the floor
     if the light is tilted along neither x nor y.
     """
-    target_azimuth = np.radians(camera.azimuth_deg - SHOULDER_DEG)
+    target = np.radians(camera.azimuth_deg - SHOULDER_DEG)
     x, y, z = direction
     candidates = np.array([[x, y, z], [-y, x, z], [-x, -y, z], [y, -x, z]])
-    return np.asarray(
-        candidates[np.argmax(candidates[:, :2] @ [np.cos(target_azimuth), np.sin(target_azimuth)])]
-    )
+    toward = candidates[:, :2] @ [np.cos(target), np.sin(target)]
+    return np.asarray(candidates[np.argmax(toward)])
 
 
 def complete_headlight(model: mujoco.MjModel) -> None:

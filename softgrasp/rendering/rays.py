@@ -18,16 +18,13 @@ from softgrasp.model.shapes import SKINNED_GROUP
 from softgrasp.rendering.camera import SHOWN_GROUPS
 
 Bools = npt.NDArray[np.bool_]
-
 Floats = npt.NDArray[np.float64]
+Colors = npt.NDArray[np.float32]
+Kind = TypeVar("Kind", bound=np.generic)
 
 FAR = 1e9
 _ANGLES = np.radians([30.0, 60.0, 120.0, 150.0])  # 0 and 90 are the sides of the bounding box
 _NORMALS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
-
-Colors = npt.NDArray[np.float32]
-Kind = TypeVar("Kind", bound=np.generic)
-
 STEP = 2
 
 
@@ -66,8 +63,7 @@ class Caster:
 
     def hits(self, origin: Floats, vectors: Floats) -> Hits:
         """First intersections of rays from an origin (3,) along vectors (n, 3)."""
-        count = len(vectors)
-        normal = np.empty((count, 3))
+        normal = np.empty((len(vectors), 3))
         geom, distance = self._cast(origin, vectors, normal, self._shown)
         return Hits(geom, distance, normal)
 
@@ -96,21 +92,11 @@ class Caster:
     ) -> tuple[npt.NDArray[np.int32], Floats]:
         count = len(vectors)
         geom, distance = np.full(count, -1, dtype=np.int32), np.full(count, -1.0)
+        flat = np.ascontiguousarray(vectors).reshape(-1)
         if count:
-            mujoco.mj_multiRay(
-                self._model,
-                self._data,
-                origin,
-                np.ascontiguousarray(vectors).reshape(-1),
-                groups,
-                1,
-                -1,
-                geom,
-                distance,
-                None if normal is None else normal.reshape(-1),
-                count,
-                FAR,
-            )
+            normals = None if normal is None else normal.reshape(-1)
+            inputs, outputs = (origin, flat, groups, 1, -1), (geom, distance, normals)
+            mujoco.mj_multiRay(self._model, self._data, *inputs, *outputs, count, FAR)
         return geom, distance
 
 

@@ -82,9 +82,8 @@ def open_renderer(
     """
     _refuse_unknown(renderer)
     if width < 2 or height < 2:
-        raise DescriptionError(
-            f"expected 2 x 2 pixels or more, found {width} x {height}", field="size"
-        )
+        message = f"expected 2 x 2 pixels or more, found {width} x {height}"
+        raise DescriptionError(message, field="size")
     if renderer == "raycast":
         return RayRenderer(model, width, height, f"{_RAY_CASTER}, as requested")
     _failures.clear()
@@ -106,16 +105,13 @@ def _refuse_unknown(renderer: str) -> None:
 
 def _without_gl(renderer: str) -> str:
     """Describe the ray caster as a fallback; raise an error if OpenGL is required."""
+    none = f"no OpenGL on this host; for the faster renderer: {INSTALL_COMMAND}"
+    if not sys.platform.startswith("linux"):
+        none = "off-screen OpenGL is supported on Linux only"
     reason = next(iter(_failures.values()), "")
     if renderer == "gl":
-        raise BackendUnavailable(reason or f"renderer: expected OpenGL, {_no_gl()}")
-    return f"{_RAY_CASTER}: {reason or _no_gl()}"
-
-
-def _no_gl() -> str:
-    if not sys.platform.startswith("linux"):
-        return "off-screen OpenGL is supported on Linux only"
-    return f"no OpenGL on this host; for the faster renderer: {INSTALL_COMMAND}"
+        raise BackendUnavailable(reason or f"renderer: expected OpenGL, {none}")
+    return f"{_RAY_CASTER}: {reason or none}"
 
 
 def renderer_description(renderer: str) -> str:
@@ -273,7 +269,7 @@ def _open_context(model: mujoco.MjModel, kind: Kind) -> tuple[Any, Any]:
     try:
         base = importlib.import_module(f"mujoco.{kind}").GLContext
         # freed by close() only; the base class would free it again during garbage collection
-        owned = type("OwnedContext", (base,), {"__del__": _leave_to_close})
+        owned = type("OwnedContext", (base,), {"__del__": lambda _context: None})
         context = owned(model.vis.global_.offwidth, model.vis.global_.offheight)
         context.make_current()
         drawing = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
@@ -284,7 +280,3 @@ def _open_context(model: mujoco.MjModel, kind: Kind) -> tuple[Any, Any]:
     mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, drawing)
     drawing.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR.value
     return context, drawing
-
-
-def _leave_to_close(context: object) -> None:
-    """Replace ``__del__`` of a context."""

@@ -48,6 +48,8 @@ _FACTORS = tuple(step * 10.0**power for power in range(-3, 7) for step in _STEPS
 MARK_ROUNDS, MARK_MARGIN = 4, 0.03
 """Largest number of times that a camera moves back for force arrows, whose length grows with its
 distance, and their free margin on each side of the image, over its size."""
+HEADING = ("azimuth_deg", "elevation_deg", "fovy_deg")
+"""Properties that a camera keeps when it moves back."""
 UNSEEN = 2e-5
 """Invisible change of a joint or of the object [rad or m]."""
 AHEAD = 2
@@ -196,9 +198,8 @@ def render_video(
         frames = draw_frames(playback, drawer, camera, schedule.times, windows)
         write_frames(path, _stamp(frames, schedule, progress), fps)
         description = drawer.description
-    return VideoInfo(
-        Path(path), description, len(schedule.times), fps, schedule.slowdown, schedule.speed
-    )
+    frame_count, slowdown = len(schedule.times), schedule.slowdown
+    return VideoInfo(Path(path), description, frame_count, fps, slowdown, schedule.speed)
 
 
 def _stamp(
@@ -295,14 +296,9 @@ def _with_marks(camera: Camera, playback: Playback, cloud: Array, aspect: float)
         beside = np.abs(np.concatenate([(columns - 0.5) / aspect, rows - 0.5]))
         if beside.max(initial=0.0) < 0.5 - MARK_MARGIN:
             break
-        camera = frame_points(
-            np.concatenate([cloud, tails]),
-            azimuth_deg=camera.azimuth_deg,
-            elevation_deg=camera.elevation_deg,
-            aspect=aspect,
-            margin=MARK_MARGIN,
-            fovy_deg=camera.fovy_deg,
-        )
+        heading = {name: getattr(camera, name) for name in HEADING}
+        points = np.concatenate([cloud, tails])
+        camera = frame_points(points, aspect=aspect, margin=MARK_MARGIN, **heading)
     return camera
 
 
@@ -350,13 +346,9 @@ def _pace_phases(result: GraspResult, fps: int, seconds: float | None) -> Playba
 def _frame_times(
     spans: Array, breakpoints: list[float], fps: int, seconds: float | None
 ) -> tuple[Array, float]:
-    """Simulated time of every frame [s], and the time scale of the video.
+    """Simulated time of every frame [s], and the time scale of a video of some seconds.
 
-    Args:
-        spans: Video durations of the parts [s], (n,).
-        breakpoints: Simulated times of the start and of the ends of the parts [s], (n + 1,).
-        fps: Frames per second.
-        seconds: Duration of the video [s]; None for the sum of the parts.
+    Parts have durations in the video (n,) and simulated times of start and ends (n + 1,) [s].
     """
     time_scale = 1.0 if seconds is None else seconds / float(spans.sum())
     video_times = time_scale * np.concatenate([[0.0], np.cumsum(spans)])
@@ -437,9 +429,8 @@ def tile(images: Sequence[Image], columns: int, gap: int = 4) -> Image:
     height, width = images[0].shape[:2]
     columns = min(columns, len(images))
     rows = -(-len(images) // columns)
-    sheet = np.full(
-        (rows * (height + gap) - gap, columns * (width + gap) - gap, 3), 255, dtype=np.uint8
-    )
+    size = (rows * (height + gap) - gap, columns * (width + gap) - gap, 3)
+    sheet = np.full(size, 255, dtype=np.uint8)
     for index, image in enumerate(images):
         top, left = index // columns * (height + gap), index % columns * (width + gap)
         sheet[top : top + height, left : left + width] = image

@@ -76,11 +76,8 @@ class Page:
     @property
     def words(self) -> str:
         """Sentence with the address and a replaced port."""
-        taken = (
-            ""
-            if self.requested_port in (0, self.port)
-            else f"port {self.requested_port} is in use; "
-        )
+        taken = f"port {self.requested_port} is in use; "
+        taken = "" if self.requested_port in (0, self.port) else taken
         return f"{taken}open {self.url} in a browser"
 
     def close(self) -> None:

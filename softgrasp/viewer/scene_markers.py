@@ -57,6 +57,7 @@ COLOR = np.array([round(255 * part) for part in CONTACT_RGBA[:3]], dtype=np.uint
 RAYS = 24
 """Segments of a fan."""
 FAN_COLOR, NOW_COLOR = (90, 140, 200), (192, 57, 43)
+CENTER_COLORS = {"power": (46, 125, 80), "precision": (138, 91, 184)}
 SAME = 1e-6
 """Frames closer than this share one label [m]."""
 
@@ -108,11 +109,9 @@ class Choices(Description):
         """Equivalent command line."""
         words = ["softgrasp grasp", self.hand, self.object or "OBJECT"]
         for name in ("grasp", "density", "friction", "closure"):
-            value = getattr(self, name)
-            if value is not None:
-                words.append(
-                    f"--{name} {value:g}" if name in NUMBER_LABELS else f"--{name} {value}"
-                )
+            if (value := getattr(self, name)) is not None:
+                shown = f"{value:g}" if name in NUMBER_LABELS else value
+                words.append(f"--{name} {shown}")
         words += [self.further_options] if self.further_options else []
         words += ["--gravity"] * self.gravity + ["--hold"] * self.hold
         return " ".join(words)
@@ -158,9 +157,8 @@ class PosedHand:
         position = np.array(model.key_qpos[0])
         for name, value in self.hand.posture(targets).items():
             position[model.joint(name).qposadr[0]] = value
-        pressures = dict(
-            zip((actuator.name for actuator in self.hand.actuators), targets, strict=True)
-        )
+        actuators = (actuator.name for actuator in self.hand.actuators)
+        pressures = dict(zip(actuators, targets, strict=True))
         for digit in self.hand.soft_fingers:
             forces = actuation_forces(digit.finger, pressure=pressures[digit.as_actuator.name])
             for name, force in zip(names.soft_joint_names(digit), forces.tolist(), strict=True):
@@ -186,10 +184,8 @@ class PosedHand:
             base = self._body_pose(names.soft_link(digit.name, 0))
             tip = self._body_pose(names.soft_link(digit.name, len(digit.finger.links) - 1))
             tip[:3, 3] = self.data.site(names.tip_site(digit.name)).xpos
-            joint_frames += [
-                JointFrame(f"{digit.name} base", base),
-                JointFrame(f"{digit.name} tip", tip),
-            ]
+            poses = {"base": base, "tip": tip}
+            joint_frames += [JointFrame(f"{digit.name} {end}", at) for end, at in poses.items()]
         return joint_frames
 
     def hand_pose(self) -> Array:
@@ -318,10 +314,8 @@ class DrawnModel:
         """Visible geoms and collision shapes."""
         touching = (self.model.geom_contype > 0) | (self.model.geom_conaffinity > 0)
         solid = self.model.geom_type != int(mujoco.mjtGeom.mjGEOM_PLANE)
-        geoms: list[int] = np.union1d(
-            solid_geoms(self.model), np.flatnonzero(touching & solid)
-        ).tolist()
-        return geoms
+        colliding = np.flatnonzero(touching & solid)
+        return [*map(int, np.union1d(solid_geoms(self.model), colliding))]
 
     def _add_geom(self, geom: int) -> viser.MeshHandle:
         vertices, faces = triangles_of(self.model, geom)
@@ -440,14 +434,9 @@ class HandMarks:
             center = pose[:3, :3] @ np.array(preset.center) + pose[:3, 3]
             if updated(self._scene, f"/centers/{name}", position=center):
                 continue
+            color, radius = CENTER_COLORS.get(name, CONTACT_RGBA[:3]), 0.07 * self._size
             self._scene.add_icosphere(
-                f"/centers/{name}",
-                radius=0.07 * self._size,
-                color={"power": (46, 125, 80), "precision": (138, 91, 184)}.get(
-                    name, CONTACT_RGBA[:3]
-                ),
-                opacity=0.5,
-                position=center,
+                f"/centers/{name}", radius=radius, color=color, opacity=0.5, position=center
             )
             self._scene.add_label(f"/centers/{name}/label", f"{name} grasp", anchor="center-center")
 
@@ -500,9 +489,8 @@ def fans(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
         middle = frame.pose[:3, 3]
         vertices.append(np.vstack([middle, middle + radius * flat @ frame.pose[:3, :3].T]))
         first = number * (RAYS + 2)
-        faces.append(
-            np.stack([np.full(RAYS, first), first + 1 + around, first + 2 + around], axis=-1)
-        )
+        tips = np.full(RAYS, first)
+        faces.append(np.stack([tips, first + 1 + around, first + 2 + around], axis=-1))
     return np.concatenate(vertices), np.concatenate(faces)
 
 
@@ -526,11 +514,11 @@ class GraspMarks:
         if balls and updated(self._scene, CONTACTS, points=points):
             return
         self._scene.remove_by_name(CONTACTS)
-        if not balls:
-            return
-        self._scene.add_point_cloud(
-            CONTACTS, points, COLOR, point_size=2.0 * balls[0].radius, point_shape="circle"
-        )
+        if balls:
+            size = 2.0 * balls[0].radius
+            self._scene.add_point_cloud(
+                CONTACTS, points, COLOR, point_size=size, point_shape="circle"
+            )
 
     def _show_arrows(self, arrows: Sequence[Arrow]) -> None:
         if not (arrows and self.forces):
@@ -542,13 +530,9 @@ class GraspMarks:
         radius, ends = arrows[0].radius, shafts + np.diff(shafts, axis=1)
         if updated(self._scene, FORCES, points=ends):
             return
+        wide, long = HEAD[0] * radius, HEAD[1] * radius
         self._scene.add_arrows(
-            FORCES,
-            ends,
-            COLOR,
-            shaft_radius=radius,
-            head_radius=HEAD[0] * radius,
-            head_length=HEAD[1] * radius,
+            FORCES, ends, COLOR, shaft_radius=radius, head_radius=wide, head_length=long
         )
 
     def _show_cones(self, time: float) -> None:
