@@ -149,9 +149,8 @@ class Video:
             DescriptionError: A file that is no image, or frames of different sizes; names it.
         """
         shape: tuple[int, ...] | None = None
-        for index, image in enumerate(
-            map(read_photo, self.images) if self.images else self._played()
-        ):
+        images = map(read_photo, self.images) if self.images else self._played()
+        for index, image in enumerate(images):
             shape = shape or image.shape
             if image.shape != shape:
                 raise DescriptionError(
@@ -198,22 +197,17 @@ def open_video(path: str | Path, frame_rate: float | None = None) -> Video:
         check_size(path, MAX_ARRAYS)
         cv2 = opencv()
         capture = cv2.VideoCapture(str(path))
-        opened, (played, _), stored = (
-            capture.isOpened(),
-            capture.read(),
-            capture.get(cv2.CAP_PROP_FPS),
-        )
+        opened, played = capture.isOpened(), capture.read()[0]
+        stored = capture.get(cv2.CAP_PROP_FPS)
         capture.release()
+        message = "expected frames, found a video without any"
         if not opened:
-            raise DescriptionError(
-                "expected a video, found a file that OpenCV cannot read", file=path
-            )
-        if not played:
-            raise DescriptionError("expected frames, found a video without any", file=path)
+            message = "expected a video, found a file that OpenCV cannot read"
+        if not (opened and played):
+            raise DescriptionError(message, file=path)
     else:
-        raise DescriptionError(
-            "expected a video or a directory of images, found no file", file=path
-        )
+        message = "expected a video or a directory of images, found no file"
+        raise DescriptionError(message, file=path)
     if frame_rate is None and not 0.0 < stored < math.inf:
         raise DescriptionError(
             "expected a frame rate, found none in the file; specify frames per second, such as "
@@ -271,9 +265,8 @@ def fit_surface(
     """
     step = max(image.shape[1] // SAMPLES, 1)
     few = (slice(step // 2, None, step),) * 2
-    rows, columns = (
-        np.linspace(-1.0, 1.0, count)[:, None] ** np.arange(DEGREE + 1) for count in image.shape[:2]
-    )
+    powers = np.arange(DEGREE + 1)
+    rows, columns = (np.linspace(-1.0, 1.0, n)[:, None] ** powers for n in image.shape[:2])
     samples = image[few].reshape(-1, 3).astype(float)
     terms = (rows[few[0], None, :, None] * columns[None, few[1], None, :]).reshape(len(samples), -1)
     firm = ridge * len(terms) * np.eye(terms.shape[1])

@@ -235,9 +235,8 @@ def _read_valleys(image: Image, count: int, options: ReadingOptions) -> Read:
             seen = segment_difference(image, options.prepare(options.empty)[0])
     except DescriptionError as error:
         fault = exposure_fault(image)  # may be why there is no finger
-        raise DescriptionError(
-            "; ".join(filter(None, [error.message, fault])), field=error.field
-        ) from None
+        message = "; ".join(filter(None, [error.message, fault]))
+        raise DescriptionError(message, field=error.field) from None
     refuse_cut(seen.finger, flipped=bool(options.flip))
     outline, below = find_outline(seen), options.notches == "bottom"
     notched, smooth = (outline.bottom, outline.top)[:: 1 if below else -1]

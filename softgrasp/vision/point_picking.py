@@ -194,9 +194,8 @@ def _check(picks: Picks) -> tuple[Array, Array, Array]:
             f"expected {cuts.size // 2} depths, one per pick, found {len(depths)}", field="depths"
         )
     if not ((depths > 0.0) & (depths < np.inf)).all():
-        raise DescriptionError(
-            f"expected depths above 0 m, found {depths.tolist()}", field="depths"
-        )
+        message = f"expected depths above 0 m, found {depths.tolist()}"
+        raise DescriptionError(message, field="depths")
     return cuts, line, depths
 
 

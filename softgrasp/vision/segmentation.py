@@ -334,10 +334,8 @@ def find_markers(image: Image, markers: Markers, count: int) -> tuple[Array, Seg
 
 def _dots(coloured: Bools, weight: Floats) -> Array:
     """Return the centres of round pieces, (n, 2) [pixels]."""
-    cv2 = opencv()
-    _, labels, statistics, _ = cv2.connectedComponentsWithStats(
-        coloured.astype(np.uint8), connectivity=4
-    )
+    cv2, mask = opencv(), coloured.astype(np.uint8)
+    _, labels, statistics, _ = cv2.connectedComponentsWithStats(mask, connectivity=4)
     across, down, area = statistics[:, cv2.CC_STAT_WIDTH : cv2.CC_STAT_AREA + 1].T
     diameter, width = np.maximum(across, down), coloured.shape[1]
     good = (area > ROUND * np.pi / 4.0 * diameter**2) & (diameter > MIN_DOT * width)
