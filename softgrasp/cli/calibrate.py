@@ -22,7 +22,6 @@ from softgrasp.io.files import remove_written
 if TYPE_CHECKING:
     from softgrasp.calibration.files import LoadedProblem
     from softgrasp.calibration.result import CalibrationResult, ExtensionResult
-    from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem
 
     AnyCalibrationResult = CalibrationResult | ExtensionResult
 
@@ -186,14 +185,17 @@ def calibrate(
     tables = {"hung": hung, "releases": releases, "forces": forces}
     video_options = {"frame_rate": frame_rate, "finger_length": length_mm and length_mm / 1e3}
     changes = _changes(settings or [])
-    photo_options = _photo_options(photos, flip, tip, tilt, zero, empty, markers, lens)
+    photo_options = _photo_options(
+        photos, tilt, zero, {"empty": empty, "lens": lens}, flip=flip, tip=tip, markers=markers
+    )
     if zero in ("design", "unloaded"):
         changes["zero"] = zero
     with terminal.progress_bar() as update:
         update("reading measurements", None)
         loaded = _load(problem, finger, tables, photo_options, videos, video_options, changes)
+    subject = getattr(loaded.problem, "finger", loaded.problem)
     directory = terminal.output_directory(
-        f"calibrate_{_name(loaded.problem)}", out, force=force, resume=resume
+        f"calibrate_{subject.name}", out, force=force, resume=resume
     )
     require_writable(directory)
     if force and not resume:
@@ -235,40 +237,34 @@ def calibrate(
 
 
 def _photo_options(
-    photos: Path | None,
-    flip: bool | None,
-    tip: bool | None,
-    tilt: str | None,
-    zero: str | None,
-    empty: Path | None,
-    markers: str | None,
-    lens: Path | None,
+    photos: Path | None, tilt: str | None, zero: str | None, files: dict[str, Any], **options: Any
 ) -> dict[str, Any]:
     """Return the options of photographs as in a problem file; empty without photographs."""
-    options: dict[str, Any] = {"flip": flip, "tip": tip, "markers": markers}
     if tilt is not None:
         try:
             options["tilt"] = tilt if tilt == "base" else math.radians(float(tilt))
         except ValueError:
             message = f"--tilt: expected an angle in degrees or base, found '{tilt}'"
             raise DescriptionError(message) from None
-    rest = None if zero in ("design", "unloaded") or zero is None else Path(zero)
-    for name, file in (("empty", empty), ("rest", rest), ("lens", lens)):
-        if file is not None and not file.is_file():
-            also = "design, unloaded or " if name == "rest" else ""
-            option = "zero" if name == "rest" else name
-            raise DescriptionError(f"--{option}: expected {also}a file, found none at '{file}'")
-        options[name] = None if file is None else str(file.resolve())
+    if zero is not None and zero not in ("design", "unloaded"):
+        files["rest"] = Path(zero)
+    for name in ("empty", "rest", "lens"):
+        if (file := files.get(name)) is None:
+            continue
+        if not file.is_file():
+            option = "zero: expected design, unloaded or" if name == "rest" else f"{name}: expected"
+            raise DescriptionError(f"--{option} a file, found none at '{file}'")
+        options[name] = str(file.resolve())
     options = {name: value for name, value in options.items() if value is not None}
-    if photos is None:
-        if options:
-            option = "zero" if "rest" in options else next(iter(options))
-            raise DescriptionError(
-                f"expected --photos with --{option}, found none; in a problem file it is an option "
-                "of photos"
-            )
-        return {}
-    return {"folder": str(photos.resolve())} | options
+    if photos is not None:
+        return {"folder": str(photos.resolve())} | options
+    if options:
+        option = "zero" if "rest" in options else next(iter(options))
+        raise DescriptionError(
+            f"expected --photos with --{option}, found none; in a problem file it is an option of "
+            "photos"
+        )
+    return {}
 
 
 def _pool_fingers(
@@ -289,18 +285,13 @@ def _pool_fingers(
         terminal.put(
             f"{kind}: fingers differ by {100 * common:.2g} %, and each joint by {100 * joint:.2g} %"
         )
-    rows = [
-        [name, f"{mean:.3g}", _range(ends), _range(following), UNITS[name.partition("_")[0]]]
-        for name, mean, ends, following in zip(
-            pooled.names, pooled.mean, pooled.mean_interval, pooled.next_interval, strict=True
-        )
-    ]
+    spans = [[f"{low:.3g} … {high:.3g}" for low, high in intervals]
+             for intervals in (pooled.mean_interval, pooled.next_interval)]  # fmt: skip
+    columns = zip(pooled.names, pooled.mean, *spans, strict=True)
+    rows = [[name, f"{mean:.3g}", *ends, UNITS[name.partition("_")[0]]]
+            for name, mean, *ends in columns]  # fmt: skip
     terminal.put_table(["", "mean", "its 95 % interval", "the next finger", "unit"], rows)
     terminal.put_files(files)
-
-
-def _range(ends: Any) -> str:
-    return f"{ends[0]:.3g} … {ends[1]:.3g}"
 
 
 def _fit_pressure(
@@ -323,12 +314,12 @@ def _fit_pressure(
         draw_pressure_record(record, fit, directory / "pressure_step.png"),
     ]
     if described is not None:
-        file = directory / "finger.yaml"
-        files.append(save_finger(described.replace(pressure_lag=fit.lag), file))
+        lagging = described.replace(pressure_lag=fit.lag)
+        files.append(save_finger(lagging, directory / "finger.yaml"))
     for text in fit.doubts:
         terminal.show_message("warning", text)
     if as_json:
-        terminal.put_json(document | {"files": [str(file) for file in files]})
+        terminal.put_document(document, files)
     else:
         rows = [[name, f"{value:.4g}", f"{fit.errors[name]:.2g}", "s"]
                 for name, value in fit.values.items()]  # fmt: skip
@@ -358,9 +349,8 @@ def _calibrate_camera(
         )
     if not photos.is_dir():
         raise DescriptionError(f"--camera: expected a directory, found none at '{photos}'")
-    checkerboard = Checkerboard(
-        rows=int(match[1]), columns=int(match[2]), square=1e-3 * float(match[3])
-    )
+    rows, columns, square = int(match[1]), int(match[2]), 1e-3 * float(match[3])
+    checkerboard = Checkerboard(rows=rows, columns=columns, square=square)
     images = [file for file in sorted(photos.iterdir()) if file.suffix.lower() in IMAGE_SUFFIXES]
     with terminal.progress_bar() as update:
         update("reading the boards", None)
@@ -379,9 +369,9 @@ def _calibrate_camera(
             "warnings": list(result.warnings), "files": [str(path)],
         })  # fmt: skip
         return
-    rows = [[name, f"{values[name]:.5g}", f"{error:.2g}", "" if name[0] in "kp" else "pixels"]
-            for name, error in result.errors.items()]  # fmt: skip
-    terminal.put_table(["parameter", "value", "error", "unit"], rows)
+    table = [[name, f"{values[name]:.5g}", f"{error:.2g}", "" if name[0] in "kp" else "pixels"]
+             for name, error in result.errors.items()]  # fmt: skip
+    terminal.put_table(["parameter", "value", "error", "unit"], table)
     terminal.put(
         f"{len(result.used)} photographs, residual {result.residual:.2g} pixels rms, boards cover "
         f"{100 * result.coverage:.0f} % of the image"
@@ -418,13 +408,6 @@ def _load(
     return problem_from({"finger": finger} | tree | changes, Path.cwd())
 
 
-def _name(problem: CalibrationProblem | ExtensionProblem) -> str:
-    """Return the name of the calibrated finger or arm."""
-    from softgrasp.description.calibration import CalibrationProblem
-
-    return problem.finger.name if isinstance(problem, CalibrationProblem) else problem.name
-
-
 def _changes(settings: list[str]) -> dict[str, Any]:
     """Read changed fields of the calibration problem from ``--set``."""
     from softgrasp.description.calibration import CalibrationProblem
@@ -453,7 +436,7 @@ def _print_summary(result: AnyCalibrationResult, files: list[Path], as_json: boo
     if as_json:
         whole = document(result)
         del whole["problem"]
-        terminal.put_json(whole | {"files": [str(file) for file in files]})
+        terminal.put_document(whole, files)
         return
     rows = [row for stage in result.stages for row in _stage_rows(stage, set(result.undetermined))]
     terminal.put_table(["stage", "parameter", "value", "unit", "error", "95 % interval", ""], rows)
@@ -486,8 +469,7 @@ def _stage_rows(stage: Any, undetermined: set[str]) -> list[list[str]]:
         digits = f"{100 * relative:.2g} %" if unit else f"{relative:.2g}"
         error = digits if relative < HUGE else "–"
         remark = "not determined" if name in undetermined else ""
-        if on_bound:
-            remark = "on its bound"
+        remark = "on its bound" if on_bound else remark
         known = math.isfinite(low) and math.isfinite(high)
         interval = f"{low:.4g} … {high:.4g}" if known else "not determined"
         rows.append([stage.name, name, f"{value:.4g}", unit, error, interval, remark])

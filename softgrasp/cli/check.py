@@ -164,15 +164,12 @@ def print_document(document: dict[str, Any]) -> None:
     if checks := document.get("checks"):
         rows = [[item["name"], item["verdict"], item["measured"]] for item in checks]
         terminal.put_table(["check", "verdict", "measured"], rows)
-    for item in document.get("repairs", []):
-        terminal.put(f"repaired: {item['sentence']}")
-    for change in document.get("changes", []):
-        terminal.put(f"  {change}")
-    for remark in document["remarks"]:
-        terminal.put(f"remark: {remark}")
-    for problem in document["problems"]:
-        terminal.put(f"problem: {problem}")
-    terminal.put(document["verdict"])
+    texts = [f"repaired: {item['sentence']}" for item in document.get("repairs", [])]
+    texts += [f"  {change}" for change in document.get("changes", [])]
+    texts += [f"remark: {remark}" for remark in document["remarks"]]
+    texts += [f"problem: {problem}" for problem in document["problems"]]
+    for text in (*texts, document["verdict"]):
+        terminal.put(text)
 
 
 def _text(value: Any) -> str:
@@ -210,10 +207,8 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
     written = repair_robot(robot, total_mass=mass)
     edits: tuple[Edit, ...] = ()
     before = after = document_checks(kind, what)
-    verdict = (
-        f"{before['verdict']}; nothing that --fix can repair was found ({REPAIRABLE}), and no "
-    )
-    verdict += "file was written"
+    verdict = f"{before['verdict']}; nothing that --fix can repair was found ({REPAIRABLE}), and "
+    verdict += "no file was written"
     if changes:
         edits = write_changed(robot_path(what), robot, written, file)
         terminal.note(f"wrote {file}")

@@ -198,12 +198,12 @@ def _robot_text(source: str, suffix: str, discs: Discs, at: list[str]) -> str:
     from softgrasp.io.urdf import pseudo_rigid_urdf, rigid_urdf, robot_xml
 
     robot = load_robot(source)
-    if suffix == URDF and discs == "revolute":
+    if suffix == URDF and discs != "revolute":
+        return rigid_urdf(robot, states_from(robot, at), discs)
+    if suffix == URDF:
         if at:
             raise DescriptionError("--at: expected fixed or floating discs, found revolute joints")
         return pseudo_rigid_urdf(robot)
-    if suffix == URDF and discs != "revolute":
-        return rigid_urdf(robot, states_from(robot, at), discs)
     if suffix == UCRDF:
         return robot_xml(robot)
     from softgrasp.model.robot import robot_to_mjcf

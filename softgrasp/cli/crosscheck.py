@@ -119,7 +119,7 @@ def _print_summary(result: CrosscheckResult, files: list[Path], as_json: bool) -
     for text in result.warnings:
         terminal.show_message("warning", text)
     if as_json:
-        terminal.put_json(document(result) | {"files": [str(file) for file in files]})
+        terminal.put_document(document(result), files)
         return
     columns, rows = finding_table(result)
     terminal.put_table(["quantity", *columns, "difference", "tolerance", ""], rows)

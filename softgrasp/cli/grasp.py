@@ -291,10 +291,9 @@ def _print_summary(
     for sentence in result.warnings:
         warnings.warn(sentence, SoftgraspWarning, stacklevel=2)  # shown once
     if job.json:
-        extra: dict[str, Any] = {"files": [str(file) for file in files]}
-        if ensemble is not None:
-            extra["ensemble"] = ensemble.document()
-        terminal.put_json(document(result) | extra | ({"renderer": renderer} if renderer else {}))
+        extra = {"ensemble": ensemble and ensemble.document(), "renderer": renderer}
+        shown = {name: value for name, value in extra.items() if value}
+        terminal.put_document(document(result) | shown, files)
         return
     for line in summary_lines(result):
         terminal.put(line)
@@ -582,6 +581,6 @@ def report(
             progress=lambda file, done: update(f"writing {file}", done),
         )
     if json_:
-        terminal.put_json({"files": [str(file) for file in files]})
+        terminal.put_document({}, files)
     else:
         terminal.put_files(files)

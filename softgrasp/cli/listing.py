@@ -312,7 +312,7 @@ def _write_photos(directory: Path, *, json: bool) -> None:
     with terminal.progress_bar() as update, listening(update):
         files = write_sample(load_finger(FINGER), directory)
     if json:
-        terminal.put_json({"files": [str(file) for file in files]})
+        terminal.put_document({}, files)
         return
     terminal.put(
         f"wrote {len(files) - 2} photographs and {directory / 'forces.csv'}; try them: softgrasp "

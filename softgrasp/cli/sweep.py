@@ -307,7 +307,7 @@ def _make_videos(directory: Path, rows: list[int], as_json: bool) -> None:
     for row in rows:
         files += write_report(simulate(scene_of_row(plan, row)), directory / f"row-{row}")
     if as_json:
-        terminal.put_json({"files": [str(file) for file in files]})
+        terminal.put_document({}, files)
     else:
         for file in files:
             terminal.put(str(file))
@@ -320,21 +320,20 @@ def _print_summary(
     from softgrasp.sweeps.summary import erratic_rows, warning_groups
     from softgrasp.sweeps.table import CSV, FAILED, PARQUET
 
-    names = [CSV, PARQUET, *(["report.html"] if report else [])]
-    files = [directory / name for name in names]
+    files = [directory / name for name in (CSV, PARQUET, *["report.html"] * report)]
     failed = int((table["status"] == FAILED).sum())
     counts = {str(key): int(value) for key, value in table["status"].value_counts().items()}
     outcomes = {str(key): int(value) for key, value in table["outcome"].value_counts().items()}
     held, warnings = table["held"].dropna(), warning_groups(table)
     erratic = [str(row) for row in erratic_rows(plan, table)]
+    files = [file for file in files if file.exists()]
     if as_json:
-        terminal.put_json({
+        terminal.put_document({
             "rows": len(table), "status": counts, "outcome": outcomes,
             "held": int(held.sum()), "evaluated": len(held),
             "failed": failed, "erratic": erratic,
             "warnings": [{"text": text, "rows": count} for text, count in warnings],
-            "files": [str(file) for file in files if file.exists()],
-        })  # fmt: skip
+        }, files)  # fmt: skip
     else:
         _put_summary(table, outcomes, held, files, erratic)
     for text, count in warnings[:MAX_WARNINGS]:
@@ -345,18 +344,13 @@ def _print_summary(
         )
     if failed:
         first = table.loc[table["status"] == FAILED, "error"].iloc[0]
-        terminal.show_message(
-            "warning", f"{failed} of {len(table)} rows failed, the first: {first}"
-        )
+        message = f"{failed} of {len(table)} rows failed, the first: {first}"
+        terminal.show_message("warning", message)
         raise typer.Exit(NOT_HELD)
 
 
 def _put_summary(
-    table: pd.DataFrame,
-    counts: dict[str, int],
-    held: pd.Series,
-    files: list[Path],
-    erratic: list[str],
+    table: pd.DataFrame, counts: dict[str, int], held: Any, files: list[Path], erratic: list[str]
 ) -> None:
     outcomes = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     terminal.put(f"sweep     {len(table)} grasps: {outcomes}")
@@ -366,14 +360,13 @@ def _put_summary(
         terminal.put(f"erratic   {text}")
     if len(erratic) > MAX_ERRATIC:
         terminal.put(f"erratic   {len(erratic) - MAX_ERRATIC} more")
-    wall = float(table["wall_time_s"].sum())
-    simulated = float(table["simulated_time_s"].sum())
-    models = float(table["wall_build_s"].sum())
+    columns = ("wall_time_s", "simulated_time_s", "wall_build_s")
+    wall, simulated, models = (float(table[name].sum()) for name in columns)
     terminal.put(
         f"cost      {simulated:.1f} s simulated in {wall:.1f} s of wall time, {models:.1f} s of it "
         "for models"
     )
-    terminal.put_files([file for file in files if file.exists()])
+    terminal.put_files(files)
 
 
 def plan_of(

@@ -153,8 +153,8 @@ def joint_angles(runs: GraspRuns, tolerances: Tolerances) -> Finding:
 def displacement(runs: GraspRuns, tolerance: float) -> Finding:
     """Compare the displacement of the object until rest."""
     first, *others = runs.resting
-    moved = {name: run.object_position[-1] - run.object_position[0]
-             for name, run in runs.resting.items()}  # fmt: skip
+    paths = {name: run.object_position for name, run in runs.resting.items()}
+    moved = {name: path[-1] - path[0] for name, path in paths.items()}
     apart = {name: 1e3 * float(np.linalg.norm(moved[name] - moved[first])) for name in others}
     distances = {name: 1e3 * float(np.linalg.norm(vector)) for name, vector in moved.items()}
     note = "values are distances from its start"
@@ -241,8 +241,8 @@ def agreement(runs: GraspRuns, percent: float) -> list[Finding]:
     if wrong:
         note += "; they differ at " + ", ".join(f"{scale * load:.5g} {unit}" for load in wrong)
     lost = {name: losses for name, losses in runs.lost.items() if set(losses) & set(runs.loads)}
-    values = {name: ", ".join("held" if item else "dropped" for item in held)
-              for name, held in runs.held.items()}  # fmt: skip
+    words = {True: "held", False: "dropped"}
+    values = {name: ", ".join(words[item] for item in held) for name, held in runs.held.items()}
     difference = (", ".join(lost), math.nan if lost else float(len(wrong)))
     note = "; ".join([note, *_diverged_loads(runs)])
     return [_finding("agreement", values, difference, 0.0, note)]

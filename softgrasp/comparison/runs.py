@@ -311,10 +311,9 @@ def _with_loads(runs: GraspRuns, update: ProgressCallback) -> GraspRuns:
         for name, verdict in verdicts.items()
         if not verdict.monotonic
     )
-    return replace(
-        runs, thresholds=thresholds, loads=loads, held=held, notes=(*runs.notes, *odd),
-        lost={name: tuple(sorted(lost_loads)) for name, lost_loads in lost.items()},
-    )  # fmt: skip
+    ordered = {name: tuple(sorted(lost_loads)) for name, lost_loads in lost.items()}
+    runs = replace(runs, thresholds=thresholds, loads=loads, held=held, lost=ordered)
+    return replace(runs, notes=(*runs.notes, *odd))
 
 
 def _holds(
