@@ -30,88 +30,77 @@ class Verb(NamedTuple):
 
 
 VERBS = {
-    "demo": Verb(
-        "softgrasp.cli.grasp:demo",
-        "Run the main job: a hand grasps a strawberry.",
-        "softgrasp demo",
-    ),
-    "grasp": Verb(
-        "softgrasp.cli.grasp:grasp",
-        "Simulate a grasp; write numbers, figures, video and report.",
-        "softgrasp grasp four_finger strawberry --density 700 --hold",
-    ),
-    "view": Verb(
-        "softgrasp.cli.view:view",
-        "Show a hand or a result in the browser.",
-        "softgrasp view four_finger --save four_finger.html",
-    ),
-    "sweep": Verb(
-        "softgrasp.cli.sweep:sweep",
-        "Simulate many grasps that differ in some fields; write a table.",
-        "softgrasp sweep four_finger strawberry --density 160,700,1500 --hold",
-    ),
-    "plan": Verb(
-        "softgrasp.cli.plan:plan",
-        "Try many hand poses; rank the grasps, make videos of the best.",
-        "softgrasp plan four_finger strawberry --candidates 50",
-    ),
-    "calibrate": Verb(
-        "softgrasp.cli.calibrate:calibrate",
-        "Estimate a soft finger's parameters from measurements.",
-        "softgrasp calibrate paper000",
-    ),
-    "report": Verb(
-        "softgrasp.cli.grasp:report",
-        "Write the report of a result from its files.",
-        "softgrasp report out/demo --no-video",
-    ),
-    "explain": Verb(
-        "softgrasp.cli.grasp:explain",
-        "Print every value of a grasp and who states it.",
-        "softgrasp explain four_finger strawberry --field contact",
-    ),
-    "rerun": Verb(
-        "softgrasp.cli.grasp:rerun",
-        "Repeat a result and compare it bit for bit.",
-        "softgrasp rerun out/demo",
-    ),
-    "new": Verb(
-        "softgrasp.cli.listing:new", "Write a commented template.", "softgrasp new hand my_hand"
-    ),
-    "list": Verb(
-        "softgrasp.cli.listing:list_", "List hands, objects, scenes, …", "softgrasp list hands"
-    ),
-    "check": Verb(
-        "softgrasp.cli.check:check",
-        "Check a file: contents and problems.",
-        "softgrasp check four_finger",
-    ),
-    "convert": Verb(
-        "softgrasp.cli.convert:convert",
-        "Write hands, scenes and robots in other formats.",
-        "softgrasp convert four_finger hand.xml",
-    ),
-    "schema": Verb(
-        "softgrasp.cli.schema:schema",
-        "Write JSON schemas, with which editors complete YAML files.",
-        "softgrasp schema scene",
-    ),
-    "crosscheck": Verb(
-        "softgrasp.cli.crosscheck:crosscheck",
-        "Simulate a scene in several engines and compare.",
-        "softgrasp crosscheck paper000_release --backends mujoco,ode",
-    ),
-    "bench": Verb(
-        "softgrasp.cli.bench:bench",
-        "Measure the closed loop, or starts.",
-        "softgrasp bench closure",
-    ),
-    "doctor": Verb(
-        "softgrasp.cli.doctor:doctor", "Check what is installed and what works.", "softgrasp doctor"
-    ),
+    name: Verb(f"softgrasp.cli.{module}", line, f"softgrasp {example}")
+    for name, module, line, example in (
+        ("demo", "grasp:demo", "Run the main job: a hand grasps a strawberry.", "demo"),
+        (
+            "grasp",
+            "grasp:grasp",
+            "Simulate a grasp; write numbers, figures, video and report.",
+            "grasp four_finger strawberry --density 700 --hold",
+        ),
+        (
+            "view",
+            "view:view",
+            "Show a hand or a result in the browser.",
+            "view four_finger --save four_finger.html",
+        ),
+        (
+            "sweep",
+            "sweep:sweep",
+            "Simulate many grasps that differ in some fields; write a table.",
+            "sweep four_finger strawberry --density 160,700,1500 --hold",
+        ),
+        (
+            "plan",
+            "plan:plan",
+            "Try many hand poses; rank the grasps, make videos of the best.",
+            "plan four_finger strawberry --candidates 50",
+        ),
+        (
+            "calibrate",
+            "calibrate:calibrate",
+            "Estimate a soft finger's parameters from measurements.",
+            "calibrate paper000",
+        ),
+        (
+            "report",
+            "grasp:report",
+            "Write the report of a result from its files.",
+            "report out/demo --no-video",
+        ),
+        (
+            "explain",
+            "grasp:explain",
+            "Print every value of a grasp and who states it.",
+            "explain four_finger strawberry --field contact",
+        ),
+        ("rerun", "grasp:rerun", "Repeat a result and compare it bit for bit.", "rerun out/demo"),
+        ("new", "listing:new", "Write a commented template.", "new hand my_hand"),
+        ("list", "listing:list_", "List hands, objects, scenes, …", "list hands"),
+        ("check", "check:check", "Check a file: contents and problems.", "check four_finger"),
+        (
+            "convert",
+            "convert:convert",
+            "Write hands, scenes and robots in other formats.",
+            "convert four_finger hand.xml",
+        ),
+        (
+            "schema",
+            "schema:schema",
+            "Write JSON schemas, with which editors complete YAML files.",
+            "schema scene",
+        ),
+        (
+            "crosscheck",
+            "crosscheck:crosscheck",
+            "Simulate a scene in several engines and compare.",
+            "crosscheck paper000_release --backends mujoco,ode",
+        ),
+        ("bench", "bench:bench", "Measure the closed loop, or starts.", "bench closure"),
+        ("doctor", "doctor:doctor", "Check what is installed and what works.", "doctor"),
+    )
 }
-ALIASES = {"benchmark": "bench"}
-"""Other names of verbs, which the help does not list."""
 GROUPS = {
     "twin": Verb(
         COMMANDS["twin"], "Run a digital twin, or its simulated devices.", "softgrasp twin run"
@@ -217,5 +206,4 @@ def _root(
 app: Any = get_command(_app)  # a group of typer, whose type has no public name
 for _name, _verb in (VERBS | GROUPS).items():
     app.add_command(LazyCommand(_name, _verb))
-for _name, _other in ALIASES.items():
-    app.add_command(LazyCommand(_name, VERBS[_other], hidden=True))
+app.add_command(LazyCommand("benchmark", VERBS["bench"], hidden=True))  # another name

@@ -26,10 +26,9 @@ OtherKind = Literal["hand", "object", "scene", "release", "criterion", "robot", 
 Kind = OtherKind | Literal["finger"]
 SHIPPED: tuple[Kind, ...] = ("scene", "hand", "object", "robot")
 """Kinds that have a directory in the library; releases lie among the scenes."""
-WORLD_SUFFIX = ".wbt"
 SUFFIXES: dict[Kind, tuple[str, ...]] = {
     "mesh": MESH_SUFFIXES,
-    "world": (WORLD_SUFFIX,),
+    "world": (".wbt",),
     "robot": ROBOT_SUFFIXES,
     "hand": MODEL_SUFFIXES,
 }

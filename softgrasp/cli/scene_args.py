@@ -60,10 +60,6 @@ SCENE_FIELDS = {
     "mount": "object_mount",
 }  # fmt: skip
 """Options that are a field of the scene, and the field."""
-CONTACT_NUMBERS = {"contact_stiffness": "contact.stiffness", "contact_damping": "contact.damping"}
-"""Options that are a number inside a field of the scene."""
-CRITERION_AFTER_SEQUENCE = "sequence"
-"""Criterion of a sequence that goes on after its close, where none is named."""
 YOUNG = 1e5
 """Young's modulus of an object that is made deformable by name only [Pa]: soft rubber foam."""
 CONTACT_MODELS = {
@@ -273,9 +269,9 @@ def _with_contact(scene: GraspScene, options: SceneOptions) -> GraspScene:
         scene = scene.replace(hand=_with_open_pressure(scene.hand))
     elif options.pressure is not None:
         scene = with_field(scene, "closure.pressure", options.pressure)
-    for option, path in CONTACT_NUMBERS.items():
-        if (value := getattr(options, option)) is not None:
-            scene = with_field(scene, path, value)
+    for name in ("stiffness", "damping"):
+        if (value := getattr(options, f"contact_{name}")) is not None:
+            scene = with_field(scene, f"contact.{name}", value)
     if options.friction is not None:
         scene = with_field(scene, "contact.dynamic_friction", None)
         scene = with_field(scene, "contact.static_friction", options.friction)
@@ -391,7 +387,7 @@ def _sequence_changes(scene: GraspScene, options: SceneOptions) -> Changes:
     phases = scene.replace(**(changes | {"success": None})).sequence
     success: SuccessCriterion | None = changes.get("success", scene.success)
     if success is None and hold is None and phases and not isinstance(phases[-1], ClosePhase):
-        changes["success"] = success = load_criterion(CRITERION_AFTER_SEQUENCE)
+        changes["success"] = success = load_criterion("sequence")
     motion = success.motion if success is not None else ()
     lifts = any(isinstance(phase, LiftPhase) for phase in (*phases, *motion))
     excluded = options.gravity is False or options.table is False

@@ -11,9 +11,6 @@ from softgrasp.checks.json_schema import KINDS, schema_of
 from softgrasp.cli import terminal
 from softgrasp.cli.options import Json
 
-HINT = "# yaml-language-server: $schema={file}"
-"""First line of a YAML file that names its schema, as editors with that language server read it."""
-
 
 def schema(
     kind: Annotated[
@@ -25,11 +22,12 @@ def schema(
     json: Json = False,
 ) -> None:
     """Print or write the JSON schema of a kind of YAML file."""
-    if kind is None and json:
-        terminal.put_json({name: about for name, (_, about) in KINDS.items()})
-        return
     if kind is None:
-        terminal.put_table(["kind", "file"], [[name, about] for name, (_, about) in KINDS.items()])
+        kinds = {name: about for name, (_, about) in KINDS.items()}
+        if json:
+            terminal.put_json(kinds)
+        else:
+            terminal.put_table(["kind", "file"], [list(row) for row in kinds.items()])
         return
     document = schema_of(kind)
     if out is None:
@@ -39,4 +37,5 @@ def schema(
     if json:
         terminal.put_json(document)
     else:
-        terminal.put(f"begin a {kind} file with: {HINT.format(file=out)}")
+        # as editors with that language server read it
+        terminal.put(f"begin a {kind} file with: # yaml-language-server: $schema={out}")

@@ -55,9 +55,8 @@ STRAY = 1.3
 """Points farther from the hand centre than this many hand radii are not framed."""
 
 LONGEST = {"hold": 1.0, "push": 0.8}
-"""Maximum duration of a phase in a video by the first word of its name [s]."""
-LONGEST_OTHER = 2.0
-"""Maximum duration of other phases [s]."""
+"""Maximum duration of a phase in a video by the first word of its name [s]; 2 s of others."""
+
 SHORTEST = 0.02
 """Shorter phases are not shown separately [s]."""
 MAX_KEY_FRAMES = 3
@@ -309,7 +308,7 @@ def video_parts(result: GraspResult, slowdown: float) -> list[VideoPart]:
     parts = []
     for phase in choose_shown_phases(result):
         lasting, is_closing = phase.end_s - phase.start_s, phase is result.closing
-        longest = LONGEST.get(phase.name.split()[0], LONGEST_OTHER)
+        longest = LONGEST.get(phase.name.split()[0], 2.0)
         seconds = slowdown * lasting if is_closing else min(lasting, longest)
         parts.append(VideoPart(phase.end_s, seconds, phase.name, is_closing))
     return parts

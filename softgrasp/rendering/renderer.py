@@ -41,7 +41,7 @@ Kind = Literal["egl", "osmesa"]
 
 NAMES: dict[Kind, str] = {"egl": "EGL", "osmesa": "OSMesa"}
 INSTALL_COMMAND = "sudo apt install libgl1 libegl1 libgl1-mesa-dri"
-PROBE_SECONDS = 30.0
+
 SHADOW_PIXELS, SAMPLES = 1024, 4
 """Shadow-map size and multisampling; MuJoCo's default map of 4096 dominates the frame time of a
 software driver."""
@@ -146,7 +146,7 @@ def gl_available(kind: Kind) -> bool:
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=PROBE_SECONDS,
+            timeout=30.0,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):

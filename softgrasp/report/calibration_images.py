@@ -30,8 +30,6 @@ EVIDENCE = (
 )  # fmt: skip
 """Pattern, heading and caption of the images of measurements; {} is the mass [g]."""
 OVERLAYS = "overlays.png"
-OUTLINES = "Outlines read from the photographs, and those of the calibrated finger."
-"""Caption of ``OVERLAYS``."""
 INCHES = 8.0
 """Width of such an image; figures have ten inches, so its letters are smaller."""
 COLUMNS = 2
@@ -76,7 +74,8 @@ def images_in(directory: Path) -> list[Figure]:
             mass = path.stem.split("_", 2)[2].removesuffix("g")
             images.append(Figure(title.format(mass), path, caption))
     overlays = directory / OVERLAYS
-    return [Figure("Outlines", overlays, OUTLINES)] * overlays.exists() + images
+    text = "Outlines read from the photographs, and those of the calibrated finger."
+    return [Figure("Outlines", overlays, text)] * overlays.exists() + images
 
 
 def draw_overlays(

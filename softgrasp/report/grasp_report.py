@@ -78,8 +78,6 @@ Progress = Callable[[str, float], None]
 
 LARGE = 400_000
 """PNG files larger than this [bytes] are photographs or renderings, not line drawings."""
-JPEG_QUALITY = 90
-"""WebP quality, of 100: a tenth of the size of the PNG without visible difference."""
 EDGE = 0.95
 """Fraction of the page width above which an image fills it."""
 
@@ -259,7 +257,8 @@ def embed_image(path: Path, *, smaller: int = 1) -> EmbeddedImage:
             image.convert("RGB").reduce(smaller).save(stream, "PNG")
             content = stream.getvalue()
         elif len(content) > LARGE:
-            image.convert("RGB").save(stream, "WEBP", quality=JPEG_QUALITY)
+            # a tenth of the size of the PNG without visible difference
+            image.convert("RGB").save(stream, "WEBP", quality=90)
             content, kind = stream.getvalue(), "image/webp"
     fraction = width_fraction if width_fraction < EDGE else 1.0
     return EmbeddedImage(data_url(content, kind), files, fraction)

@@ -79,12 +79,6 @@ RANKING_MEASURES = (MARGIN, "hold_drop_m", "displacement_m")
 """Measures that rank the grasps, in order of preference: a large margin, small motions."""
 
 
-OUTCOMES_CAPTION = (
-    "Red: not held. Colour: friction margin of the contact at the end that is nearest to slipping, "
-    "1 − friction over its limit; grey or empty: no contact."
-)
-
-
 class ExampleRow(NamedTuple):
     """A grasp of the sweep that the report shows as an example."""
 
@@ -138,8 +132,11 @@ def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[F
     axes, shown_figures = vary(plan, table), list[Figure]()
     if axes:
         path = draw_outcomes(plan, table, directory / "outcomes.png")
-        framed = "Framed: erratic." if len(axes) > 1 and erratic_rows(plan, table) else ""
-        shown_figures.append(Figure("Outcomes", path, f"{OUTCOMES_CAPTION} {framed}".rstrip()))
+        text = "Red: not held. Colour: friction margin of the contact at the end that is nearest "
+        text += "to slipping, 1 − friction over its limit; grey or empty: no contact."
+        if len(axes) > 1 and erratic_rows(plan, table):
+            text += " Framed: erratic."
+        shown_figures.append(Figure("Outcomes", path, text))
     if axes and draw_measures(table):
         path, caption = _draw_measures(plan, table, directory)
         texts = [caption, _excluded_text(table), constant_text(table)]

@@ -27,6 +27,7 @@ from softgrasp.report.sweep_measures import (
     levels,
     lost,
     numbers,
+    pooled_over,
     short,
     unit_of,
     wilson,
@@ -127,11 +128,9 @@ def _scale_text(axis: Axis, steps: _Steps, is_map: bool) -> str:
 
 def _pool(plan: SweepPlan, table: pd.DataFrame) -> str:
     """Describe over which further axes and repeats the figure of outcomes pools."""
-    axes = vary(plan, table)[2:]
     if plan.method in SAMPLING_METHODS:
-        return _not_shown(axes, shown=0)
-    others = [f"{axis.path} ({table[axis.path].nunique()} values)" for axis in axes]
-    others += [f"{plan.repeats} repeats"] if plan.repeats > 1 else []
+        return _not_shown(vary(plan, table)[2:], shown=0)
+    others = pooled_over(plan, table)
     if not others:
         return "One grasp per combination."
     return f"Commonest outcome, how often, and mean margin, over {', '.join(others)}."

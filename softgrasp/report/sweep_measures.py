@@ -106,11 +106,16 @@ def _is_constant(table: pd.DataFrame, measure: Measure) -> bool:
     return high - low <= EQUAL * max(abs(low), abs(high), 1.0)
 
 
+def pooled_over(plan: SweepPlan, table: pd.DataFrame) -> list[str]:
+    """Describe axes besides the first two, and repeats, over which figures pool."""
+    axes = vary(plan, table)[2:]
+    over = [f"{axis.path} ({table[axis.path].nunique()} values)" for axis in axes]
+    return [*over, *([f"{plan.repeats} repeats"] if plan.repeats > 1 else [])]
+
+
 def averaging(plan: SweepPlan, table: pd.DataFrame, drawn: int) -> str:
     """Describe over which further axes and repeats the figures average, and how many are drawn."""
-    axes = vary(plan, table)
-    over = [f"{axis.path} ({table[axis.path].nunique()} values)" for axis in axes[2:]]
-    over += [f"{plan.repeats} repeats"] if plan.repeats > 1 else []
+    axes, over = vary(plan, table), pooled_over(plan, table)
     text = "One grasp per combination."
     if len(table.drop_duplicates([axis.path for axis in axes[:2]])) < len(table):
         over_text = f" over {', '.join(over)}" if over else ""

@@ -29,7 +29,6 @@ STYLE = (
 )
 """CSS of the text over a saved scene; it ignores the mouse."""
 
-FIRST_PORT = 8080
 NEXT_PORTS = 50
 """Number of consecutive ports that are tried."""
 AWAY = 1.35
@@ -57,7 +56,7 @@ class Page:
         SoftgraspError: No port is free.
     """
 
-    def __init__(self, title: str, port: int = FIRST_PORT) -> None:
+    def __init__(self, title: str, port: int = 8080) -> None:
         self.requested_port = port
         with quiet():
             self.server = viser.ViserServer(
