@@ -143,13 +143,7 @@ class SectionedGroup(TyperGroup):
 
 
 class LazyCommand(TyperCommand):
-    """Placeholder of a verb in the list of verbs; its module is imported when it is called.
-
-    Args:
-        name: Name of the verb.
-        verb: Its entry in ``VERBS`` or ``GROUPS``.
-        hidden: Whether the help omits it.
-    """
+    """Placeholder of a verb in the list of verbs; its module is imported when it is called."""
 
     def __init__(self, name: str, verb: Verb, *, hidden: bool = False) -> None:
         super().__init__(name=name, short_help=verb.line, hidden=hidden)

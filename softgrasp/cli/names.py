@@ -51,9 +51,7 @@ def require_known(what: str, name: str, known: Iterable[str]) -> None:
 def require_scene(first: str, second: str | None) -> None:
     """Refuse library names that do not exist; files are checked when they are read.
 
-    Args:
-        first: Name or file of a hand; of a scene without ``second``.
-        second: Name or file of an object.
+    ``first`` is a hand, and without an object a scene.
 
     Raises:
         DescriptionError: There is no such hand, object or scene; or a hand or an object stands
@@ -81,12 +79,8 @@ def require_scene(first: str, second: str | None) -> None:
 def require_shipped(kind: str, name: str) -> None:
     """Refuse a name that the library does not have; files are checked when they are read.
 
-    Args:
-        kind: Such as ``problems``, as in ``assets.names``.
-        name: Name or file.
-
     Raises:
-        DescriptionError: There is no such name.
+        DescriptionError: There is nothing of that name and kind, such as ``problems``.
     """
     path = Path(name)
     is_file = path.is_dir() or path.suffix or len(path.parts) > 1 or name.startswith(YCB_PREFIX)

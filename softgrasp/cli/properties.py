@@ -76,14 +76,11 @@ def document_checks(
     reading: Mapping[str, Any] | None = None,
     figure: Path | None = None,
 ) -> dict[str, Any]:
-    """Return properties, checks and problems as plain data.
+    """Return properties, checks and problems of a file or name as plain data.
 
-    Args:
-        kind: Kind of the file; ``finger`` is the mesh of one.
-        what: Name or file.
-        units: Unit of a mesh; by default m, of a finger also mm.
-        reading: Further options of ``inspect_finger``.
-        figure: Image of a finger to write.
+    The kind ``finger`` is the mesh of one, of which an image is written to ``figure``; ``units``
+    are those of a mesh, by default m, of a finger also mm; ``reading`` are options of
+    ``inspect_finger``.
     """
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", SoftgraspWarning)

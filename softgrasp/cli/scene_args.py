@@ -87,10 +87,7 @@ Sensors = tuple[AnySensor, ...]
 def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScene:
     """Load the scene of a command line and apply its options.
 
-    Args:
-        first: Name or file of a hand; of a scene without ``second``.
-        second: Name or file of an object.
-        options: Options that change the scene.
+    ``first`` is a hand, and without an object (``second``) a scene, by name or file.
 
     Raises:
         DescriptionError: A name does not exist, or an option does not fit.

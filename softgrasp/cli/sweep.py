@@ -236,15 +236,10 @@ def _directory_of(option: str, content: str, out: Path | None) -> Path:
 
 
 def refuse_finished_rows(directory: Path, resume: bool, *, force: bool = False) -> None:
-    """Refuse a directory with finished rows of a sweep without ``--resume``; or remove them.
-
-    Args:
-        directory: Directory of the sweep.
-        resume: Go on from its rows.
-        force: Remove its rows and its plan.
+    """Refuse a directory with finished rows without ``--resume``; ``force`` removes rows and plan.
 
     Raises:
-        ResultError: It has.
+        ResultError: It has rows.
     """
     from softgrasp.sweeps import planner
     from softgrasp.sweeps.storage import JOURNAL, PLAN, count_finished
@@ -262,12 +257,9 @@ def refuse_finished_rows(directory: Path, resume: bool, *, force: bool = False) 
 def run_rows(
     work: Callable[[Callable[[int, int], None]], R], directory: Path, first: str | None = None
 ) -> R:
-    """Run a sweep with a progress bar; an interrupt reports which rows are stored.
+    """Run a sweep, a function of a progress callback, with a bar that shows ``first`` at first.
 
-    Args:
-        work: Function of a progress callback.
-        directory: Directory of the journal.
-        first: Text of the progress bar before the first row.
+    An interrupt reports which rows are stored in the directory.
 
     Raises:
         typer.Exit: It was interrupted.
@@ -380,14 +372,9 @@ def plan_of(
 ) -> SweepPlan:
     """Make the sweep plan from the arguments of the command.
 
-    Args:
-        what: Hand, scene or plan.
-        object_name: Object, where there is one.
-        options: Options that change the scene.
-        density: Densities of the object, separated by commas.
-        vary: Texts of ``--vary``.
-        stored: Directory with the plan of a sweep, where ``what`` names one.
-        fields: Further fields of the plan.
+    ``what`` is a hand, a scene or a plan; ``stored`` the directory of the sweep that it names.
+    Densities are separated by commas, ``vary`` are the texts of ``--vary``; further fields are
+    those of the plan.
 
     Raises:
         DescriptionError: A name does not exist, or an option does not fit.

@@ -484,8 +484,8 @@ def _release_runs(
 ) -> ReleaseRuns:
     motions = {}
     for key, engine in data["motions"].items():
-        columns = (stored[f"{key}.{name}"] for name in ("time", "joint_angles", "tip"))
-        motions[key] = FreeMotion(*columns, EngineRecord(**engine))
+        time, angles, tip = (stored[f"{key}.{name}"] for name in ("time", "joint_angles", "tip"))
+        motions[key] = FreeMotion(time, angles, tip, EngineRecord(**engine))
     steps: dict[str, list[float]] = data["timesteps_s"]
     return ReleaseRuns(
         release=release,

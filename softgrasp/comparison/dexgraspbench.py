@@ -75,10 +75,7 @@ class GraspBenchmark:
     """DexGraspBench's metrics for grasps of one hand at one object."""
 
     def __init__(self, scene: GraspScene) -> None:
-        """Build the model.
-
-        Args:
-            scene: Hand and object; nothing else of it is used.
+        """Build the model of hand and object; nothing else of the scene is used.
 
         Raises:
             BuildError: The hand, or the object, cannot be built.

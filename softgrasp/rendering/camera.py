@@ -210,16 +210,11 @@ def complete_headlight(model: mujoco.MjModel) -> None:
 
 
 def aim_lights(scene: mujoco.MjvScene, camera: Camera, center: Array, reach: float) -> None:
-    """Aim the key light and all shadow maps; add a key light to a model without lights.
+    """Aim the key light and all shadow maps of a scene; add a key light to a model without lights.
 
     MuJoCo's shadow map of a directional light is a square window around the position of the light;
-    a tighter window gives sharper shadow edges.
-
-    Args:
-        scene: The updated scene; changed in place.
-        camera: The camera.
-        center: Centre of the bodies [m].
-        reach: Radius of their bounding sphere [m].
+    a tighter window gives sharper shadow edges. ``center`` and ``reach`` are those of the bounding
+    sphere of the bodies [m].
     """
     if all(scene.lights[index].headlight for index in range(scene.nlight)):
         _add_key(scene)

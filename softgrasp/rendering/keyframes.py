@@ -101,10 +101,7 @@ class Playback(ReplayedResult):
     def marks(self, time: float, camera: Camera, window: float = 0.0) -> list[Mark]:
         """Return contact points and force arrows of the posed state, faint where they are hidden.
 
-        Args:
-            time: The time of the pose [s].
-            camera: The camera, which determines the size of the marks.
-            window: Averaging interval of the forces around ``time`` [s].
+        Forces are averaged over a window [s] around the time [s]; the camera determines the sizes.
         """
         height = 2.0 * camera.distance * np.tan(0.5 * np.radians(camera.fovy_deg))
         hand_bodies = set(self.result.contact_bodies.tolist())
@@ -152,10 +149,8 @@ class Playback(ReplayedResult):
         """World points of the hand and the objects to be framed [m], shape (n, 3).
 
         An object that leaves the hand is followed up to ``STRAY`` hand radii; lifted objects are
-        always followed. The surroundings may extend beyond the image.
-
-        Args:
-            begin: Start of the interval [s]; None for the start of the run.
+        always followed. The surroundings may extend beyond the image. The interval begins at
+        ``begin`` [s], by default with the run.
         """
         start = self.result.time[0]
         first = geom_corner_points(self.model, self.pose(start), self._movers)

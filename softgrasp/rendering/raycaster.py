@@ -260,13 +260,8 @@ class Frame:
 class RaycastScene:
     """Bodies, camera and key light of one image.
 
-    Args:
-        model: The model.
-        data: Its state.
-        camera: The camera.
-        palette: Colour of every geom, then of every skin, shape (ngeom + skins, 3).
-        meshes: Smooth normals by mesh id.
-        skins: Skins of the model.
+    The palette holds the colour of every geom, then of every skin, (ngeom + skins, 3); smooth
+    normals are by mesh id.
     """
 
     def __init__(

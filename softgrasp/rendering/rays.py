@@ -46,10 +46,7 @@ class Hits:
 class Caster:
     """Cast rays at the visible geoms of a model, including planes.
 
-    Args:
-        model: The model.
-        data: Its state; only geom poses are used.
-        under_skins: Whether geoms under a skin count as visible.
+    Geoms under skins count where requested; of the state only geom poses are used.
     """
 
     def __init__(
@@ -70,13 +67,10 @@ class Caster:
     def blocked(
         self, origin: Floats, targets: Floats, slack: float, on_skin: Bools | None = None
     ) -> Bools:
-        """Whether a geom lies between an origin (3,) and targets (n, 3).
+        """Whether a geom lies between an origin (3,) and targets (n, 3) [m], by rays.
 
-        Args:
-            origin: Start of the rays [m].
-            targets: End points [m].
-            slack: Fraction of the distance before the target that is ignored.
-            on_skin: Mask of targets on a skin, (n,); geoms under skins do not block them.
+        A fraction ``slack`` of the distance before the target is ignored. Targets ``on_skin`` (n,)
+        are not blocked by geoms under skins.
         """
         blocked_rays = np.zeros(len(targets), dtype=bool)
         if on_skin is None:
@@ -101,15 +95,9 @@ class Caster:
 
 
 def cover(corners: Floats, shape: tuple[int, int]) -> Bools:
-    """Find grid cells that the hulls of point sets may touch (conservative).
+    """Find the cells of a grid of a shape that the hulls of point sets may touch (conservative).
 
-    Args:
-        corners: Points of n hulls in cells (column, row), shape (n, k, 2). A point that is
-            not finite covers all cells.
-        shape: Rows and columns of the grid.
-
-    Returns:
-        Boolean mask of that shape.
+    The corners of n hulls are in cells (column, row), (n, k, 2); one that is not finite covers all.
     """
     mask = np.zeros(shape, dtype=bool)
     if not np.isfinite(corners).all():

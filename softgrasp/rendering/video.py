@@ -223,19 +223,11 @@ def render_key_frames(
     viewpoint: Viewpoint | None = None,
     playback: Playback | None = None,
 ) -> list[Image]:
-    """Render a finished run at given times with one camera.
+    """Render a finished run at given times [s] with one camera, one image (h, w, 3) per time.
 
-    Args:
-        result: The run.
-        times: Simulated times [s].
-        renderer: ``auto``, ``gl`` or ``raycast``.
-        size: Width and height [px].
-        camera: The camera; automatic if None.
-        viewpoint: Where it stands instead.
-        playback: The run with its compiled model, where there is one already.
-
-    Returns:
-        One image (height, width, 3) per time.
+    Camera and viewpoint are automatic by default; the renderer is ``auto``, ``gl`` or ``raycast``,
+    the size width and height [px]. ``playback`` is the run with its compiled model, if there is
+    one.
 
     Raises:
         BackendUnavailable: The requested renderer is not available.
@@ -257,12 +249,8 @@ def framing(
 ) -> Camera:
     """Choose one camera for all runs, by the states of the first one.
 
-    Args:
-        playbacks: The runs.
-        size: Width and height of the images [px].
-        only_ends: Whether to frame the final states only.
-        rows: Height of the images by which cameras are compared [px].
-        viewpoint: Where the camera stands; automatic if None.
+    It is automatic without a viewpoint, and then the best in images of ``rows`` pixels' height;
+    ``only_ends`` frames the final states only. The size is width and height of the images [px].
     """
     ends = [float(playback.result.time[-1]) for playback in playbacks]
     begins = ends if only_ends else [None] * len(ends)

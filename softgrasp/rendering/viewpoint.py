@@ -58,10 +58,7 @@ class Viewpoint(NamedTuple):
     """From the middle of the scene [m]; by default so that all of it is in the image."""
 
     def check(self, field: str) -> None:
-        """Refuse a viewpoint that no camera can have.
-
-        Args:
-            field: What states it, for the sentence.
+        """Refuse a viewpoint that no camera can have; ``field`` states it in the sentence.
 
         Raises:
             DescriptionError: An angle or the distance is out of range.

@@ -44,12 +44,8 @@ POINTS = 25
 def draw_finger(sliced: SlicedFinger, path: str | Path) -> Path:
     """Draw a finger from the side above its height, with chambers, joints, base and bending side.
 
-    Args:
-        sliced: The finger, as ``slice_finger`` returns it.
-        path: The ``.png`` to write.
-
     Raises:
-        ResultError: The file cannot be written.
+        ResultError: The ``.png`` cannot be written.
     """
     lowest, highest = _corners(sliced)
     (left, right), (low, high) = MARGINS * (highest[0] - lowest[0]) + [

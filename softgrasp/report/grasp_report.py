@@ -238,12 +238,7 @@ def render_html(template: str, *, figures: Sequence[Figure] = (), **values: Any)
 
 
 def embed_image(path: Path, *, smaller: int = 1) -> EmbeddedImage:
-    """Embed a PNG; large ones are converted to WebP.
-
-    Args:
-        path: The image file; it is not changed.
-        smaller: Integer factor by which the embedded image is reduced, for pages with many figures.
-    """
+    """Embed a PNG file, a large one as WebP, or reduced by an integer factor ``smaller``."""
     from PIL import Image
 
     numbers = path.with_suffix(".csv")

@@ -100,7 +100,7 @@ def load_clause(result: GraspResult) -> str:
     hold, criterion = result.hold, result.success_criterion
     if hold is None or criterion is None:
         return ""
-    balances = [part.balance for part in (*hold.parts, *hold.directions)]
+    balances = [part.balance for part in hold.parts] + [test.balance for test in hold.directions]
     known = [balance for balance in balances if balance is not None and balance.is_loaded]
     _, unborne = hold.is_borne(criterion.max_support)
     if result.outcome is not Outcome.SUPPORTED or unborne is None:
@@ -479,8 +479,8 @@ def joint_clause(result: GraspResult) -> str:
         clauses.append(f"At the end: {', '.join(ends[:MAX_ENDS])}{more}")
     if result.pressure is not None and result.curvature is not None:
         names_of = [digit.name for digit in result.scene.hand.soft_fingers]
-        ends = zip(names_of, result.pressure[-1], result.curvature[-1], strict=True)
-        text = (f"{name} {1e-3 * p:.0f} kPa and {k:.1f}/m" for name, p, k in ends)
+        finals = zip(names_of, result.pressure[-1], result.curvature[-1], strict=True)
+        text = (f"{name} {1e-3 * p:.0f} kPa and {k:.1f}/m" for name, p, k in finals)
         clauses.append(f"Pressure and curvature at the end: {', '.join(text)}")
     return ". ".join(clauses)
 

@@ -493,7 +493,7 @@ def _fit_ticks(axes: Axes, table: pd.DataFrame, axis: Axis) -> None:
         axes.set_xscale("log")
     axes.xaxis.set_minor_locator(NullLocator())
     if len(values) <= MAX_LEVELS:
-        width = axes.get_position().width * axes.figure.get_figwidth()
+        width = axes.get_position().width * style.WIDTH
         axes.set_xticks(space_ticks(values, width, log=log))
     elif log:
         few = values[-1] / values[0] < 1e3

@@ -348,8 +348,8 @@ def actuator_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
     """
     known = set(result.contact_bodies.tolist())
     for finger in result.scene.hand.fingers:
-        bodies = [finger.bodies_of(row) for row in finger.phalanges]
-        bodies = [[body for body in inside if body in known] for inside in bodies]
+        inside = (finger.bodies_of(row) for row in finger.phalanges)
+        bodies = [[body for body in row if body in known] for row in inside]
         yield [
             _joint_panel(result, finger, row, bodies[index], [*chain(*bodies[index + 1 :])])
             for index, row in enumerate(finger.phalanges)
@@ -501,7 +501,7 @@ def body_rows(result: GraspResult) -> list[list[str]]:
     return list(rows.values())
 
 
-def touching(result: GraspResult, bodies: list[str]) -> NDArray[np.bool_]:
+def touching(result: GraspResult, bodies: Sequence[str]) -> NDArray[np.bool_]:
     """Whether contact is established with any of the bodies, (T,)."""
     columns = [column(result.contact_bodies, body) for body in bodies]
     return np.asarray(result.in_contact[:, columns].any(axis=1))

@@ -92,10 +92,7 @@ class Page:
 
 
 def free_port(first: int) -> int:
-    """Return the first free port of this machine's loopback; 0 for any free one.
-
-    Args:
-        first: First port to try, 0 for any free one.
+    """Return the first free port of this machine's loopback from one on; 0 is any free one.
 
     Raises:
         SoftgraspError: No port is free.

@@ -135,11 +135,9 @@ def choose_hand(choices: Choices, make_scene: MakeScene) -> tuple[PosedHand, Gra
 
 
 class PosedHand:
-    """A hand in a compiled model, posed by its actuator targets.
+    """A hand in a compiled model of it or of a scene, posed by its actuator targets.
 
-    Args:
-        hand: The hand.
-        model: Model of the hand or of a scene with it; keyframe 0 is the start.
+    Keyframe 0 of the model is the start.
     """
 
     def __init__(self, hand: Hand, model: mujoco.MjModel) -> None:
@@ -473,11 +471,9 @@ def _lines(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
 
 
 def fans(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
-    """Triangulate the ranges of the x axes of frames: vertices (n, 3) [m], indices (m, 3).
+    """Triangulate the ranges of x axes as fans: vertices (n, 3) [m], vertex indices (m, 3).
 
-    Args:
-        frames: Frames of revolute joints with limits.
-        radius: Radius of the fans [m].
+    The frames are those of revolute joints with limits, the radius is in m.
     """
     vertices, faces = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=np.int64)]
     around = np.arange(RAYS)
@@ -555,13 +551,9 @@ def _contacts(log: QualityLog, time: float) -> tuple[Array, Array, Array]:
 
 
 def cones(points: Array, normals: Array, friction: Array, height: float) -> tuple[Array, Array]:
-    """Triangulate friction cones: vertices (n, 3) [m] and vertex indices (m, 3).
+    """Triangulate friction cones of one height [m]: vertices (n, 3) [m] and vertex indices (m, 3).
 
-    Args:
-        points: Apexes, (k, 3) [m].
-        normals: Unit axes, (k, 3).
-        friction: Tangents of the half angles, (k,).
-        height: Common height [m].
+    Apexes (k, 3) [m], unit axes (k, 3), and friction, the tangents of the half angles (k,).
     """
     angle = 2.0 * np.pi * np.arange(SIDES) / SIDES
     vertices, faces = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=np.int64)]

@@ -60,11 +60,7 @@ KEYS = "Right click or Backspace: remove the last point. Enter: finish. Esc: can
 def steps_image(measurement: PhotoMeasurement) -> Image:
     """Draw the photograph, masks, their intersection, fitted lines, joints and angles as panels.
 
-    Args:
-        measurement: Measurement of a photograph.
-
-    Returns:
-        RGB image, (height, 1280, 3).
+    The RGB image has the shape (height, 1280, 3).
     """
     rows, columns = measurement.image.shape[:2]
     across = (WIDTH - 4.0 * GAP) / 3.0
@@ -245,12 +241,8 @@ def draw_measurement(
 ) -> None:
     """Draw picks, and each angle beside its chord (Xiang et al. 2024, Fig. 3); clears the axes.
 
-    Args:
-        axes: Axes; their units become pixels of the image.
-        image: RGB image, (height, width, 3).
-        measured: Measurement in it.
-        size: Height of the letters [pt].
-        sigmas: Whether standard deviations are shown beside the angles.
+    The units of the axes become pixels of the RGB image (height, width, 3). Letters have a height
+    of ``size`` [pt]; ``sigmas`` adds standard deviations.
     """
     _draw_picks(axes, image, measured.picks, 0.45 * size)
     cuts = measured.picks.points

@@ -220,13 +220,8 @@ def open_video(path: str | Path, frame_rate: float | None = None) -> Video:
 def in_white_light(image: Floats) -> Floats:
     """Divide an image by its background illumination, so that white paper becomes 1.
 
-    Pixels of little colour may be paper; those well below the fitted surfaces are none.
-
-    Args:
-        image: Red, green and blue from 0 to 1, (h, w, 3).
-
-    Returns:
-        The image over the surfaces, at most 1, (h, w, 3).
+    Pixels of little colour may be paper; those well below the fitted surfaces are none. The image,
+    red, green and blue from 0 to 1, (h, w, 3), becomes at most 1.
     """
 
     def may_be_paper(samples: Array) -> Bools:

@@ -206,9 +206,7 @@ def measure_photo(
 def spacings(points: Array, finger: SoftFinger) -> tuple[Array, Array]:
     """Return the distances of neighbouring points [pixels] and those of the finger [m], (m − 1,).
 
-    Args:
-        points: Joint points from the base, and maybe the tip, (m, 2) [pixels].
-        finger: Finger model.
+    The points (m, 2) [pixels] are joints from the base, and maybe the tip.
     """
     rest = np.array([*(joint.position for joint in finger.joints), finger.tip])[: len(points)]
     seen, lengths = (np.linalg.norm(np.diff(item, axis=0), axis=1) for item in (points, rest))

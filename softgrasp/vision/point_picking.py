@@ -220,13 +220,9 @@ def _in_plane(points: Array, coefficients: Array) -> Array:
 def plane_coefficients(plane: ArrayLike, depths: ArrayLike, noise: float) -> Array:
     """Fit the plane 1/z = c₀ + c₁ x + c₂ y of points (x, y) with depths z, (..., 3) [1/m].
 
-    Least squares over the inverse depths, in which a plane is linear, with a prior of slopes
-    around zero with standard deviation ``TILT``.
-
-    Args:
-        plane: Undistorted points at depth 1, (..., k, 2).
-        depths: Depths (..., k) [m].
-        noise: Standard deviation of a depth [m].
+    Least squares over the inverse depths, in which a plane is linear, with a prior of slopes around
+    zero with standard deviation ``TILT``. Undistorted points at depth 1 (..., k, 2), depths (...,
+    k) [m], and the standard deviation of a depth [m].
     """
     points, depth = np.asarray(plane, dtype=float), np.asarray(depths, dtype=float)
     center = points.mean(axis=-2, keepdims=True)
@@ -361,11 +357,9 @@ def read_depth(path: str | Path, shape: tuple[int, ...]) -> Array:
 
 
 def depths_at(depth: Array, pixels: Array) -> Array:
-    """Return the depth at picked points, the median around each, (k,) [m].
+    """Return the depth at picked points (k, 2), the median around each, (k,) [m].
 
-    Args:
-        depth: Depth image, (height, width) [m]; 0 where there is none.
-        pixels: Picks, (k, 2).
+    The depth image (height, width) [m] has 0 where there is none.
 
     Raises:
         DescriptionError: A pick is outside the image, or has hardly any depths around it.

@@ -128,11 +128,9 @@ def _soften(image: Image) -> Floats:
 
 
 def segment(image: Image, colour: FingerColour | None = None) -> Segmentation:
-    """Find the pixels that show the finger.
+    """Find the pixels of a photograph (height, width, 3) that show the finger.
 
-    Args:
-        image: Photograph, (height, width, 3).
-        colour: Colour of the finger in white light; default: the dominant one of the image.
+    Its colour is that in white light, by default the dominant one of the image.
 
     Raises:
         DescriptionError: No or too few pixels have the colour or are darker than the background.
@@ -158,9 +156,7 @@ def segment(image: Image, colour: FingerColour | None = None) -> Segmentation:
 def segment_difference(image: Image, empty: Image) -> Segmentation:
     """Find the pixels that differ from an image of the same scene without the finger.
 
-    Args:
-        image: Photograph, (height, width, 3).
-        empty: The same without the finger.
+    Both have the shape (height, width, 3).
 
     Raises:
         DescriptionError: The images differ in size, or too little in their pixels.

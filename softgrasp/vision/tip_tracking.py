@@ -243,11 +243,9 @@ class TipStart:
 
 
 def tip_start(frame: Image, colour: FingerColour | None = None) -> TipStart:
-    """Find the end of a finger that points to the right.
+    """Find the end of a finger that points to the right in an RGB image (h, w, 3).
 
-    Args:
-        frame: RGB image, (h, w, 3).
-        colour: Colour of the finger; default: the dominant one.
+    Its colour is by default the dominant one.
 
     Raises:
         DescriptionError: No finger there, or a border of the image cuts it off.
