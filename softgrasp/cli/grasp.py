@@ -300,7 +300,7 @@ def _print_summary(
     if renderer:
         terminal.put(f"images    {renderer}")
     if ensemble is not None:
-        from softgrasp.report.ensemble import band_rows
+        from softgrasp.report.contact_figures import band_rows
 
         terminal.put(f"ensemble  {ensemble.sentence}")
         heads = ["quantity", "calibrated finger", "2.5 %", "median", "97.5 %"]

@@ -304,10 +304,7 @@ def run_files() -> tuple[str, ...]:
     from softgrasp.rendering.encoding import video_names
     from softgrasp.report import grasp_report as report
 
-    figures = (
-        report.CONTACTS, report.JOINTS, report.OBJECT, report.QUALITY, report.SENSORS,
-        report.TACTILE, report.PULLS, report.ENSEMBLE,
-    )  # fmt: skip
+    figures = [*(name for name, *_ in report.FIGURES), report.ENSEMBLE]
     numbers = (Path(name).with_suffix(".csv").name for name in figures)
     return (
         RESULT_FILE, TRAJECTORY_FILE, report.ENSEMBLE_RESULT, *figures, report.STRIP, *numbers,

@@ -1,4 +1,4 @@
-"""Figures of contacts, grasp quality, sensors, pull tests, and rendered image rows.
+"""Figures of contacts, grasp quality, sensors, pulls, ensembles, and rendered image rows.
 
 Each ``draw_…`` function writes ``path`` (``.png``) and the CSV of its table, and raises
 ``ResultError`` where a file cannot be written.
@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
+
+    from softgrasp.sweeps.ensemble import EnsembleResult
 
 
 ROW_HEIGHT, PANEL_HEIGHT, PALM_GAP = 1.15, 0.85, 0.25
@@ -488,6 +490,52 @@ def _draw_pull(
     table.plot(axes, *thin(force, displacement_mm), name, over, color=color, label=pull.name)
     if (slip := pull.slip_force_N) is not None:
         axes.plot(slip, np.interp(slip, force, displacement_mm), "o", color=color)
+
+
+def draw_ensemble(ensemble: EnsembleResult, path: str | Path) -> Path:
+    """Draw the bands of force and displacement over time.
+
+    Raises:
+        ResultError: The file cannot be written.
+    """
+    drawn = (
+        ("sum of the normal forces on the object [N]", ensemble.force, 1.0),
+        ("displacement of the object [mm]", ensemble.displacement, 1e3),
+    )
+    with style.figure(path, 3.0) as (figure, table):
+        panels = style.subplots(figure, 2, margins=(0.6, 0.1, 0.5, 0.55))
+        for axes, (title, band, factor) in zip(panels, drawn, strict=True):
+            axes.set_title(title)
+            if not band.time:
+                continue
+            time, low, median, high, nominal = (
+                np.array(band.time),
+                *(factor * np.array(x) for x in (band.low, band.median, band.high, band.nominal)),
+            )
+            color, label = style.SERIES[0], "2.5 to 97.5 %"
+            axes.fill_between(time, low, high, color=color, alpha=0.25, lw=0, label=label)
+            table.plot(axes, time, median, f"median of {title}", color=color, label="median")
+            table.plot(axes, time, nominal, f"calibrated finger: {title}", color=style.INK,
+                       ls="--", label="calibrated finger")  # fmt: skip
+            table.add({"time [s]": time, f"2.5 % of {title}": low, f"97.5 % of {title}": high})
+            style.time_limits(axes, time)
+        style.edge_labels(figure)
+        style.legend(figure)
+    return Path(path)
+
+
+def band_rows(ensemble: EnsembleResult) -> list[list[str]]:
+    """Return table rows: quantity, calibrated finger, quantiles; lengths in mm."""
+    from softgrasp.sweeps.ensemble import QUANTITIES
+
+    rows = []
+    for band in ensemble.bands:
+        name = QUANTITIES[band.quantity]
+        factor = 1e3 if name.endswith("[m]") else 1.0
+        numbers = (band.nominal, band.low, band.median, band.high)
+        cells = ["–" if x is None else f"{factor * x:.3g}" for x in numbers]
+        rows.append([name.replace("[m]", "[mm]"), *cells])
+    return rows
 
 
 def strip_images(

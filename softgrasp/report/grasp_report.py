@@ -28,7 +28,9 @@ from softgrasp.rendering.video import VideoInfo, render_video
 from softgrasp.rendering.viewpoint import Viewpoint
 from softgrasp.report import grasp_tables, grasp_text
 from softgrasp.report.contact_figures import (
+    band_rows,
     draw_contacts,
+    draw_ensemble,
     draw_pulls,
     draw_quality,
     draw_sensors,
@@ -170,8 +172,6 @@ def write_report(
     if video_info is not None:
         written.append(video_info.path)
     if report and ensemble is not None:
-        from softgrasp.report.ensemble import draw_ensemble
-
         written += with_numbers([draw_ensemble(ensemble, directory / ENSEMBLE)])
     if report:
         html = report_html(result, written, video_info, ensemble)
@@ -188,12 +188,7 @@ def report_html(
 ) -> str:
     """Render the report as HTML that needs no other file, with the images among ``files``."""
     images = {path.stem: embed_image(path) for path in files if path.suffix == ".png"}
-    bands: list[list[str]] = []
     scene = result.scene
-    if ensemble is not None:
-        from softgrasp.report.ensemble import band_rows
-
-        bands = band_rows(ensemble)
     return render_html(
         "report.html.j2",
         directory=format_path(files[0].parent),
@@ -205,7 +200,7 @@ def report_html(
         if video_info
         else "",
         ensemble_sentence=ensemble.sentence if ensemble else "",
-        ensemble_bands=bands,
+        ensemble_bands=band_rows(ensemble) if ensemble else [],
         strip_alt="; ".join(f"{time:.3f} s {text}" for time, text in key_frames(result)),
         title=f"{scene.name}: " * bool(scene.name)
         + f"{scene.hand.name} grasps {scene.object.name}",
