@@ -193,7 +193,7 @@ def calibrate(
     with terminal.progress_bar() as update:
         update("reading measurements", None)
         loaded = _load(problem, finger, tables, photo_options, videos, video_options, changes)
-    subject = getattr(loaded.problem, "finger", loaded.problem)
+    subject: Any = getattr(loaded.problem, "finger", loaded.problem)
     directory = terminal.output_directory(
         f"calibrate_{subject.name}", out, force=force, resume=resume
     )

@@ -129,10 +129,9 @@ def grasp(
         require_known("contact model", options.contact_model, CONTACT_MODELS)
     scene = scene_of(first, second, options)
     pixels, viewpoint = size_of(video_size), viewpoint_of(camera)
+    name = scene.name or f"{scene.hand.name}_{scene.object.name}"
     job = Job(
-        directory=output_directory(
-            scene.name or f"{scene.hand.name}_{scene.object.name}", out, force=force
-        ),
+        directory=output_directory(name, out, force=force),
         renderer=renderer,
         video=not no_video,
         video_size=pixels,
@@ -531,9 +530,8 @@ def explain(
     if json:
         terminal.put_json(document)
         return
-    terminal.put_table(
-        ["field", "value", "source", "reason"], [value.row for value in values if value.is_set]
-    )
+    rows = [value.row for value in values if value.is_set]
+    terminal.put_table(["field", "value", "source", "reason"], rows)
 
 
 def _resolved(first: str, second: str | None, options: SceneOptions) -> ResolvedScene:

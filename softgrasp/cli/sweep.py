@@ -210,9 +210,8 @@ def _directory_to_resume(what: str, shard: str | None, *, resume: bool) -> Path 
     part = directory / ("" if shard is None else Shard.parse(shard).directory)
     problem = ""
     if not (part / PLAN).is_file():
-        problem = (
-            f"no {PLAN} there; HAND OBJECT or a plan in YAML with --out {directory} begins one"
-        )
+        problem = f"no {PLAN} there; HAND OBJECT or a plan in YAML with --out {directory} "
+        problem += "begins one"
     elif (part / planner.PLAN).is_file():
         problem = "that of a grasp search, which softgrasp plan --resume continues"
     elif directory.match("shard-*-of-*"):
@@ -220,9 +219,8 @@ def _directory_to_resume(what: str, shard: str | None, *, resume: bool) -> Path 
     elif not resume:
         problem = "no --resume, which continues it"
     if problem:
-        raise ResultError(
-            f"{part}: expected the directory of a sweep and --resume, found {problem}"
-        )
+        message = f"expected the directory of a sweep and --resume, found {problem}"
+        raise ResultError(f"{part}: {message}")
     require_inputs(part)
     return directory
 
@@ -290,11 +288,8 @@ def _make_videos(directory: Path, rows: list[int], as_json: bool) -> None:
 
     plan = plan_in(directory)
     require_inputs(directory)
-    for row in rows:
-        if not 0 <= row < plan.size:
-            raise DescriptionError(
-                f"--video: expected a row from 0 to {plan.size - 1}, found {row}"
-            )
+    for row in [row for row in rows if not 0 <= row < plan.size]:
+        raise DescriptionError(f"--video: expected a row from 0 to {plan.size - 1}, found {row}")
     files = []
     for row in rows:
         files += write_report(simulate(scene_of_row(plan, row)), directory / f"row-{row}")

@@ -220,14 +220,10 @@ def output_directory(
 ) -> Path:
     """Choose the output directory of a run and begin the run there.
 
-    It is ``--out``, or ``out/`` and a name. It gets a number where it has the files of an earlier
-    run that are not to be replaced, or files like those of a run that no run wrote.
-
-    Args:
-        name: Name of the directory in ``out/``.
-        out: Directory of ``--out``; the files of an earlier run there are replaced.
-        force: Replace the files of an earlier run in ``out/``, too.
-        resume: Go on in the last directory that exists.
+    It is ``--out``, whose files of an earlier run are replaced, or ``out/`` and a name. It gets a
+    number where it has the files of an earlier run that are not to be replaced (``force``), or
+    files like those of a run that no run wrote. ``resume`` goes on in the last directory that
+    exists.
     """
     first, number, replaces = out or default_directory(name), 1, force or out is not None
 

@@ -190,10 +190,8 @@ class Verdicts:
         """Return the current bracket; the lightest dropped load counts over heavier held ones."""
         dropped = min((load for load, held in self.known.items() if not held), default=None)
         upper = math.inf if dropped is None else dropped
-        held = max(
-            (load for load, held in self.known.items() if held and load < upper), default=None
-        )
-        return Threshold(held, dropped)
+        lighter = [load for load, held in self.known.items() if held and load < upper]
+        return Threshold(max(lighter, default=None), dropped)
 
 
 def find_threshold(verdicts: Verdicts) -> Threshold:
@@ -329,7 +327,5 @@ def vibration(time: Array, signal: Array, expected: LinearMode) -> Vibration:
 
 def _shapes(t: Array, rates: Array) -> Array:
     decay, swing = rates
-    envelope = np.exp(-decay * t)
-    return np.stack(
-        [np.ones_like(t), envelope * np.cos(swing * t), envelope * np.sin(swing * t)], 1
-    )
+    cosine, sine = np.cos(swing * t), np.sin(swing * t)
+    return np.stack([np.ones_like(t), np.exp(-decay * t) * cosine, np.exp(-decay * t) * sine], 1)

@@ -154,9 +154,8 @@ class Frame:
         self._shadowed = corners(shadowed, np.logical_or)
         shadowed &= ~self._body
         self._visibility = np.ones(shape, dtype=np.float32)
-        self._visibility[shadowed] = scene.lit(
-            ground.depth[::STEP, ::STEP][shadowed], rays[shadowed]
-        )
+        depth = ground.depth[::STEP, ::STEP]
+        self._visibility[shadowed] = scene.lit(depth[shadowed], rays[shadowed])
         self._color = np.zeros((3, *shape), dtype=np.float32)
         self._color.reshape(3, -1)[:, pixel] = scene.colors(seen)
 

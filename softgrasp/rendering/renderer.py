@@ -16,7 +16,6 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import mujoco
@@ -56,6 +55,16 @@ _OPENING_ERRORS = (ImportError, AttributeError, RuntimeError, OSError, mujoco.Fa
 logger = logging.getLogger(__name__)
 CHOICES = ("auto", "gl", "raycast")
 
+_PROBE = """
+import mujoco
+model = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
+data = mujoco.MjData(model)
+mujoco.mj_forward(model, data)
+with mujoco.Renderer(model, 8, 8) as renderer:
+    renderer.update_scene(data)
+    raise SystemExit(not renderer.render()[4, 4].any())
+"""
+"""Program that fails where the centre of a rendered sphere is black, or OpenGL does not work."""
 _RAY_CASTER = "drawn by the built-in ray caster"
 _failures: dict[Kind, str] = {}
 """Contexts that work on this host but did not open for the last renderer, with the reason."""
@@ -137,13 +146,10 @@ def gl_available(kind: Kind) -> bool:
     """Whether this kind of OpenGL can draw; tested once per process, in a child process."""
     if not sys.platform.startswith("linux"):
         return False
-    probe = Path(__file__).with_name("_gl_probe.py")
-    environment = {**os.environ, "MUJOCO_GL": "disabled"}
     try:
         answer = subprocess.run(
-            # -P: modules of this package must not shadow others
-            [sys.executable, "-P", str(probe), kind],
-            env=environment,
+            [sys.executable, "-P", "-c", _PROBE],
+            env={**os.environ, "MUJOCO_GL": kind},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=30.0,

@@ -196,11 +196,9 @@ class Skin:
         a, b, c = (vertices[self.faces[:, k]] for k in range(3))
         flat = np.cross(b - a, c - a)
         summed = np.zeros_like(vertices)
-        for corner in range(3):
+        for corner in self.faces.T:
             for axis in range(3):
-                summed[:, axis] += np.bincount(
-                    self.faces[:, corner], flat[:, axis], minlength=len(vertices)
-                )
+                summed[:, axis] += np.bincount(corner, flat[:, axis], minlength=len(vertices))
         lengths = np.linalg.norm(summed, axis=1, keepdims=True)
         return np.asarray(summed / np.maximum(lengths, 1e-30))
 

@@ -324,9 +324,8 @@ def draw_forces(runs: GraspRuns, path: str | Path) -> Path | None:
     bodies = sorted({body for item in runs.resting.values() for body in bodies_in_contact(item)})
     if not bodies:
         return None
-    worst = max(
-        bodies, key=lambda body: np.ptp([force_at(run, body) for run in runs.resting.values()])
-    )
+    ends = runs.resting.values()
+    worst = max(bodies, key=lambda body: np.ptp([force_at(run, body) for run in ends]))
     count = len(runs.resting)
     with style.figure(path, 2.9) as (figure, table):
         left, right = style.subplots(figure, 2, margins=(0.65, 0.15, 0.55, 0.6))

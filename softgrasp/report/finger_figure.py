@@ -180,11 +180,8 @@ def _draw_piece(axes: Axes, piece: Piece, color: str) -> None:
     bright = AMBIENT + (1.0 - AMBIENT) * np.clip(normals @ LIGHT, 0.0, 1.0)
     colors = np.array(to_rgb(color)) * bright[:, None]
     seen = corners[:, :, [0, 2]]
-    axes.add_collection(
-        PolyCollection(
-            list(seen[order]), facecolors=colors[order], edgecolors="face", linewidths=0.3
-        )
-    )
+    faces, fills = list(seen[order]), colors[order]
+    axes.add_collection(PolyCollection(faces, facecolors=fills, edgecolors="face", linewidths=0.3))
 
 
 def draw_pressure(result: GraspResult, path: str | Path) -> Path:

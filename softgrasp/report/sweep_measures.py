@@ -35,8 +35,6 @@ MAX_SPREAD = 3.0
 """Ratio of the largest to the smallest step up to which steps are nearly equal."""
 EQUAL = 1e-6
 """Measures that differ by less, relative or in their displayed unit, are equal: a nanometre."""
-NORMAL_95 = 1.959963984540054
-"""97.5 % quantile of the standard normal distribution."""
 _UNIT = re.compile(r"\[([^\[\]]+)\]")
 LOST = (
     Outcome.DROPPED, Outcome.EJECTED, Outcome.MISSED, Outcome.NOT_CLOSED, Outcome.UNSTABLE,
@@ -168,14 +166,12 @@ def at_random(plan: SweepPlan) -> bool:
 
 def wilson(successes: int, trials: int) -> tuple[float, float]:
     """Wilson score interval (95 %) of a rate (Wilson 1927, J. Am. Stat. Assoc. 22, 209)."""
+    from scipy.stats import binomtest
+
     if trials == 0:
         return 0.0, 1.0
-    z, rate = NORMAL_95, successes / trials
-    middle = (rate + z * z / (2 * trials)) / (1 + z * z / trials)
-    spread = math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
-    half = z * spread / (1 + z * z / trials)
-    low = 0.0 if successes == 0 else max(middle - half, 0.0)
-    return low, 1.0 if successes == trials else min(middle + half, 1.0)
+    ends = binomtest(successes, trials).proportion_ci(0.95, "wilson")
+    return float(ends.low), float(ends.high)
 
 
 def axis_label(scene: GraspScene, path: str) -> str:

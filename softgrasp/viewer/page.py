@@ -59,9 +59,8 @@ class Page:
     def __init__(self, title: str, port: int = 8080) -> None:
         self.requested_port = port
         with quiet():
-            self.server = viser.ViserServer(
-                host=LOOPBACK, port=free_port(port), label=title, verbose=False
-            )
+            port = free_port(port)
+            self.server = viser.ViserServer(LOOPBACK, port, label=title, verbose=False)
             self.port = self.server.get_port()
             protect(self.server)
         self.server.gui.configure_theme(show_logo=False, show_share_button=False)

@@ -141,12 +141,8 @@ def _draw_joints(axes: Axes, measurement: PhotoMeasurement, scale: float) -> Non
 def annotate_frame(track: TipTrack, index: int) -> Image:
     """Draw one frame of a tracked video with the finger's outline, the tip and its path so far.
 
-    Args:
-        track: Tracked tip.
-        index: Index of the frame in the track, from 0; negative from its end.
-
-    Returns:
-        RGB image, (height, width, 3); magnified by an integer to at least 960 pixels in width.
+    The index of the frame in the track is from 0, or negative from its end. The RGB image (height,
+    width, 3) is magnified by an integer to at least 960 pixels in width.
 
     Raises:
         BackendUnavailable: OpenCV is missing.

@@ -245,18 +245,12 @@ def fit_surface(
     rounds: int,
     ridge: float = 0.0,
 ) -> Floats | None:
-    """Fit a polynomial surface to each channel of some pixels of an image.
+    """Fit a polynomial surface to each channel of some pixels of an image (h, w, 3), in rounds.
 
-    Args:
-        image: Image, (h, w, 3).
-        start: Returns which pixels (n, 3) are used first, (n,).
-        limits: Smallest and largest difference to the surface of pixels to which it is fitted
-            again; with an infinite one, pixels that were left out once stay out.
-        rounds: Number of fits.
-        ridge: Regularisation, over the number of pixels [–].
-
-    Returns:
-        The surfaces, (h, w, 3); None where too few pixels are left.
+    Pixels (n, 3) for which ``start`` returns true are used first; then those whose difference to
+    the surface is within the limits. With an infinite limit pixels that were left out once stay
+    out. The regularisation ``ridge`` is over the number of pixels [–]. None where too few pixels
+    are left.
     """
     step = max(image.shape[1] // SAMPLES, 1)
     few = (slice(step // 2, None, step),) * 2

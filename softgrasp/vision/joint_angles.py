@@ -304,15 +304,11 @@ def _base_tilt(smooth: Array, first_joint: Array) -> float | None:
 
 
 def segment_angles(points: Array, tilt: float = 0.0) -> Array:
-    """Compute the differences of the directions of segments (Hadi et al. 2025, eq 3).
+    """Compute the differences of the directions of segments (Hadi et al. 2025, eq 3), (m − 1,) [rad].
 
-    Args:
-        points: Joint points from the base, and the tip where known, (m, 2) [pixels].
-        tilt: Direction of the finger's base in the image, positive downwards [rad]; the
-            reference of the first segment.
-
-    Returns:
-        Angles, positive for a finger that bends downwards, (m − 1,) [rad].
+    Points (m, 2) [pixels] are joints from the base, and the tip where known; ``tilt`` is the
+    direction of the base in the image, positive downwards [rad], the reference of the first
+    segment. Angles are positive for a finger that bends downwards.
     """
     steps = np.diff(points, axis=0)
     headings = np.unwrap(np.arctan2(steps[:, 1], steps[:, 0]))
@@ -328,14 +324,11 @@ def design_angles(finger: SoftFinger) -> Array:
 def find_tip(outline: Array, last_joint: Array, heading: float) -> Array:
     """Find the tip: the midpoint of the two corners of the finger's end, (2,) [pixels].
 
-    Hadi et al. (2025) follow one of the corners, the rightmost one. The midpoint rotates with
-    the last link whatever the shape of its sides, and is the middle of its end face.
-
-    Args:
-        outline: Closed outline, clockwise in the image, points about one pixel apart, (n, 2)
-            [pixels].
-        last_joint: Last joint point, (2,) [pixels].
-        heading: Approximate direction of the last link, positive downwards [rad].
+    Hadi et al. (2025) follow one of the corners, the rightmost one. The midpoint rotates with the
+    last link whatever the shape of its sides, and is the middle of its end face. The outline (n, 2)
+    [pixels] is closed, clockwise in the image, its points about one pixel apart; the last joint is
+    a point (2,) [pixels], and the heading the approximate direction of the last link, positive
+    downwards [rad].
 
     Raises:
         DescriptionError: The end does not have two corners.

@@ -132,13 +132,9 @@ def pick_angles(
     pick_noise: float = PICK_NOISE,
     depth_noise: float = DEPTH_NOISE,
 ) -> PickMeasurement:
-    """Estimate the angles of the pieces, positive for a clockwise bend in the image.
+    """Estimate the angles of the pieces, positive for a clockwise bend in the image of a camera.
 
-    Args:
-        camera: Camera of the image.
-        picks: Picks.
-        pick_noise: Standard deviation of a pick in column and in row [pixels].
-        depth_noise: Standard deviation of a depth [m].
+    Noises are the standard deviations of a pick in column and in row [pixels], and of a depth [m].
 
     Raises:
         DescriptionError: Arrays of the wrong shape, fewer than two cuts, two equal picks, a
@@ -282,14 +278,9 @@ def direction_rows(pieces: int, *, line: bool, edges: bool) -> Array:
 def solve_angles(seen: Array, covariance: Array, rows: Array) -> tuple[Array, Array]:
     """Estimate the angles from directions by generalised least squares.
 
-    Args:
-        seen: Directions as from ``directions`` [rad], (m,).
-        covariance: Covariance of the directions [rad²], (m, m).
-        rows: Derivatives as from ``direction_rows``, (m, 1 + n).
-
-    Returns:
-        The angles, positive from the first axis of the plane to the second, and their standard
-        deviations [rad], (n,) each.
+    Directions (m,) [rad] are as from ``directions``, their covariance is (m, m) [rad²], and their
+    derivatives (m, 1 + n) are as from ``direction_rows``. The angles (n,) [rad], with their
+    standard deviations, are positive from the first axis of the plane to the second.
 
     Raises:
         DescriptionError: There are fewer directions than angles.

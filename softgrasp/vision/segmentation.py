@@ -292,10 +292,9 @@ def colour_of(name: str) -> FingerColour:
 def find_markers(image: Image, markers: Markers, count: int) -> tuple[Array, Segmentation]:
     """Find dots and order them from the left end of the finger.
 
-    Args:
-        image: Photograph, (height, width, 3).
-        markers: Colour of the dots in white light; ``auto`` for the only colour of the image.
-        count: Number of dots: one on every joint, and one on the tip. One more is on the base.
+    There are ``count`` dots, one on every joint and one on the tip, or one more on the base. Their
+    colour is that in white light, or ``auto`` for the only colour of the photograph (height, width,
+    3).
 
     Returns:
         Their centres, (count, 2) or (count + 1, 2) [pixels], and the pixels of the dots with a
