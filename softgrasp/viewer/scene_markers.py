@@ -475,19 +475,24 @@ def fans(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
 
     The frames are those of revolute joints with limits, the radius is in m.
     """
-    vertices, faces = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=np.int64)]
-    around = np.arange(RAYS)
-    for number, frame in enumerate(frames):
+    rims = []
+    for frame in frames:
         assert frame.limits is not None
         low, high = frame.limits
         angles = np.linspace(low, min(high, low + 2.0 * np.pi), RAYS + 1) - frame.value
         flat = np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=-1)
-        middle = frame.pose[:3, 3]
-        vertices.append(np.vstack([middle, middle + radius * flat @ frame.pose[:3, :3].T]))
-        first = number * (RAYS + 2)
-        tips = np.full(RAYS, first)
-        faces.append(np.stack([tips, first + 1 + around, first + 2 + around], axis=-1))
-    return np.concatenate(vertices), np.concatenate(faces)
+        rims.append(frame.pose[:3, 3] + radius * flat @ frame.pose[:3, :3].T)
+    middles = np.array([frame.pose[:3, 3] for frame in frames])
+    return _joined(middles, np.array(rims).reshape(-1, RAYS + 1, 3), edges=RAYS)
+
+
+def _joined(apexes: Array, rims: Array, edges: int) -> tuple[Array, Array]:
+    """Triangulate between apexes (k, 3) and the first edges of their rims (k, n, 3)."""
+    count, edge = rims.shape[1], np.arange(edges)
+    vertices = np.concatenate([apexes.reshape(-1, 1, 3), rims], axis=1).reshape(-1, 3)
+    first = np.arange(len(rims))[:, None] * (count + 1)
+    corners = (first + 0 * edge, first + 1 + edge, first + 1 + (edge + 1) % count)
+    return vertices, np.stack(corners, axis=-1).reshape(-1, 3)
 
 
 class GraspMarks:
@@ -555,19 +560,13 @@ def cones(points: Array, normals: Array, friction: Array, height: float) -> tupl
 
     Apexes (k, 3) [m], unit axes (k, 3), and friction, the tangents of the half angles (k,).
     """
-    angle = 2.0 * np.pi * np.arange(SIDES) / SIDES
-    vertices, faces = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=np.int64)]
-    around = np.arange(SIDES)
-    for number, (point, normal, mu) in enumerate(zip(points, normals, friction, strict=True)):
+    angle, rims = 2.0 * np.pi * np.arange(SIDES) / SIDES, []
+    for point, normal, mu in zip(points, normals, friction, strict=True):
         across = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
         across /= np.linalg.norm(across)
         ring = np.outer(np.cos(angle), across) + np.outer(np.sin(angle), np.cross(normal, across))
-        vertices.append(np.vstack([point, point + height * (normal + mu * ring)]))
-        first = number * (SIDES + 1)
-        tips = np.full(SIDES, first)
-        sides = np.stack([tips, first + 1 + around, first + 1 + (around + 1) % SIDES], axis=-1)
-        faces.append(sides)
-    return np.concatenate(vertices), np.concatenate(faces)
+        rims.append(point + height * (normal + mu * ring))
+    return _joined(points, np.array(rims).reshape(-1, SIDES, 3), edges=SIDES)
 
 
 def updated(scene: viser.SceneApi, name: str, **properties: object) -> bool:

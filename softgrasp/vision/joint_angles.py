@@ -304,7 +304,7 @@ def _base_tilt(smooth: Array, first_joint: Array) -> float | None:
 
 
 def segment_angles(points: Array, tilt: float = 0.0) -> Array:
-    """Compute the differences of the directions of segments (Hadi et al. 2025, eq 3), (m − 1,) [rad].
+    """Compute the differences of directions of segments (Hadi et al. 2025, eq 3), (m − 1,) [rad].
 
     Points (m, 2) [pixels] are joints from the base, and the tip where known; ``tilt`` is the
     direction of the base in the image, positive downwards [rad], the reference of the first
