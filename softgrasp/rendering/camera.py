@@ -338,7 +338,8 @@ def local_points(model: mujoco.MjModel, geom: int) -> Array:
 
 
 @cache
-def _cylinder_hull(sides: int = 24) -> Array:
+def _cylinder_hull() -> Array:
+    sides = 24
     angle = 2.0 * np.pi * np.arange(sides) / sides
     reach = 1.0 / np.cos(np.pi / sides)
     ring = reach * np.column_stack([np.cos(angle), np.sin(angle)])

@@ -26,7 +26,7 @@ from softgrasp.rendering.encoding import GIF_RATE, is_gif, write_frames
 from softgrasp.rendering.keyframes import Playback, has_phases, video_parts
 from softgrasp.rendering.overlay import Ball, Image, Mark, Renderer, Rgba, stamp
 from softgrasp.rendering.renderer import open_renderer
-from softgrasp.rendering.viewpoint import CAMERA_ROWS, Viewpoint, best_camera, is_beside_walls
+from softgrasp.rendering.viewpoint import Viewpoint, best_camera, is_beside_walls
 
 Progress = Callable[[float], None]
 """Called with the completed fraction, 0 to 1."""
@@ -244,13 +244,12 @@ def framing(
     size: tuple[int, int] = SIZE,
     *,
     only_ends: bool = False,
-    rows: int = CAMERA_ROWS,
     viewpoint: Viewpoint | None = None,
 ) -> Camera:
     """Choose one camera for all runs, by the states of the first one.
 
-    It is automatic without a viewpoint, and then the best in images of ``rows`` pixels' height;
-    ``only_ends`` frames the final states only. The size is width and height of the images [px].
+    It is automatic without a viewpoint; ``only_ends`` frames the final states only. The size is
+    width and height of the images [px].
     """
     ends = [float(playback.result.time[-1]) for playback in playbacks]
     begins = ends if only_ends else [None] * len(ends)
@@ -268,7 +267,7 @@ def framing(
     if closed is not None and not only_ends and is_beside_walls(first.model):
         times = [closed.start_s, closed.end_s, *times]
     states = (first.pose(time) for time in times)
-    camera = best_camera(first.model, states, cloud, hand, object_bodies, aspect, rows)
+    camera = best_camera(first.model, states, cloud, hand, object_bodies, aspect)
     return camera if only_ends else _with_marks(camera, first, cloud, aspect)
 
 

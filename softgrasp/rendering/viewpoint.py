@@ -99,7 +99,6 @@ def best_camera(
     hand: Sequence[int],
     object_bodies: Sequence[int],
     aspect: float,
-    rows: int = CAMERA_ROWS,
 ) -> Camera:
     """Choose the camera that shows as much as possible of hand and object in some states.
 
@@ -114,14 +113,14 @@ def best_camera(
         hand: Body ids of the hand.
         object_bodies: Body ids of the objects.
         aspect: Image width over height.
-        rows: Height of the images by which cameras are compared [px].
     """
     outline = _outline(cloud)
     weights = np.zeros(model.nbody)
     weights[list(hand)] = 1.0
     weights[list(object_bodies)] = OBJECT_WEIGHT
     occluded = is_beside_walls(model)
-    rows = rows // 2 if occluded else rows  # of six times as many cameras, in several states
+    # of six times as many cameras, in several states
+    rows = CAMERA_ROWS // 2 if occluded else CAMERA_ROWS
     elevations = (*ELEVATIONS_DEG, *STEEP_DEG) if occluded else ELEVATIONS_DEG
     fields = (DEFAULT_FOVY_DEG, *WIDE_FOVY_DEG) if occluded else (DEFAULT_FOVY_DEG,)
     framed = partial(frame_points, outline, aspect=aspect, margin=MARGIN)

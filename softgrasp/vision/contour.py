@@ -254,12 +254,12 @@ def _lowest(curve: Array, depths: Array, grounds: Indices) -> Array:
     return np.stack([np.interp(position, index, curve[:, axis]) for axis in range(2)], axis=-1)
 
 
-def resample(curve: Array, step: float = 1.0, *, closed: bool = False) -> Array:
-    """Resample a curve (n, 2) at even distances of about ``step`` [pixels]."""
+def resample(curve: Array, *, closed: bool = False) -> Array:
+    """Resample a curve (n, 2) at even distances of about a pixel."""
     whole = np.concatenate([curve, curve[:1]]) if closed else curve
     lengths = np.linalg.norm(np.diff(whole, axis=0), axis=1)
     along = np.concatenate([[0.0], np.cumsum(lengths)])
-    count = max(round(along[-1] / step), 2)
+    count = max(round(along[-1]), 2)
     at = np.linspace(0.0, along[-1], count, endpoint=not closed)
     return np.stack([np.interp(at, along, whole[:, axis]) for axis in range(2)], axis=-1)
 
