@@ -167,16 +167,10 @@ class OpenLoop:
             mujoco.mj_getState(model, data, self._state[0], self._kind)
             steps = len(controls)
             self._rollout(
-                [model],
-                [data],
-                self._state,
-                controls[None],
-                skip_checks=True,
-                nstep=steps,
-                initial_warmstart=data.qacc_warmstart[None].copy(),
-                state=self._states[:, :steps],
+                [model], [data], self._state, controls[None], skip_checks=True, nstep=steps,
+                initial_warmstart=data.qacc_warmstart[None].copy(), state=self._states[:, :steps],
                 sensordata=self._sensors[:, :steps],
-            )
+            )  # fmt: skip
         taken = time.process_time() - begin
         return taken, data.qpos.copy()
 

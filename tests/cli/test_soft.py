@@ -13,7 +13,7 @@ import softgrasp as sg
 from softgrasp.cli.options import SceneOptions, pressure_of, pressure_or_auto
 from softgrasp.cli.scene_args import scene_of
 from softgrasp.model.object import default_grasp
-from softgrasp.report.pressure_figure import grip_of
+from softgrasp.report.finger_figure import grip_of
 from softgrasp.sim.soft_statics import blocked_force
 from tests.conftest import QUICK, Golden, Run
 from tests.support.hollow_finger import hollow_finger

@@ -61,8 +61,8 @@ def test_a_probe_that_hangs_or_cannot_start_means_no(fresh_probe, monkeypatch, e
 def test_the_probe_runs_once_a_process(fresh_probe, monkeypatch):
     calls = []
 
-    def run(command, **_):
-        calls.append(command[-1])
+    def run(command, env, **_):
+        calls.append(env["MUJOCO_GL"])
         return SimpleNamespace(returncode=0)
 
     monkeypatch.setattr(subprocess, "run", run)
