@@ -1,5 +1,5 @@
-from softgrasp.twin.commands import Command as Command
-from softgrasp.twin.commands import VENT as VENT
+from softgrasp.twin.pneumatic_controller import Command as Command
+from softgrasp.twin.pneumatic_controller import VENT as VENT
 from softgrasp.twin.description import CartesianFields as CartesianFields
 from softgrasp.twin.description import FlangeSample as FlangeSample
 from softgrasp.twin.description import GripperMount as GripperMount
@@ -18,12 +18,12 @@ from softgrasp.twin.files import load_twin as load_twin
 from softgrasp.twin.files import save_camera as save_camera
 from softgrasp.twin.files import save_flange_samples as save_flange_samples
 from softgrasp.twin.files import save_pressure_fit as save_pressure_fit
-from softgrasp.twin.finger_pieces import TwinShape as TwinShape
-from softgrasp.twin.finger_pieces import flange_transform as flange_transform
-from softgrasp.twin.finger_pieces import roots_in_flange as roots_in_flange
-from softgrasp.twin.finger_pieces import twin_shape as twin_shape
-from softgrasp.twin.flange_server import SimulatedRobot as SimulatedRobot
-from softgrasp.twin.flange_server import open_flange as open_flange
+from softgrasp.twin.piecewise_bending import TwinShape as TwinShape
+from softgrasp.twin.piecewise_bending import flange_transform as flange_transform
+from softgrasp.twin.piecewise_bending import roots_in_flange as roots_in_flange
+from softgrasp.twin.piecewise_bending import twin_shape as twin_shape
+from softgrasp.twin.flange_streams import SimulatedRobot as SimulatedRobot
+from softgrasp.twin.flange_streams import open_flange as open_flange
 from softgrasp.twin.loop import poll as poll
 from softgrasp.twin.loop import run_twin as run_twin
 from softgrasp.twin.modbus_server import controller_server as controller_server

@@ -180,11 +180,7 @@ def spans(values: Sequence[tuple[str, Register]]) -> list[Span]:
 
 
 class Refusal(Exception):
-    """Modbus exception response of the device.
-
-    Args:
-        code: Exception code.
-    """
+    """Modbus exception response of the device."""
 
     def __init__(self, code: int) -> None:
         self.code = code
@@ -433,13 +429,7 @@ class TcpLink:
 
 
 class Connection:
-    """One TCP connection; transactions are numbered to match answers with requests.
-
-    Args:
-        stream: Incoming stream.
-        writer: Outgoing stream.
-        counts: Statistics for late and duplicate answers.
-    """
+    """One TCP connection; transactions are numbered to match answers with requests."""
 
     def __init__(
         self, stream: asyncio.StreamReader, writer: asyncio.StreamWriter, counts: LinkCounts
