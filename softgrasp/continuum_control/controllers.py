@@ -553,13 +553,7 @@ class StateBroadcaster:
         listener: Callable[[JointStates], None] | None = None,
         name: str = "continuum_joint_state_broadcaster",
     ) -> None:
-        """Broadcast the segments of a robot.
-
-        Args:
-            robot: The robot.
-            listener: Called with every record.
-            name: Of the controller.
-        """
+        """Broadcast the segments of a robot."""
         self.name, self.records = name, list[JointStates]()
         self._names = tuple(part.name for part in robot.bendables)
         self._lengths = {part.name: part.backbone.length for part in robot.bendables}

@@ -283,16 +283,12 @@ class ArmSection(Description):
     """Their angles count in the frame of the section's base."""
 
     @model_validator(mode="after")
-    def _slender(self) -> Self:
+    def _possible(self) -> Self:
         if self.radius > self.length:
             raise FieldError(
                 f"expected at most the length ({self.length:g} m), found {self.radius:g} m",
                 "radius",
             )
-        return self
-
-    @model_validator(mode="after")
-    def _chambers_apart(self) -> Self:
         for (_, one), (index, other) in combinations(enumerate(self.chambers), 2):
             if abs(math.remainder(other.angle - one.angle, math.tau)) < MIN_ANGLE:
                 raise FieldError(

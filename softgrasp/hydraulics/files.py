@@ -23,7 +23,7 @@ from softgrasp.hydraulics.description import (
     arm_of_robot,
     arm_robot,
 )
-from softgrasp.hydraulics.recording import TorqueTable
+from softgrasp.hydraulics.integrators import TorqueTable
 from softgrasp.io import Column, read_table, write_robot
 from softgrasp.plugin_api import (
     Tree,
@@ -217,14 +217,10 @@ def load_torques(name: str | Path) -> TorqueTable:
     """
     path = Path(name)
     if path.suffix.lower() != SUFFIX:
-        path = _find_shipped(str(name))
+        directory = assets.directory("hydraulic_arms")
+        known = sorted(file.stem for file in directory.glob(f"*{SUFFIX}"))
+        if str(name) not in known:
+            raise DescriptionError(f"no torques '{name}'; {did_you_mean(str(name), known)}")
+        path = directory / f"{name}{SUFFIX}"
     table = read_table(path, COLUMNS, rising="time")
     return TorqueTable(table["time"], table["torque_"])
-
-
-def _find_shipped(name: str) -> Path:
-    directory = assets.directory("hydraulic_arms")
-    known = sorted(path.stem for path in directory.glob(f"*{SUFFIX}"))
-    if name not in known:
-        raise DescriptionError(f"no torques '{name}'; {did_you_mean(name, known)}")
-    return directory / f"{name}{SUFFIX}"

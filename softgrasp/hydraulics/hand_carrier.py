@@ -11,14 +11,13 @@ from functools import lru_cache
 import mujoco
 import numpy as np
 
-from softgrasp.continuum import PathPoint, follow
+from softgrasp.continuum import PathPoint
 from softgrasp.description import Bendable, GraspScene, Pose
 from softgrasp.errors import BuildError, SimulationError
+from softgrasp.hydraulics.arm import SECTION_RGBA, arm_model, balance
 from softgrasp.hydraulics.description import ArmSection, HydraulicCarrier, arm_robot
 from softgrasp.hydraulics.drive import check_pressures, drive_model
-from softgrasp.hydraulics.integrators import pressures_under
-from softgrasp.hydraulics.model import SECTION_RGBA, arm_model
-from softgrasp.hydraulics.recording import TorqueTable
+from softgrasp.hydraulics.integrators import TorqueTable, pressures_under
 from softgrasp.mechanics import Array, position_of, quaternion_of, transform
 from softgrasp.model import (
     add_bendable,
@@ -31,7 +30,6 @@ from softgrasp.model import (
     slide_joints,
     spring_limit,
     twist_joints,
-    visual,
 )
 from softgrasp.plugin_api import (
     ActuationModel,
@@ -224,26 +222,6 @@ def _pose(frame: Array) -> Pose:
     return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
 
 
-def balance(off: Callable[[Array, float], Array], stiffness: Array, name: str) -> PathPoint:
-    """Follow the equilibria while all loads are increased from 0 to their full values.
-
-    Args:
-        off: Function (joints, load fraction): forces on the joints over their stiffness, (n,).
-        stiffness: Of the joints [N·m/rad or N/m], (n,).
-        name: Name of the arm, for messages.
-
-    Raises:
-        SimulationError: No equilibrium was found.
-    """
-    point = follow(lambda joints, load_factor: off(joints, load_factor) * stiffness, stiffness)
-    if not point.converged:
-        raise SimulationError(
-            f"{name}: expected a rest at all of its loads, found none beyond "
-            f"{100 * point.load_factor:.0f} % of them"
-        )
-    return point
-
-
 def carrier_parts(carrier: HydraulicCarrier) -> tuple[Bendable, ...]:
     """Return the sections as bendable segments with the names that they have under a hand."""
     return arm_robot(
@@ -281,11 +259,6 @@ def add_hydraulic_arm(
 ) -> tuple[mujoco.MjsBody, Pose]:
     """Add the cells of an arm and their drag; its chambers follow the actuators of the hand.
 
-    Args:
-        spec: The model to extend.
-        carrier: The arm.
-        base: Pose of its base in the world.
-
     Returns:
         The last cell, and the pose of the hand in its frame.
     """
@@ -294,21 +267,16 @@ def add_hydraulic_arm(
     pairs = zip(_sections(carrier), carrier_parts(carrier), strict=True)
     for index, (section, part) in enumerate(pairs):
         body, frame = add_bendable(spec, body, part, frame, driven=False)
-        _show(spec, part, SECTION_RGBA[index % len(SECTION_RGBA)])
+        for cell in range(part.backbone.links + 1):
+            link = spec.body(f"{part.name}_{cell}")
+            spec.delete(spec.geom(link.name))  # the one that collides
+            for geom in link.geoms:
+                geom.rgba = SECTION_RGBA[index % len(SECTION_RGBA)]
         _add_drag(spec, section, part)
     # the far ends of dampers are no part of the scene's size
     spec.stat.extent = 2.0 * sum(section.length for section in carrier.hydraulic.sections)
     spec.stat.center = base.position
     return body, _pose(frame @ transform(carrier.tool.position, carrier.tool.quaternion))
-
-
-def _show(spec: mujoco.MjSpec, part: Bendable, rgba: visual.Rgba) -> None:
-    """Keep only visible geoms of the cells, without collisions."""
-    for index in range(part.backbone.links + 1):
-        body = spec.body(f"{part.name}_{index}")
-        spec.delete(spec.geom(body.name))
-        for geom in body.geoms:
-            geom.rgba = rgba
 
 
 def _add_drag(spec: mujoco.MjSpec, section: ArmSection, part: Bendable) -> None:
@@ -335,13 +303,7 @@ def _add_drag(spec: mujoco.MjSpec, section: ArmSection, part: Bendable) -> None:
 
 
 def load_with(spec: mujoco.MjSpec, carrier: HydraulicCarrier, palm: str) -> None:
-    """Let the weight of a hand act on its arm: no gravity compensation, and a palm mass.
-
-    Args:
-        spec: Model with arm and hand.
-        carrier: The arm.
-        palm: Name of the palm body.
-    """
+    """Let the weight of a hand act on its arm: no gravity compensation, and a palm mass."""
     for body in _with_all_below(spec.body(palm)):
         body.gravcomp = 0.0
     if carrier.palm_mass:

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from softgrasp.backends.ode import bindings
-from softgrasp.backends.ode.controller_api import Session, controller_of, install
-from softgrasp.backends.ode.world import OdeWorld
+from softgrasp.backends.ode.controller_api import OdeWorld, Session, controller_of, install
 from softgrasp.backends.processes import process_group
 from softgrasp.backends.wbt.parser import World, read_world
 from softgrasp.backends.wbt.schema import list_held_nodes, texts
@@ -97,9 +96,6 @@ def _environment() -> dict[str, str]:
 def play(path: Path) -> int:
     """Run the controller of a world in this process until the controller ends.
 
-    Args:
-        path: The world.
-
     Returns:
         Argument of ``simulationQuit``; 0 where the controller ended without it.
 
@@ -153,8 +149,11 @@ def _check(tree: World) -> None:
         raise SimulationError("; ".join(wrong))
 
 
-def _end_with_parent() -> None:
-    """End this process when its parent has ended."""
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; return its exit code."""
+    if len(arguments) != 1:
+        sys.stderr.write("usage: python -m softgrasp.backends.ode.player WORLD.wbt\n")
+        return 2
     parent = os.getppid()
 
     def watch() -> None:
@@ -163,14 +162,6 @@ def _end_with_parent() -> None:
         os._exit(FAILED)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run the command; return its exit code."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: python -m softgrasp.backends.ode.player WORLD.wbt\n")
-        return 2
-    _end_with_parent()
     try:
         return play(Path(arguments[0]))
     except BackendUnavailable as error:

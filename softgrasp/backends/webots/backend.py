@@ -274,12 +274,6 @@ class ImportedRun:
     ) -> None:
         """Convert the records that the controller wrote.
 
-        Args:
-            built: Compiled scene.
-            engine: EngineRecord that ran it.
-            joints: Names of the joints in the order of the controller.
-            imported: Content of the result file.
-
         Raises:
             SimulationError: It has no sample.
         """

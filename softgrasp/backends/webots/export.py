@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 from softgrasp.backends.webots.backend import require_milliseconds, world_and_job
-from softgrasp.backends.webots.project import Job, job_name, recording_job, write_project
+from softgrasp.backends.webots.project import (
+    Job,
+    in_worlds,
+    job_name,
+    recording_job,
+    write_project,
+)
 from softgrasp.backends.webots.world import SHORTEST_STEP, WebotsWorld, finger_world, hand_world
 from softgrasp.description import STANDARD_GRAVITY, FingerRelease, Hand
 from softgrasp.io import load_hand, load_release, load_scene
-from softgrasp.plugin_api import compile_scene
+from softgrasp.plugin_api import compile_scene, terminal
 from softgrasp.soft import damp_finger, solve_loaded_shape
 
 RECORDED = 1.0
@@ -69,3 +76,31 @@ def release_and_job(release: FingerRelease, job_file: str) -> tuple[WebotsWorld,
     period = max(release.sample_period, step)
     samples = round(release.duration / period) + 1
     return world, recording_job(world, period, samples, -STANDARD_GRAVITY[2])
+
+
+def put_project(kind: str, source: str, target: Path, max_faces: int | None, *, json: bool) -> None:
+    """Write a Webots project and report its files.
+
+    Args:
+        kind: Kind of the source.
+        source: Its name or file.
+        target: File of the world.
+        max_faces: Largest number of triangles of a mesh; larger ones are coarsened.
+        json: Whether to report as a JSON document.
+    """
+    project = write_export(kind, source, target, max_faces)
+    for remark in project.remarks:
+        terminal.show_message("warning", remark)
+    if json:
+        files, remarks = [str(file) for file in project.files], list(project.remarks)
+        document = {"file": str(target), "kind": kind, "files": files, "remarks": remarks}
+        terminal.put_json(document)
+        return
+    for file in project.files:
+        terminal.put(f"wrote {file}")
+    if not in_worlds(target):
+        directory, world = quote(str(target.parent.resolve())), quote(str(target))
+        terminal.put(
+            f"run it with WEBOTS_EXTRA_PROJECT_PATH={directory} webots {world}; in a directory "
+            "called worlds it would find its controller by itself"
+        )

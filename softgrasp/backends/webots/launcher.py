@@ -315,9 +315,6 @@ def is_headless() -> bool:
 def with_screen(command: Sequence[str]) -> list[str]:
     """Add xvfb-run to a command where there is no display; Webots opens a window in any case.
 
-    Args:
-        command: Program and arguments.
-
     Raises:
         BackendUnavailable: There is neither a display nor xvfb-run.
     """
