@@ -106,11 +106,7 @@ def follow(
 
 
 def solve_near(
-    forces: Forces,
-    start: Array,
-    joint_stiffness: Array,
-    *,
-    stiffness: Stiffness | None = None,
+    forces: Forces, start: Array, joint_stiffness: Array, *, stiffness: Stiffness | None = None
 ) -> PathPoint | None:
     """Solve for the equilibrium near some joint positions at full load; None where there is none.
 

@@ -21,6 +21,7 @@ from softgrasp.continuum_control.interfaces import (
     PositionCommand,
     ResourceManager,
     bend_commands,
+    moment_interfaces,
     position_commands,
     vector_of,
 )
@@ -439,11 +440,7 @@ class ImpedanceController:
 
     def claims(self) -> list[str]:
         """Return the bending-moment interfaces of every segment."""
-        return [
-            f"{part.name}/{interface}"
-            for part in self._parts
-            for interface in _moment_interfaces(part)
-        ]
+        return [interface for part in self._parts for interface in moment_interfaces(part)]
 
     def start(self, resources: ResourceManager, now: float) -> None:
         """Hold the commanded curvatures."""
@@ -492,12 +489,8 @@ class ImpedanceController:
             if part.planar:
                 plane = vector_of(1.0, resources.commanded(f"{part.name}/phi"))
                 moment = np.array([moment @ plane])
-            for interface, value in zip(_moment_interfaces(part), moment.tolist(), strict=True):
-                resources.command(f"{part.name}/{interface}", value, self.name)
-
-
-def _moment_interfaces(part: Bendable) -> list[str]:
-    return ["moment"] if part.planar else ["moment_u", "moment_v"]
+            for interface, value in zip(moment_interfaces(part), moment.tolist(), strict=True):
+                resources.command(interface, value, self.name)
 
 
 class SegmentFrames(NamedTuple):
@@ -580,7 +573,3 @@ class StateBroadcaster:
         self.records.append(record)
         if self._listener is not None:
             self._listener(record)
-
-
-def _at_rest(position: Array) -> Array:
-    return np.stack([position, 0.0 * position, 0.0 * position])

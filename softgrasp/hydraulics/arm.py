@@ -121,11 +121,7 @@ SMALLEST = 1e-6
 
 
 def move_driven_chain(
-    chain: ArmChain,
-    torques: Inputs,
-    duration: float,
-    *,
-    timestep: float | None = None,
+    chain: ArmChain, torques: Inputs, duration: float, *, timestep: float | None = None
 ) -> tuple[ChainRecording, PressureRecording]:
     """Simulate a chain of rigid cells under motor torques, from its straight state at rest.
 

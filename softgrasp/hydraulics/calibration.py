@@ -69,14 +69,7 @@ from softgrasp.hydraulics.integrators import (
 from softgrasp.io import Column, column_names, read_table
 from softgrasp.mechanics import Array
 from softgrasp.model import spring_limit
-from softgrasp.plugin_api import (
-    Description,
-    ExtensionProblem,
-    FieldError,
-    Number,
-    Positive,
-    Tree,
-)
+from softgrasp.plugin_api import Description, ExtensionProblem, FieldError, Number, Positive, Tree
 
 Row = tuple[Number, ...]
 ArmParameter = Literal["EI", "c_b", "mass"]

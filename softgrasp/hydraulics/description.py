@@ -42,8 +42,6 @@ FieldPath = tuple[int | str, ...]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 BASE = "base"
 """Name of the fixed link."""
-MIN_ANGLE = 1e-6
-"""Smallest angle between two chambers [rad]."""
 LARGEST_BEND = math.tau
 """Bending limit of a section [rad]; required by the description, not enforced in simulation."""
 DAMPINGS = {
@@ -290,7 +288,7 @@ class ArmSection(Description):
                 "radius",
             )
         for (_, one), (index, other) in combinations(enumerate(self.chambers), 2):
-            if abs(math.remainder(other.angle - one.angle, math.tau)) < MIN_ANGLE:
+            if abs(math.remainder(other.angle - one.angle, math.tau)) < 1e-6:
                 raise FieldError(
                     f"expected chambers at different angles, found two at {other.angle:g} rad",
                     *("chambers", index, "angle"),

@@ -170,15 +170,10 @@ def save_hydraulic_arm(arm: HydraulicArm, path: str | Path) -> Path:
             f"expected a file as {', '.join(WRITTEN)}, found '{path}'", field="path"
         )
     if suffix in SUFFIXES:
-        return write_text(path, hydraulic_arm_yaml(arm))
+        tree = description_tree(arm, types=False)
+        head = {key: tree[key] for key in ("name", "source", "segments", "sections") if key in tree}
+        return write_text(path, dump(head | tree))
     return write_robot(arm_robot(arm), path)
-
-
-def hydraulic_arm_yaml(arm: HydraulicArm) -> str:
-    """Format an arm as YAML without the fields that have their default values."""
-    tree = description_tree(arm, types=False)
-    head = {key: tree[key] for key in ("name", "source", "segments", "sections") if key in tree}
-    return dump(head | tree)
 
 
 def hydraulic_arm_from(data: dict[str, Tree]) -> HydraulicArm:

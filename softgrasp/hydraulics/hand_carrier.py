@@ -5,13 +5,13 @@ The scene starts with the arm at rest under its own weight and that of the hand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 import mujoco
 import numpy as np
 
-from softgrasp.continuum import PathPoint
+from softgrasp.continuum.load_path import differences
 from softgrasp.description import Bendable, GraspScene, Pose
 from softgrasp.errors import BuildError, SimulationError
 from softgrasp.hydraulics.arm import SECTION_RGBA, arm_model, balance
@@ -44,8 +44,6 @@ from softgrasp.plugin_api import (
 
 STEP_FRACTION = 0.9
 """Fraction of the longest stable time step of the arm's springs that is used."""
-NUDGE = 1e-6
-"""Joint step of the finite differences [rad or m]."""
 FAR = 1e4
 """Distance of the points to which a damper holds a cell of the arm [m]: over 1 m its
 direction is off by a ten-thousandth."""
@@ -127,11 +125,15 @@ def _rest(
     solution = point.positions
     loaded.imbalance(solution, 1.0)
     rotation, within = loaded.base_rotation(), loaded.hand_in_base()
-    _refuse_unstable(
-        lambda cells: loaded.imbalance(cells, 1.0, rotation) * loaded.stiffness,
-        point,
-        carrier.name,
-    )
+    matrix = differences(
+        lambda cells, load: loaded.imbalance(cells, load, rotation) * loaded.stiffness
+    )(solution, 1.0)
+    falls = np.linalg.eigvalsh(0.5 * (matrix + matrix.T)).min() <= 0.0
+    if falls or not np.isnan(point.critical_load):
+        raise BuildError(
+            f"arm: expected a rest of {carrier.name} that lasts, found one from which it falls; "
+            "mount it to hang, or give it less to carry"
+        )
     base = hand @ np.linalg.inv(within)
     if carrier.base is not None:
         base = transform(carrier.base.position, carrier.base.quaternion)
@@ -198,24 +200,6 @@ class _LoadedArm:
         model.opt.gravity[:] = load_factor * (base.T @ self._gravity)
         mujoco.mj_forward(model, data)
         return np.asarray(data.qfrc_smooth[self._freedoms] / self.stiffness)
-
-
-def _refuse_unstable(forces: Callable[[Array], Array], rest: PathPoint, name: str) -> None:
-    """Refuse an arm that buckles under its loads, or an equilibrium of indefinite stiffness."""
-    matrix = -_slopes(forces, rest.positions)
-    buckled = not np.isnan(rest.critical_load)
-    if buckled or np.linalg.eigvalsh(0.5 * (matrix + matrix.T)).min() <= 0.0:
-        raise BuildError(
-            f"arm: expected a rest of {name} that lasts, found one from which it falls; mount it "
-            "to hang, or give it less to carry"
-        )
-
-
-def _slopes(values: Callable[..., Array], at: Array, *extra: float) -> Array:
-    """Central differences of values (m,) over their first argument (n,), (m, n)."""
-    nudges = NUDGE * np.eye(len(at))
-    columns = [(values(at + n, *extra) - values(at - n, *extra)) / (2.0 * NUDGE) for n in nudges]
-    return np.stack(columns, axis=1)
 
 
 def _pose(frame: Array) -> Pose:

@@ -410,11 +410,7 @@ def drive_pressures(
 
 
 def pressures_under(
-    model: DriveModel,
-    torques: Inputs,
-    duration: float,
-    timestep: float,
-    start: ArrayLike = 0.0,
+    model: DriveModel, torques: Inputs, duration: float, timestep: float, start: ArrayLike = 0.0
 ) -> PressureRecording:
     """Simulate the pressures of given drives, from pistons at rest.
 

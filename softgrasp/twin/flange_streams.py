@@ -49,8 +49,6 @@ from softgrasp.twin.description import (
 )
 from softgrasp.twin.files import json_object, load_flange_samples
 
-PAUSE = 0.05
-"""Pause before a failed stream is read again [s]."""
 T = TypeVar("T")
 MAX_BYTES = 65536
 """Largest length of an answer [bytes]."""
@@ -231,7 +229,7 @@ class LatestPose:
                     self.problem = ""
             except DeviceError as error:
                 self.problem = str(error)
-                await self.stream.clock.sleep(PAUSE)
+                await self.stream.clock.sleep(0.05)
                 continue
             self.problem = "the stream of poses has ended"
             return
@@ -612,10 +610,7 @@ class SimulatedRobot:
         joints = self.joints_at(time)
         frame = forward_kinematics(self.program.arm.chain, joints)[-1]
         return FlangeSample(
-            time=time,
-            position=position_of(frame),
-            quaternion=quaternion_of(frame),
-            joints=joints,
+            time=time, position=position_of(frame), quaternion=quaternion_of(frame), joints=joints
         )
 
 

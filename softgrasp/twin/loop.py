@@ -43,8 +43,6 @@ T = TypeVar("T")
 RowCallback = Callable[[TwinRow], None]
 """Called with every row."""
 
-RETRY = 0.1
-"""Pause between two attempts of the stop at the end [s]."""
 SEARCH_PAUSE = 0.25
 """Time without a search for joints after a pose out of reach, as a search takes long [s]."""
 
@@ -183,7 +181,7 @@ class TwinLoop:
             self._events.append(f"It was not accepted: {error}.")
             return
         self.watchdog.expect(time, reading, **command.written)
-        if command.switches_on:
+        if command.positive_on or command.negative_on:
             self._opened = command
 
     def _row(self, cycle: Cycle[ControllerReading]) -> TwinRow:
@@ -323,7 +321,7 @@ class TwinLoop:
                 problem = refused or dog.confirmation.problem
                 dog.give_up(problem)
                 return f"after {attempts} attempts: {problem}"
-            await self._clock.sleep(RETRY)
+            await self._clock.sleep(0.1)
 
 
 # Polling

@@ -19,16 +19,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self, TypeVar, cast
 
-from softgrasp.errors import (
-    BackendUnavailable,
-    ConnectionLostError,
-)
-from softgrasp.twin.description import (
-    CountRegister,
-    Kind,
-    PressureRegister,
-    Register,
-)
+from softgrasp.errors import BackendUnavailable, ConnectionLostError
+from softgrasp.twin.description import CountRegister, Kind, PressureRegister, Register
 
 try:
     from pymodbus.client.mixin import ModbusClientMixin
@@ -55,10 +47,7 @@ READS: dict[str, tuple[type[ModbusPDU], type[ModbusPDU]]] = {
         register_message.ReadInputRegistersResponse,
     ),
     "coil": (bit_message.ReadCoilsRequest, bit_message.ReadCoilsResponse),
-    "discrete": (
-        bit_message.ReadDiscreteInputsRequest,
-        bit_message.ReadDiscreteInputsResponse,
-    ),
+    "discrete": (bit_message.ReadDiscreteInputsRequest, bit_message.ReadDiscreteInputsResponse),
 }
 EXCEPTIONS = {
     1: "illegal function: it has none of this kind, or not in its present state",
@@ -77,8 +66,6 @@ HEADER = struct.Struct(">HHHB")
 """Transaction, protocol (0), length of the rest, unit."""
 SHORTEST, LONGEST = 2, 254
 """Range of the length field: unit and function code, up to a PDU of 253 bytes."""
-BUFFER = 1024
-"""Receive buffer of one connection [bytes]."""
 
 REMEMBERED = 64
 """Number of transactions whose late or duplicate answers are recognised."""
@@ -446,7 +433,7 @@ class Connection:
         Raises:
             OSError: Connecting failed.
         """
-        stream, writer = await asyncio.open_connection(host, port, limit=BUFFER)
+        stream, writer = await asyncio.open_connection(host, port, limit=1024)
         return cls(stream, writer, counts)
 
     async def ask(self, unit: int, pdu: bytes) -> bytes:

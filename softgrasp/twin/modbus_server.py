@@ -121,10 +121,7 @@ class ControllerServer:
 
 
 def controller_server(
-    registers: RegisterMap,
-    valve: Valve | None = None,
-    *,
-    watchdog: float | None = None,
+    registers: RegisterMap, valve: Valve | None = None, *, watchdog: float | None = None
 ) -> ControllerServer:
     """Make a simulated pneumatic controller on Modbus TCP in real time; it is not started yet.
 

@@ -32,8 +32,6 @@ from softgrasp.twin.description import KPA, FlangeSample, GripperMount, Pressure
 
 TERMS = 4
 """Coefficients of a cubic polynomial."""
-SCALE = 1e5
-"""Default scale of pressures [Pa]."""
 MAX_CURVE_ERROR = 0.4
 """Largest error of the curves of an accepted fit, in σ of a measured angle [–]."""
 SIGNIFICANCE = 0.01
@@ -42,8 +40,6 @@ ROUNDING = 1e-9
 """Tolerance at the ends of the measured range, over the range [–]."""
 SAME_BEND = 1e-12
 """Largest difference of two equal angles [rad]."""
-MIN_REVERSAL = 1e-9
-"""Smallest reversal that is not rounding [rad]."""
 FARTHEST = 1e9
 """Extrema beyond this many scales belong to straight lines and are ignored."""
 
@@ -131,7 +127,7 @@ def fit_pressures(
     lengths: ArrayLike,
     *,
     sigma: float | None = None,
-    scale: float = SCALE,
+    scale: float = 1e5,
     monotonic: bool = False,
     name: str = "pressure_fit",
     source: str = "",
@@ -217,8 +213,7 @@ def angles_at(fit: PressureFit, pressure: ArrayLike) -> Array:
     outside = pressures[~((pressures >= low - tolerance) & (pressures <= high + tolerance))]
     if outside.size:
         raise DescriptionError(
-            f"expected measured {_range(fit)}, found {KPA * outside[0]:.6g} kPa",
-            field="pressure",
+            f"expected measured {_range(fit)}, found {KPA * outside[0]:.6g} kPa", field="pressure"
         )
     scaled = pressures / fit.scale
     powers = scaled[..., None] ** np.arange(4)
@@ -363,7 +358,7 @@ def reversals(fit: PressureFit) -> tuple[Reversal, ...]:
         reversal_list += [
             Reversal(piece, float(begin), float(end), float(back))
             for (begin, end), back in steps
-            if back > MIN_REVERSAL
+            if back > 1e-9
         ]
     return tuple(reversal_list)
 

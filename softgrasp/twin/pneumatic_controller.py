@@ -558,11 +558,6 @@ class Command(NamedTuple):
         return self == VENT
 
     @property
-    def switches_on(self) -> bool:
-        """Whether it switches a trigger on."""
-        return bool(self.positive_on or self.negative_on)
-
-    @property
     def written(self) -> dict[str, float | bool]:
         """Values that ``send`` writes."""
         values = self._asdict().items()
@@ -596,10 +591,7 @@ class Command(NamedTuple):
         Raises:
             DeviceError: The controller did not accept it, or only a part of it.
         """
-        await client.trigger(
-            positive=self.positive_on or None,
-            negative=self.negative_on or None,
-        )
+        await client.trigger(positive=self.positive_on or None, negative=self.negative_on or None)
 
 
 VENT = Command(positive_on=False, negative_on=False)

@@ -77,11 +77,7 @@ class TwinRow(NamedTuple):
         """Measured pressure, positive and negative target [Pa]; None without a reading."""
         if self.reading is None:
             return None
-        return (
-            self.reading.pressure,
-            self.reading.positive_target,
-            self.reading.negative_target,
-        )
+        return (self.reading.pressure, self.reading.positive_target, self.reading.negative_target)
 
     def document(self) -> dict[str, Any]:
         """Convert the row to flat plain data for the record, in SI."""

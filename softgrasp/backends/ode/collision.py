@@ -32,7 +32,6 @@ MAX_POINTS = 100
 """Points that are looked for between two geometries, of which the deepest become contacts."""
 DEFAULT = Node("ContactProperties")
 """What Webots takes for pairs of materials without an entry: the defaults of the node."""
-MAX_CONTACTS = 10
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 NARROWINGS = 40
 """Steps of the golden-section search; each leaves 62 % of the interval."""
@@ -375,7 +374,7 @@ class Materials:
         """
         pair = (text(first, "contactMaterial"), text(second, "contactMaterial"))
         node = self._known.get(pair, DEFAULT)
-        return _surface(node), int(number(node, "maxContactJoints")) or MAX_CONTACTS
+        return _surface(node), int(number(node, "maxContactJoints")) or 10
 
 
 def _surface(node: Node) -> Any:

@@ -31,8 +31,6 @@ from softgrasp.mechanics import Array
 
 FASTEST = 1e4
 """Speed beyond which a motion has diverged [m/s or rad/s]."""
-CHECK_EVERY = 8
-"""Steps between two checks of the speeds."""
 
 
 class OdeWorld:
@@ -106,7 +104,7 @@ class OdeWorld:
         for joint in self.joints:
             joint.after_step()
         self.steps += 1
-        if self.steps % CHECK_EVERY == 0:
+        if self.steps % 8 == 0:
             self.check()
 
     def check(self) -> None:
@@ -210,7 +208,6 @@ def set_up_solver(ode: Ode, world: int, info: Node) -> bool:
     return sleep
 
 
-NO_CONTROLLER = ("<none>", "", "void")
 _current: Session | None = None
 Device: TypeAlias = "Motor | PositionSensor | TouchSensor"
 
@@ -273,7 +270,7 @@ class Session:
 def controller_of(node: Node) -> str:
     """Name of a robot's controller; empty for other nodes and robots without one."""
     name = text(node, "controller") if node.type == "Robot" else ""
-    return "" if name in NO_CONTROLLER else name
+    return "" if name in ("<none>", "", "void") else name
 
 
 class Supervisor:

@@ -26,7 +26,6 @@ from softgrasp.backends.wbt.schema import list_held_nodes, texts
 from softgrasp.backends.wbt.validation import problems
 from softgrasp.errors import BackendUnavailable, DivergedError, SimulationError, SoftgraspError
 
-PLAYER = "softgrasp.backends.ode.player"
 MAX_DEPTH = 200
 """Number of nodes within one another that are simulated."""
 WITHOUT_MOTION = {"Appearance", "Fog", "Material", "TexturedBackground", "TexturedBackgroundLight"}
@@ -51,7 +50,7 @@ def run_world(world: Path, timeout: float) -> None:
         SimulationError: ODE aborted, the time is over, or the exit code is not 0; with the end of
             the output.
     """
-    command = [sys.executable, "-m", PLAYER, str(world)]
+    command = [sys.executable, "-m", "softgrasp.backends.ode.player", str(world)]
     with tempfile.TemporaryFile() as output:
         try:
             with process_group(command, output, output, _environment()) as process:

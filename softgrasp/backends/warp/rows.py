@@ -35,13 +35,7 @@ from softgrasp.backends.warp.scenes import (
 )
 from softgrasp.description import GraspScene, SweepPlan
 from softgrasp.errors import DescriptionError, SoftgraspError, SoftgraspWarning
-from softgrasp.evaluation import (
-    CREEP_FRACTION,
-    OPPOSING_TOLERANCE,
-    GraspStatus,
-    Outcome,
-    is_within,
-)
+from softgrasp.evaluation import CREEP_FRACTION, OPPOSING_TOLERANCE, GraspStatus, Outcome, is_within
 from softgrasp.mechanics import Array, relative_quaternions, rotation_angles
 from softgrasp.plugin_api import (
     CompiledScene,

@@ -51,9 +51,6 @@ MAX_LENGTH = 1e4
 """Largest length and coordinate in a world [m]."""
 LENGTHS = frozenset(["translation", "size", "radius", "height", "point", "anchor"])
 """Fields with lengths or coordinates [m]."""
-_TEMPLATE = re.compile(r"%[<{]")
-_HEADER = re.compile(r"#VRML_SIM (\S+)(?: \S+)*? utf8\s*")
-_VERSION = re.compile(r"R\d{4}[a-z]")
 _BEFORE_DECLARATIONS = "R2022b"
 """First version in which a world declares its PROTO files."""
 _BEFORE_POSE = "R2023b"
@@ -188,12 +185,12 @@ def _largest(value: Value) -> float:
 
 def _version(text: str, file: str | Path) -> str:
     first = text.split("\n", 1)[0].rstrip()
-    header = _HEADER.fullmatch(first)
+    header = re.fullmatch(r"#VRML_SIM (\S+)(?: \S+)*? utf8\s*", first)
     if header is None:
         raise DescriptionError(
             f"expected '#VRML_SIM R2025a utf8' or the like, found '{first[:60]}'", file=file, line=1
         )
-    if not _VERSION.fullmatch(header[1]) or header[1] < oldest_version():
+    if not re.fullmatch(r"R\d{4}[a-z]", header[1]) or header[1] < oldest_version():
         raise DescriptionError(
             f"expected a world of Webots {oldest_version()} or newer, found one of {header[1]}",
             file=file,
@@ -478,7 +475,7 @@ def read_proto(path: Path, library: Library) -> Proto | None:
         DescriptionError: It cannot be read, or is no PROTO file.
     """
     text = _text_of(path, MAX_PROTO_BYTES, "PROTO")
-    if _TEMPLATE.search(text):
+    if re.search(r"%[<{]", text):
         library.notes.append(f"{path.stem} is not expanded: {path} is a template")
         return None
     cursor = Cursor(text, path)

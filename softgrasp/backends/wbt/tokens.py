@@ -33,7 +33,6 @@ _PARTS = re.compile(
       | (?P<word> [^\s,{}\[\]"\#]+ )""",
     re.VERBOSE | re.DOTALL,
 )
-_ESCAPED = re.compile(r'\\(["\\])')
 
 
 class Cursor:
@@ -157,7 +156,7 @@ def tokens(text: str, file: str | Path) -> Iterator[Token]:
                 "expected a quotation mark that ends this string, found none", file=file, line=line
             )
         if kind == "string":
-            yield Token(kind, _ESCAPED.sub(r"\1", written[1:-1]), line)
+            yield Token(kind, re.sub(r'\\(["\\])', r"\1", written[1:-1]), line)
         elif kind != "skip":
             yield Token(kind, written, line)
         line += written.count("\n")
@@ -290,7 +289,6 @@ def _text(cursor: Cursor, field_type: FieldType, field: str) -> str:
 WIDTH = 100
 """Longest line, except for what cannot be split."""
 INDENT = "  "
-_TO_ESCAPE = re.compile(r'["\\]')
 _Step: TypeAlias = str | Node | tuple[str, Node, int]
 """A finished line; a node that is finished; or the text before a node, the node and its depth."""
 
@@ -401,7 +399,7 @@ def _single(value: Value) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, str):
-        return f'"{_TO_ESCAPE.sub(lambda match: chr(92) + match[0], value)}"'
+        return '"' + re.sub(r'(["\\])', r"\\\1", value) + '"'
     if isinstance(value, tuple):
         return " ".join(map(_number, value))
     assert isinstance(value, int | float)  # nodes and lists do not come here

@@ -73,8 +73,6 @@ from softgrasp.sim import (
     contact_points,
 )
 
-TIMEOUT = 60.0
-"""Time-out of a run [s], and the same again for every simulated second."""
 WORLD_FILE = "softgrasp.wbt"
 WHOLE_FORCES = (
     "normal_force is the whole force of a contact and friction_force is 0: touch sensors of Webots "
@@ -147,7 +145,7 @@ class WorldEngine(ABC):
         try:
             project = write_project(directory / "worlds" / WORLD_FILE, world, job)
             with ended_by_sigterm():
-                timeout = TIMEOUT * (1.0 + duration)
+                timeout = 60.0 * (1.0 + duration)
                 console_warnings = self.play(project.world, project.result, timeout)
             return json.loads(project.result.read_text(encoding="utf-8")), console_warnings
         finally:

@@ -7,21 +7,12 @@ from shlex import quote
 from typing import NamedTuple
 
 from softgrasp.backends.webots.backend import require_milliseconds, world_and_job
-from softgrasp.backends.webots.project import (
-    Job,
-    in_worlds,
-    job_name,
-    recording_job,
-    write_project,
-)
+from softgrasp.backends.webots.project import Job, in_worlds, job_name, recording_job, write_project
 from softgrasp.backends.webots.world import SHORTEST_STEP, WebotsWorld, finger_world, hand_world
 from softgrasp.description import STANDARD_GRAVITY, FingerRelease, Hand
 from softgrasp.io import load_hand, load_release, load_scene
 from softgrasp.plugin_api import compile_scene, terminal
 from softgrasp.soft import damp_finger, solve_loaded_shape
-
-RECORDED = 1.0
-"""Time for which the controller of a hand alone holds it in its start posture [s]."""
 
 
 class Export(NamedTuple):
@@ -64,7 +55,7 @@ def hand_and_job(hand: Hand, job_file: str, max_faces: int | None) -> tuple[Webo
     """Make the world of a hand alone, and the job that holds its start posture for 1 s."""
     world = hand_world(hand, SHORTEST_STEP, (job_file,), max_faces)
     starts = [actuator.start for actuator in hand.actuators]
-    samples = round(RECORDED / SHORTEST_STEP)
+    samples = round(1.0 / SHORTEST_STEP)  # one second in the start posture
     return world, recording_job(world, SHORTEST_STEP, samples, 0.0, starts)
 
 
