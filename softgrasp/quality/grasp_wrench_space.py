@@ -453,7 +453,8 @@ def shortcoming(cones: Cones, near: Nearest) -> str:
     required = MIN_CONTACTS[cones.dimension, friction]
     few = ""
     if count < required:
-        few = f"{_contacts(count)} {KIND[friction]}, where at least {required} are needed: "
+        contacts = "contact" if count == 1 else "contacts"
+        few = f"{count} {contacts} {KIND[friction]}, where at least {required} are needed: "
     if near.flat and abs(near.upper) <= FLAT * cones.size * cones.dimension:
         wrenches = np.concatenate([cones.axes[:, None], cones.across], axis=1)
         rank = int(
@@ -468,11 +469,6 @@ def shortcoming(cones: Cones, near: Nearest) -> str:
         one_side = _wrench_text(-near.direction)
         return f"{few}all forces that friction allows push to one side, {one_side}"
     return f"{few}no forces that friction allows push along {_wrench_text(near.direction)}"
-
-
-def _contacts(count: int) -> str:
-    """Format a number of contacts with its noun."""
-    return f"{count} contact" if count == 1 else f"{count} contacts"
 
 
 def _wrench_text(wrench: Array) -> str:
