@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,29 +31,6 @@ SHORTEST = 0.01
 Rows = Sequence[dict[str, Any]]
 
 
-class Seen(NamedTuple):
-    """State of a recorded run at one time."""
-
-    time: float
-    """Time since the first cycle [s]."""
-    shape: TwinShape
-    joints: Array | None
-
-
-def find_seen(record: TwinRecord, time: float | None = None) -> Seen:
-    """Return the last row with a shape at or before a time; default: the end.
-
-    Raises:
-        ResultError: No row up to then has a shape.
-    """
-    for row in reversed(record.rows):
-        early = time is None or row["time"] <= time + 1e-9
-        if early and (shape_and_joints := replay(record.twin, row)) is not None:
-            return Seen(float(row["time"]), *shape_and_joints)
-    when = "in the record" if time is None else f"up to {time:g} s"
-    raise ResultError(f"expected a row with a reading and a pose {when}, found none")
-
-
 def write_twin_report(
     record: TwinRecord,
     directory: Path,
@@ -75,21 +52,21 @@ def write_twin_report(
 
     Raises:
         BackendUnavailable: The requested renderer is not available.
-        ResultError: The directory cannot be written.
+        ResultError: No row up to that time has a shape, or the directory cannot be written.
     """
     written: list[Path] = []
     caption, video_file = "", None
-    try:
-        seen = find_seen(record, at)
-    except ResultError:
-        if at is not None:
-            raise
-        seen = None  # a run without any shape still has figures
+    rows = [row for row in record.rows if at is None or row["time"] <= at + 1e-9]
+    replayed = ((row["time"], replay(record.twin, row)) for row in reversed(rows))
+    time, seen = next((item for item in replayed if item[1] is not None), (0.0, None))
+    if seen is None and at is not None:  # a run without any shape still has figures
+        raise ResultError(f"expected a row with a reading and a pose up to {at:g} s, found none")
     if seen is not None and renderer != "none":
+        shape, joints = seen
         with TwinCamera(record.twin, renderer) as camera:
-            written.append(camera.write(seen.shape, seen.joints, directory / IMAGE))
-            bend = np.degrees(seen.shape.bend)
-            caption = f"At {seen.time:.2f} s; each finger bent by {bend:.1f}°; {camera.note}."
+            written.append(camera.write(shape, joints, directory / IMAGE))
+            bend = np.degrees(shape.bend)
+            caption = f"At {time:.2f} s; each finger bent by {bend:.1f}°; {camera.note}."
             if video:
                 video_file = record_twin_video(
                     camera, _video_frames(record), playable_path(directory / VIDEO), progress
