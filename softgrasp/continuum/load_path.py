@@ -121,7 +121,11 @@ def solve_near(
 
 
 def differences(forces: Forces) -> Stiffness:
-    """Return the stiffness −∂F/∂q by central differences."""
+    """Return the stiffness −∂F/∂q by central differences.
+
+    Args:
+        forces: Function of positions (n,) and load factor that returns the forces (n,).
+    """
 
     def stiffness(positions: Array, load_factor: float) -> Array:
         nudges = NUDGE * np.eye(len(positions))

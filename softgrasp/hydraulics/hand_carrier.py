@@ -11,7 +11,7 @@ from functools import lru_cache
 import mujoco
 import numpy as np
 
-from softgrasp.continuum.load_path import differences
+from softgrasp.continuum import differences
 from softgrasp.description import Bendable, GraspScene, Pose
 from softgrasp.errors import BuildError, SimulationError
 from softgrasp.hydraulics.arm import SECTION_RGBA, arm_model, balance

@@ -21,7 +21,6 @@ import numpy as np
 from pydantic import ValidationError
 
 from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
-from softgrasp.io.json_lines import JsonLines
 from softgrasp.mechanics import Array
 from softgrasp.plugin_api import (
     Vec3,
@@ -209,14 +208,17 @@ class TwinRecorder:
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     """Read the rows of a journal one after the other, without a last one that is cut off."""
-    for number, line in enumerate(JsonLines(path).lines(), 1):
-        try:
-            row = json_from(line)
-        except ValueError:
-            row = None
-        if not (isinstance(row, dict) and row.keys() >= NEEDED):
-            raise ResultError(f"{path}:{number}: expected a row, found other content")
-        yield row
+    with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith("\n"):
+                return
+            try:
+                row = json_from(line)
+            except ValueError:
+                row = None
+            if not (isinstance(row, dict) and row.keys() >= NEEDED):
+                raise ResultError(f"{path}:{number}: expected a row, found other content")
+            yield row
 
 
 @result_loader
