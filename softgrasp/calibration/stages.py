@@ -253,12 +253,7 @@ class VirtualExperiments:
     """
 
     def __init__(self, problem: CalibrationProblem) -> None:
-        """Set up the experiments of a problem.
-
-        Args:
-            problem: Calibration problem: the finger's shape and masses, and how measurements are
-                evaluated.
-        """
+        """Set up the experiments of a problem."""
         self._problem = problem
         self.chain = PlanarChain.of(problem.finger)
         self.stiffening = problem.finger.stiffness_pressure

@@ -26,7 +26,7 @@ from softgrasp.description.sensor import (
     TactileSensor,
 )
 from softgrasp.errors import BuildError, SoftgraspWarning
-from softgrasp.mechanics.taxels import TaxelGrid, distribute, taxel_grid
+from softgrasp.mechanics.geometry import TaxelGrid, distribute, taxel_grid
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.scene import CompiledScene

@@ -9,9 +9,8 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.calibration.joint_model import JointModel, Priors
-from softgrasp.calibration.next_measurements import next_measurements
 from softgrasp.calibration.objectives import finger_values
-from softgrasp.calibration.posterior import Posterior, joint_posterior
+from softgrasp.calibration.posterior import Posterior, joint_posterior, next_measurements
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.continuum.statics import rest
 from softgrasp.description.calibration import CalibrationProblem, HungAngles

@@ -13,7 +13,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.calibration.credibility import Credibility
 from softgrasp.calibration.measurement_checks import Finding, PlausibleQuantity
-from softgrasp.calibration.next_measurements import Advice
+from softgrasp.calibration.posterior import Advice
 from softgrasp.calibration.refits import Alternative, MisfitTest, Nuisance, single_values
 from softgrasp.calibration.result import document, load_calibration, save_calibration
 from softgrasp.cli.calibrate import _photo_options

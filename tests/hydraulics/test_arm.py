@@ -29,6 +29,7 @@ from softgrasp.hydraulics import (
 from softgrasp.hydraulics.arm import (
     ArmChain,
     ChainRecording,
+    arm_spec,
     discretisation_error,
     drag_rate,
     move_driven_chain,
@@ -36,7 +37,6 @@ from softgrasp.hydraulics.arm import (
     tendon_jacobian,
 )
 from softgrasp.hydraulics.description import HydraulicArm, SectionDamping
-from softgrasp.hydraulics.model import arm_spec
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.timestep import spring_limit
 from softgrasp.sim.soft_dynamics import stable_step_of

@@ -13,8 +13,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.calibration.result import load_any_calibration
 from softgrasp.cli import main
-from softgrasp.hydraulics.calibration import ArmTestRig, arm_stage
-from softgrasp.hydraulics.credibility import _copies
+from softgrasp.hydraulics.calibration import ArmTestRig, _copies, arm_stage
 from softgrasp.hydraulics.files import save_hydraulic_arm
 from softgrasp.report.calibration import write_calibration_report
 from softgrasp.report.saved import write_report_from

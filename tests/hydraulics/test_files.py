@@ -17,9 +17,9 @@ from softgrasp import assets
 from softgrasp.description.bendable import TipLoad
 from softgrasp.errors import DescriptionError
 from softgrasp.hydraulics import TorqueTable
+from softgrasp.hydraulics.arm import arm_model
 from softgrasp.hydraulics.description import HydraulicArm, arm_of_robot, arm_robot
 from softgrasp.hydraulics.files import hydraulic_arm_from, load_hydraulic_arm
-from softgrasp.hydraulics.model import arm_model
 from softgrasp.io.urdf import read_robot, rigid_urdf, write_robot
 from softgrasp.model.robot import robot_model
 from tests.conftest import Golden

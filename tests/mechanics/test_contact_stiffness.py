@@ -17,7 +17,7 @@ from softgrasp.mechanics.contact_stiffness import (
     implicit_inertia,
     torsional_coefficient,
 )
-from softgrasp.mechanics.taxels import distribute, taxel_grid
+from softgrasp.mechanics.geometry import distribute, taxel_grid
 
 
 @given(st.floats(1e2, 1e7), st.floats(1, 1e4), st.floats(1e-3, 1e4), st.floats(0.05, 0.95))

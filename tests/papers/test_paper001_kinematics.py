@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 import softgrasp as sg
 from examples.paper001.pieces import chord_pieces, mirrored, rigid_pieces, tip_error
 from softgrasp.mechanics.transforms import Array
-from softgrasp.twin.finger_pieces import flange_transform, roots_in_flange
+from softgrasp.twin.piecewise_bending import flange_transform, roots_in_flange
 
 MM = 1e-3
 LENGTHS = np.array([14.0, 14.0, 12.32, 15.39]) * MM

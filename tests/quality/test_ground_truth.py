@@ -8,7 +8,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.quality.contact_models import cone_edges, friction_cones
 from softgrasp.quality.convex_hull import facets_of
-from softgrasp.quality.null_spaces import null_space
+from softgrasp.quality.matrix_measures import null_space
 from tests.quality.grasps import disc, equator, octahedron, square, tetrahedron
 
 quality = sg.quality

@@ -16,14 +16,14 @@ from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.transforms import rotate_about, translate
 from softgrasp.twin.description import GripperMount, MountedPose
 from softgrasp.twin.files import load_twin
-from softgrasp.twin.finger_pieces import (
+from softgrasp.twin.flange_streams import SimulatedRobot
+from softgrasp.twin.piecewise_bending import (
+    angles_at,
     arm_joints,
     flange_transform,
     roots_in_flange,
     twin_shape,
 )
-from softgrasp.twin.flange_server import SimulatedRobot
-from softgrasp.twin.piecewise_bending import angles_at
 
 LENGTHS = np.array([14.0, 14.0, 12.32, 15.39]) * 1e-3
 

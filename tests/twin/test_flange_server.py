@@ -19,7 +19,7 @@ from softgrasp.io.arm import load_arm
 from softgrasp.mechanics.transforms import transform
 from softgrasp.twin import robot_server
 from softgrasp.twin.description import HttpFlange
-from softgrasp.twin.flange_server import RobotStream
+from softgrasp.twin.flange_streams import RobotStream
 from softgrasp.twin.robot_server import CARTESIAN, HEALTH, JOINTS, MAX_HEAD, RobotServer
 from tests.twin.clock import ManualClock
 from tests.twin.robots import finished, first, listening, program, robot

@@ -27,12 +27,12 @@ from softgrasp.twin.description import (
     SimulatedFlange,
 )
 from softgrasp.twin.files import json_object, row_of, sample_from
-from softgrasp.twin.flange_server import RobotStream
 from softgrasp.twin.flange_streams import (
     MAX_BYTES,
     FlangeStream,
     HttpStream,
     ReplayStream,
+    RobotStream,
     SystemClock,
     Ticks,
     cartesian_document,

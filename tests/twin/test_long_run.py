@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from softgrasp.errors import BadAnswerError, ConnectionLostError
-from softgrasp.twin.commands import Command
+from softgrasp.twin.pneumatic_controller import Command
 from softgrasp.twin.record import JOURNAL, TwinRecorder, TwinRow
 from tests.twin.twins import Bench, BreakingLink, light_twin
 

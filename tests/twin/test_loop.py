@@ -13,13 +13,13 @@ from softgrasp.errors import ConnectionLostError, ResultError
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.inverse_kinematics import postures
 from softgrasp.mechanics.transforms import quaternion_of
-from softgrasp.twin.commands import Command, CommandBox, CommandQueue
 from softgrasp.twin.description import FlangeSample
 from softgrasp.twin.files import load_twin
-from softgrasp.twin.finger_pieces import twin_shape
 from softgrasp.twin.loop import SEARCH_PAUSE, Cycle, poll
+from softgrasp.twin.model import TwinFingers
+from softgrasp.twin.piecewise_bending import twin_shape
+from softgrasp.twin.pneumatic_controller import VENT, Command, CommandBox, CommandQueue
 from softgrasp.twin.record import TwinRow
-from softgrasp.twin.soft_fingers import TwinFingers
 from tests.twin.controllers import Clock
 from tests.twin.twins import Bench, is_stop, light_twin
 
@@ -216,10 +216,10 @@ def test_triggers_that_go_off_are_written_before_those_that_go_on() -> None:
 def test_the_queue_accepts_commands_while_connected() -> None:
     box, refusals = CommandBox(), [""]
     queue = CommandQueue(box, lambda: refusals[0])
-    assert queue.words({"negative_on": True}) == "negative trigger on"
-    assert queue.send({"positive_on": False, "negative_on": False}) == ""
+    assert Command(negative_on=True).words == "negative trigger on"
+    assert queue.send(VENT) == ""
     refusals[0] = "the controller is not connected"
-    assert queue.send({"positive_on": True}) == "the controller is not connected"
+    assert queue.send(Command(positive_on=True)) == "the controller is not connected"
     assert box.take() == [Command(positive_on=False, negative_on=False)]
     assert box.take() == []
 

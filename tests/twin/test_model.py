@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from softgrasp.twin.files import load_twin
-from softgrasp.twin.finger_pieces import arm_joints, flange_transform, twin_shape
-from softgrasp.twin.flange_server import SimulatedRobot
+from softgrasp.twin.flange_streams import SimulatedRobot
 from softgrasp.twin.model import CELLS, TwinModel
+from softgrasp.twin.piecewise_bending import arm_joints, flange_transform, twin_shape
 
 TWIN = load_twin()
 

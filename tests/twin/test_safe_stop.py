@@ -16,11 +16,17 @@ import pytest
 import softgrasp.twin.record
 from softgrasp.cli import main
 from softgrasp.errors import BadAnswerError, ConnectionLostError, ResultError, SafeStopError
-from softgrasp.twin.commands import VENT, Command, CommandBox, CommandQueue
 from softgrasp.twin.description import RegisterMap
 from softgrasp.twin.loop import TwinLoop
 from softgrasp.twin.modbus import Refusal
-from softgrasp.twin.pneumatic_controller import SimulatedController, Valve
+from softgrasp.twin.pneumatic_controller import (
+    VENT,
+    Command,
+    CommandBox,
+    CommandQueue,
+    SimulatedController,
+    Valve,
+)
 from softgrasp.twin.record import TwinRow, read_twin_record
 from softgrasp.twin.viewer import VentButton
 from tests.conftest import Run
@@ -196,8 +202,8 @@ def test_a_vent_command_that_never_left_is_an_error() -> None:
 def test_a_command_that_vents_is_queued_in_every_state() -> None:
     box = CommandBox()
     queue = CommandQueue(box, lambda: "the controller is not connected")
-    assert queue.send({"positive_on": True}) == "the controller is not connected"
-    assert queue.send({"positive_on": False, "negative_on": False}) == ""
+    assert queue.send(Command(positive_on=True)) == "the controller is not connected"
+    assert queue.send(VENT) == ""
     assert box.take() == [VENT]
 
 
@@ -390,9 +396,6 @@ def test_the_vent_button_needs_no_key_and_reports_a_refusal() -> None:
             self.sent: list[Any] = []
             self.refusal = ""
 
-        def words(self, values: Any) -> str:
-            return ""
-
         def send(self, values: Any) -> str:
             self.sent.append(values)
             return self.refusal
@@ -400,7 +403,7 @@ def test_the_vent_button_needs_no_key_and_reports_a_refusal() -> None:
     sink = Sink()
     button = VentButton(Gui(), sink)  # type: ignore[arg-type]
     button.send()
-    assert sink.sent == [{"positive_on": False, "negative_on": False}]
+    assert sink.sent == [VENT]
     assert not button.message.visible
     sink.refusal = "the controller is not connected"
     button.send()

@@ -8,8 +8,8 @@ import pytest
 from softgrasp.errors import DescriptionError
 from softgrasp.twin.description import FlangeSample, Twin
 from softgrasp.twin.files import load_twin
-from softgrasp.twin.finger_pieces import twin_shape
-from softgrasp.twin.soft_fingers import TwinFingers
+from softgrasp.twin.model import TwinFingers
+from softgrasp.twin.piecewise_bending import twin_shape
 
 TWIN = load_twin()
 LEVEL = FlangeSample(time=0.0, position=(0.3, 0.0, 0.5), quaternion=(0.5**0.5, 0.0, 0.5**0.5, 0.0))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from softgrasp.twin.commands import CommandQueue
+from softgrasp.twin.pneumatic_controller import Command, CommandQueue
 from softgrasp.twin.viewer import EXPIRES, CommandPanel, TwinView
 from softgrasp.viewer.page import Page
 from tests.twin.test_loop import CLOSE, At
@@ -60,13 +60,10 @@ class Tray:
     """Takes commands."""
 
     def __init__(self) -> None:
-        self.sent: list[dict[str, float | bool]] = []
+        self.sent: list[Command] = []
 
-    def words(self, values: dict[str, float | bool]) -> str:
-        return " ".join(sorted(values))
-
-    def send(self, values: dict[str, float | bool]) -> str:
-        self.sent.append(values)
+    def send(self, command: Command) -> str:
+        self.sent.append(command)
         return ""
 
 
@@ -88,9 +85,9 @@ def test_a_command_needs_the_key_and_a_confirmation_in_the_same_browser(
     other.send()  # its own, of which there is none
     assert tray.sent == []
     one.send()
-    assert tray.sent == [
-        {"positive_target": pytest.approx(60e3), "positive_on": True, "negative_on": False}
-    ]
+    (sent,) = tray.sent
+    assert sent == Command(sent.positive_target, None, positive_on=True, negative_on=False)
+    assert sent.positive_target == pytest.approx(60e3)
     one.send()
     assert len(tray.sent) == 1
     one.ask("Open")

@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from softgrasp.errors import SafeStopError
-from softgrasp.twin.commands import VENT, Command
 from softgrasp.twin.description import Twin
 from softgrasp.twin.loop import TwinLoop
 from softgrasp.twin.modbus import TcpLink
-from softgrasp.twin.pneumatic_controller import ControllerClient, ControllerReading
+from softgrasp.twin.pneumatic_controller import VENT, Command, ControllerClient, ControllerReading
 from softgrasp.twin.record import TwinRow
 from softgrasp.twin.watchdog import MIN_SAMPLES, TRANSITIONS, Confirmation, State, Watchdog
 from tests.twin.clock import ManualClock

@@ -8,8 +8,7 @@ from typing import Any
 from softgrasp.errors import ConnectionLostError
 from softgrasp.twin.description import Twin
 from softgrasp.twin.files import load_twin
-from softgrasp.twin.flange_server import open_flange
-from softgrasp.twin.flange_streams import LatestPose
+from softgrasp.twin.flange_streams import LatestPose, open_flange
 from softgrasp.twin.loop import TwinLoop
 from softgrasp.twin.pneumatic_controller import ControllerClient, SimulatedController
 from softgrasp.twin.record import TwinRow

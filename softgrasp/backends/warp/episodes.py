@@ -53,11 +53,6 @@ class WarpPhysics:
     def __init__(self, models: Sequence[mujoco.MjModel], count: int, substeps: int) -> None:
         """Put the worlds on the device.
 
-        Args:
-            models: Models with each kind of shape.
-            count: Number of episodes.
-            substeps: Steps of a decision.
-
         Raises:
             BackendUnavailable: There is no such device.
             BuildError: MuJoCo Warp cannot simulate the model; says why.

@@ -11,7 +11,7 @@ from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
 from softgrasp.backends.ode.collision import touching
-from softgrasp.backends.ode.world import OdeWorld
+from softgrasp.backends.ode.controller_api import OdeWorld
 from softgrasp.backends.wbt.poses import IDENTITY, Pose
 from softgrasp.backends.wbt.schema import Node
 from softgrasp.errors import SimulationError

@@ -8,8 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from softgrasp.backends.ode.controller_api import Session, Supervisor, install
-from softgrasp.backends.ode.world import OdeWorld
+from softgrasp.backends.ode.controller_api import OdeWorld, Session, Supervisor, install
 from softgrasp.backends.wbt.parser import parse_world
 from softgrasp.errors import SimulationError
 from tests.conftest import Golden

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 import softgrasp as sg
-from softgrasp.backends.ode.world import OdeWorld
+from softgrasp.backends.ode.controller_api import OdeWorld
 from softgrasp.backends.wbt.parser import World
 from softgrasp.backends.wbt.schema import Node
 

@@ -9,8 +9,7 @@ from ruamel.yaml import YAML
 
 from softgrasp.backends.wbt import Node, default, parse_world, value
 from softgrasp.backends.wbt.schema import allowed, fields, node_types, slot
-from softgrasp.backends.wbt.tokens import Cursor, read_value
-from softgrasp.backends.wbt.writer import plain_text
+from softgrasp.backends.wbt.tokens import Cursor, plain_text, read_value
 from tests.support.outside import outside_file
 
 SLOTS = (

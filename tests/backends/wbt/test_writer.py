@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from softgrasp.backends.wbt import Node, Value, World, parse_world, read_world, world_text
 from softgrasp.backends.wbt.schema import FieldType, allowed, fields, slot
-from softgrasp.backends.wbt.writer import WIDTH, plain_text
+from softgrasp.backends.wbt.tokens import WIDTH, plain_text
 from softgrasp.errors import DescriptionError
 from tests.backends.wbt.pinch import FILE, GOOD
 
