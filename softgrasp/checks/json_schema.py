@@ -17,10 +17,10 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from softgrasp.description.adhesion import Bellows
 from softgrasp.description.arm import Arm
 from softgrasp.description.base import LARGEST, field_docs
 from softgrasp.description.calibration import CalibrationProblem, FingerRelease
+from softgrasp.description.contact import Bellows
 from softgrasp.description.finger import Convention
 from softgrasp.description.grasps import GraspSet
 from softgrasp.description.hand import Hand

@@ -19,7 +19,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from softgrasp.description.adhesion import Adhesion, AdhesionPad, SuctionCup
 from softgrasp.description.base import (
     Description,
     FieldError,
@@ -33,6 +32,7 @@ from softgrasp.description.base import (
     text_with_unit,
 )
 from softgrasp.description.bendable import Inertial
+from softgrasp.description.contact import Adhesion, AdhesionPad, SuctionCup
 from softgrasp.description.geometry import Part, Pose, Shape
 
 ZERO_LENGTH = 1e-9

@@ -17,7 +17,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from softgrasp.description.actuation import Actuator, Coupling, Rates, Synergies, Tendon
-from softgrasp.description.adhesion import AdhesionPad, SuctionCup, adhesion_actuator
 from softgrasp.description.base import (
     Accepts,
     Description,
@@ -30,7 +29,13 @@ from softgrasp.description.base import (
     Vec4,
     require_unique,
 )
-from softgrasp.description.contact import ContactOverride, SpecifiedContact
+from softgrasp.description.contact import (
+    AdhesionPad,
+    ContactOverride,
+    SpecifiedContact,
+    SuctionCup,
+    adhesion_actuator,
+)
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.geometry import Part, Pose, Shape
 from softgrasp.description.soft_finger import MountedSoftFinger

@@ -241,7 +241,10 @@ def preset_of(grasp: SynthesizedGrasp) -> GraspPreset:
     Args:
         grasp: Grasp in the hand's frame, whose z axis is up.
     """
-    across = _euler(grasp)
+    rotation, _ = Rotation.align_vectors(
+        np.array([grasp.object_axis.axis]), np.array([[0.0, 0.0, 1.0]])
+    )
+    across = triple(np.round(euler_from_rotation(rotation), 6))
     upwards = grasp.normals and float(np.abs(np.array(grasp.normals)[:, 2]).mean()) > ALONG_Z
     return GraspPreset(
         center=grasp.center,
@@ -264,14 +267,6 @@ def in_frame(grasp: SynthesizedGrasp, frame: Array) -> SynthesizedGrasp:
         normals=tuple((a, b, c) for a, b, c in normals),
         object_axis=grasp.object_axis._replace(axis=triple(along)),
     )
-
-
-def _euler(grasp: SynthesizedGrasp) -> tuple[float, float, float]:
-    """Compute Euler angles that lay an object's z axis along the hand's long-object axis [rad]."""
-    rotation, _ = Rotation.align_vectors(
-        np.array([grasp.object_axis.axis]), np.array([[0.0, 0.0, 1.0]])
-    )
-    return triple(np.round(euler_from_rotation(rotation), 6))
 
 
 # Changes by a YAML file beside the model

@@ -13,8 +13,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from softgrasp.description.adhesion import Bellows
 from softgrasp.description.base import error_at, error_inside
+from softgrasp.description.contact import Bellows
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import Grasps, Hand
@@ -181,7 +181,9 @@ def hand_yaml(hand: Hand) -> str:
     rows = [row for finger in fingers for row in finger["phalanges"]]
     for finger in fingers:
         for index, row in enumerate(finger["phalanges"], start=1):
-            _drop_default_names(row, index)
+            for key, letter in (("name", "P"), ("joint_name", "J")):
+                if row.get(key) == f"{letter}{index}":
+                    del row[key]
     if defaults := _extract_common(rows):
         head["defaults"] = defaults
     return dump(head | tree)
@@ -448,13 +450,6 @@ def _move(error: DescriptionError, inner: str, outer: str, location: FieldPath) 
 
 
 # Output
-def _drop_default_names(row: dict[str, Tree], index: int) -> None:
-    """Remove names that equal the default for the index of the phalanx."""
-    for key, letter in (("name", "P"), ("joint_name", "J")):
-        if row.get(key) == f"{letter}{index}":
-            del row[key]
-
-
 def _extract_common(rows: list[dict[str, Tree]]) -> dict[str, Tree]:
     """Remove and return the fields that are equal in all phalanges."""
     if len(rows) < 2:

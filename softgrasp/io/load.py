@@ -72,7 +72,8 @@ def load_hand(name: str | Path, *, root: str = "") -> Hand:
 def _hand(name: str | Path, root: str) -> Hand:
     path = Path(name)
     if path.suffix.lower() in YAML_SUFFIXES:
-        if _has_robot_model(path):
+        model = YamlFile(path).data.get("model")  # a URDF or xacro file, or an MJCF file
+        if isinstance(model, str) and Path(model).suffix.lower() not in MODEL_SUFFIXES:
             from softgrasp.io.urdf.hand import change_hand
 
             return YamlFile(path).read(lambda data: change_hand(data, path.parent, root))
@@ -98,12 +99,6 @@ def _refuse_root(name: str | Path, root: str) -> None:
             "expected the first link of a hand (--hand, root) only with a URDF or xacro file, "
             f"found '{root}' for '{name}'"
         )
-
-
-def _has_robot_model(path: Path) -> bool:
-    """Return whether a YAML file names a URDF or xacro file as its model."""
-    model = YamlFile(path).data.get("model")
-    return isinstance(model, str) and Path(model).suffix.lower() not in MODEL_SUFFIXES
 
 
 def _urdf_hand(name: str | Path, root: str) -> Hand:

@@ -1,4 +1,4 @@
-"""Scenes, success criteria, sweep plans and finger releases in YAML.
+"""Scenes, success criteria, sweep plans, finger releases and pinhole cameras in YAML.
 
 A scene has its hand, object, arm and criterion by library name, by file, or with all fields.
 """
@@ -18,6 +18,7 @@ from softgrasp.description.closure_base import Closure
 from softgrasp.description.hand import Hand
 from softgrasp.description.object import GraspObject, PlacedObject
 from softgrasp.description.scene import GraspScene
+from softgrasp.description.sensor import PinholeCamera
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.description.task import SuccessCriterion
@@ -394,3 +395,25 @@ def _finger(tree: Tree, directory: Path) -> SoftFinger:
         return soft_finger_from(tree)
     beside = directory / str(tree)
     return load_finger(beside if beside.is_file() else tree)
+
+
+# Cameras
+@loader
+def load_camera(path: str | Path) -> PinholeCamera:
+    """Load a pinhole camera from YAML; parameters are in pixels.
+
+    Raises:
+        DescriptionError: There is no such file, or it is invalid; names file, line and field.
+    """
+    file = Path(path)
+    return YamlFile(file).read(lambda data: PinholeCamera(**({"name": file.stem} | data)))
+
+
+def save_camera(camera: PinholeCamera, path: str | Path) -> Path:
+    """Write a camera as YAML from which ``load_camera`` makes an equal one.
+
+    Raises:
+        DescriptionError: ``path`` does not have the suffix of a YAML file.
+        ResultError: The file cannot be written.
+    """
+    return write_yaml(path, dump(camera.model_dump(exclude_defaults=True)))

@@ -35,8 +35,7 @@ from softgrasp.io.mesh_sections import (
     sections,
     slices,
 )
-from softgrasp.io.soft_finger.axes import Base, finger_axes, point_text
-from softgrasp.io.soft_finger.valleys import find_valleys
+from softgrasp.io.soft_finger.axes import Base, find_valleys, finger_axes, point_text
 from softgrasp.mechanics.transforms import Array, triple
 from softgrasp.units import LENGTH_UNITS
 

@@ -12,7 +12,7 @@ from softgrasp.description.actuation import Rates
 from softgrasp.description.contact import Contact
 from softgrasp.description.geometry import Cylinder, Pose
 from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
-from softgrasp.description.soft_finger import MountedSoftFinger, SoftFinger
+from softgrasp.description.soft_finger import MountedSoftFinger
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.soft_finger.axes import Base
@@ -100,7 +100,7 @@ def soft_hand_from_mesh(
     )
     joints = (joint.replace(damping=SILICONE_LOSS * joint.stiffness) for joint in finger.joints)
     finger = finger.replace(joints=tuple(joints))
-    limit = _largest_pressure(finger) if pressure is None else pressure
+    limit = float(f"{np.pi / finger.bending:.2g}") if pressure is None else pressure
     low = min(link.center[2] - 0.5 * link.size[2] for link in finger.links)
     high = max(link.center[2] + 0.5 * link.size[2] for link in finger.links)
     radius = 0.5 * opening - low
@@ -129,11 +129,6 @@ def soft_hand_from_mesh(
         source=f"{fingers} fingers, {finger.source}",
         notes=() if finger.mesh is None else finger.mesh.notes,
     )
-
-
-def _largest_pressure(finger: SoftFinger) -> float:
-    """Return the pressure that bends a free finger by half a turn, to two digits [Pa]."""
-    return float(f"{np.pi / finger.bending:.2g}")
 
 
 def unit_of_mesh(file: Path) -> LengthUnit:

@@ -285,24 +285,20 @@ def _move_mass(machine: Machine, link: str) -> float:
 def _tip(machine: Machine, link: str) -> Vec3:
     """Return the end of a link in its phalanx frame: its only fixed child link, or far end."""
     if link not in machine.tips:
-        machine.tips[link] = _detect_tip(machine, link)
+        marks, frame = _marks(machine, link), machine.row_frame(link)
+        link_element = machine.robot.link(link)
+        end = np.zeros(3)
+        if len(marks) == 1:
+            end = (np.linalg.inv(frame) @ marks[0].frame)[:3, 3]
+        is_marked = np.linalg.norm(end) >= SHORTEST_TIP
+        if not is_marked and touching(link_element):
+            points = surface_points([(p.shape, p.pose) for p in parts_of(link_element, frame)])
+            far = np.linalg.norm(points, axis=1)
+            end = points[far >= FAR_END * far.max()].mean(axis=0)
+        elif not is_marked and link_element.inertial is not None:
+            end = frame[:3, :3].T @ link_element.inertial.origin.xyz
+        machine.tips[link] = triple(end)
     return machine.tips[link]
-
-
-def _detect_tip(machine: Machine, link: str) -> Vec3:
-    marks, frame = _marks(machine, link), machine.row_frame(link)
-    link_element = machine.robot.link(link)
-    end = np.zeros(3)
-    if len(marks) == 1:
-        end = (np.linalg.inv(frame) @ marks[0].frame)[:3, 3]
-    is_marked = np.linalg.norm(end) >= SHORTEST_TIP
-    if not is_marked and touching(link_element):
-        points = surface_points([(p.shape, p.pose) for p in parts_of(link_element, frame)])
-        far = np.linalg.norm(points, axis=1)
-        end = points[far >= FAR_END * far.max()].mean(axis=0)
-    elif not is_marked and link_element.inertial is not None:
-        end = frame[:3, :3].T @ link_element.inertial.origin.xyz
-    return triple(end)
 
 
 def _marks(machine: Machine, link: str) -> list[LinkPose]:

@@ -57,7 +57,10 @@ def read_urdf_object(
 
     def prepare(root: Element) -> None:
         frictions.extend(_take_frictions(root))
-        _drop_massless(root)
+        for link in root.findall("link"):  # some writers add an <inertial> to every link
+            for inertial in link.findall("inertial"):
+                if inertial.find("mass") is None:
+                    link.remove(inertial)
 
     robot = make_of_robot(path, lambda made: _rigid(made, lock_joints), prepare=prepare)
     (link,) = fuse(robot).robot.links
@@ -90,14 +93,6 @@ def _take_frictions(root: Element) -> list[float]:
                 frictions += numbers(friction, "value", 1)
             link.remove(contact)
     return frictions
-
-
-def _drop_massless(root: Element) -> None:
-    """Remove inertials without a mass, which some writers add to every link."""
-    for link in root.findall("link"):
-        for inertial in link.findall("inertial"):
-            if inertial.find("mass") is None:
-                link.remove(inertial)
 
 
 def _rigid(robot: Robot, lock_joints: bool) -> Robot:

@@ -203,6 +203,8 @@ def _revolute(part: Bendable, bend: Bend, parent: str, child: str, ahead: float)
     rate = part.limits.kappa_dot_max
     x, y = bend.towards
     axis: Vec3 = (-y + 0.0, x, 0.0)
+    chambers = [actuator for actuator in part.actuation if isinstance(actuator, Chamber)]
+    moment = math.fsum(c.radius * c.area * (c.pressure_max or 0.0) for c in chambers)
     return RigidJoint(
         name=bend.name,
         type="revolute",
@@ -212,17 +214,10 @@ def _revolute(part: Bendable, bend: Bend, parent: str, child: str, ahead: float)
         axis=axis,
         lower=-highest,
         upper=highest,
-        effort=_moment(part),
+        effort=max(moment, (part.backbone.bending_stiffness or 0.0) * part.kappa_max),
         velocity=highest / RISE_TIME if rate is None else rate * length / cells,
         mimic=None if bend.leader is None else Mimic(joint=bend.leader),
     )
-
-
-def _moment(part: Bendable) -> float:
-    """Return the largest bending moment: of all chambers, or that of the largest curvature."""
-    chambers = [actuator for actuator in part.actuation if isinstance(actuator, Chamber)]
-    moment = math.fsum(c.radius * c.area * (c.pressure_max or 0.0) for c in chambers)
-    return max(moment, (part.backbone.bending_stiffness or 0.0) * part.kappa_max)
 
 
 def _end_rotation(part: Bendable) -> Array:
@@ -243,9 +238,12 @@ def _length(part: Bendable, index: int) -> float:
 def _cell(robot: Robot, part: Bendable, index: int, name: str) -> Link:
     """Make the rigid piece after joint ``index``, along z of its frame."""
     length = _length(part, index)
+    mass = _mass(part) * length / part.backbone.length
+    if index and not part.planar:
+        mass -= _hub_mass(part)
     return Link(
         name=name,
-        inertial=_cell_inertial(part, index, length),
+        inertial=cylinder_inertial(part, mass, length, 0.5 * length),
         visuals=tuple(_draw(part, length)),
         collisions=tuple(_collision(robot, part, index, length)),
     )
@@ -301,14 +299,6 @@ def _mass(part: Bendable) -> float:
     """Return the mass of a bendable [kg]."""
     cells = part.backbone.links
     return frame_inertial().mass * cells if part.inertial is None else part.inertial.mass
-
-
-def _cell_inertial(part: Bendable, index: int, length: float) -> Inertial:
-    """Return the inertia of a uniform cylinder, without the ball in its joint."""
-    mass = _mass(part) * length / part.backbone.length
-    if index and not part.planar:
-        mass -= _hub_mass(part)
-    return cylinder_inertial(part, mass, length, 0.5 * length)
 
 
 def _hub_mass(part: Bendable) -> float:

@@ -178,8 +178,20 @@ class _Evaluation(NamedTuple):
     symbols: Mapping[str, Any]
 
     def of(self, node: ast.expr) -> Any:
-        """Return the value of a node."""
-        return _bound(self._value(node))
+        """Return the value of a node, unless it is too large."""
+        value = self._value(node)
+        if isinstance(value, int) and value.bit_length() > MAX_BITS:
+            raise _Refused(f"a number of at most {MAX_BITS} bits", "a larger one")
+        waiting, values, characters = [value], 0, 0
+        while waiting:  # a list may hold another one many times over
+            one = waiting.pop()
+            if isinstance(one, list | tuple):
+                if (values := values + len(one)) > MAX_VALUES:
+                    raise _Refused(f"at most {MAX_VALUES} values", "more of them")
+                waiting.extend(one)
+            elif isinstance(one, str) and (characters := characters + len(one)) > MAX_ITEMS:
+                raise _Refused(f"at most {MAX_ITEMS} characters", f"{characters}")
+        return value
 
     def _value(self, node: ast.expr) -> Any:
         match node:
@@ -257,22 +269,6 @@ def _is_data(value: Any) -> bool:
     if isinstance(value, dict):
         return all(_is_data(item) for pair in value.items() for item in pair)
     return isinstance(value, list | tuple) and all(_is_data(item) for item in value)
-
-
-def _bound(value: Any) -> Any:
-    """Return a value unless it is too large."""
-    if isinstance(value, int) and value.bit_length() > MAX_BITS:
-        raise _Refused(f"a number of at most {MAX_BITS} bits", "a larger one")
-    waiting, values, characters = [value], 0, 0
-    while waiting:  # a list may hold another one many times over
-        one = waiting.pop()
-        if isinstance(one, list | tuple):
-            if (values := values + len(one)) > MAX_VALUES:
-                raise _Refused(f"at most {MAX_VALUES} values", "more of them")
-            waiting.extend(one)
-        elif isinstance(one, str) and (characters := characters + len(one)) > MAX_ITEMS:
-            raise _Refused(f"at most {MAX_ITEMS} characters", f"{characters}")
-    return value
 
 
 # Expansion

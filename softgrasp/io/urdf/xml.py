@@ -387,14 +387,21 @@ def _is_unknown_name(entry: etree._LogEntry) -> bool:
 
 def _schema_error(checked: Element, entry: etree._LogEntry) -> DescriptionError:
     element = _find_name(checked, entry)
-    attribute = _attribute(entry.message)
+    match = re.search(r"[Tt]he attribute '([^']+)'|attribute '([^']+)'", entry.message)
+    attribute = "" if match is None else match[1] or match[2]
     if entry.type_name == _UNKNOWN:
         hint = did_you_mean(attribute, _attributes(element))
         return element_error(element, f"no such attribute; {hint}", attribute)
     if entry.type_name == _CHILDREN:
         return _wrong_child(element, entry)
     if entry.type_name in _CONTENT:
-        return _wrong_content(element)
+        inside = next((child for child in element.iterchildren("*")), None)
+        if inside is not None and not _children(element):
+            return element_error(
+                inside, f"expected nothing inside <{element.tag}>, found <{inside.tag}>"
+            )
+        text = "".join([element.text or "", *(child.tail or "" for child in element)]).strip()
+        return element_error(element, f"expected no text, found {short(text)}")
     expected = _expect(element, attribute)
     if entry.type_name == _MISSING:
         return element_error(element, f"this attribute is missing; expected {expected}", attribute)
@@ -413,11 +420,6 @@ def _find_name(checked: Element, entry: etree._LogEntry) -> Element:
     return element
 
 
-def _attribute(message: str) -> str:
-    match = re.search(r"[Tt]he attribute '([^']+)'|attribute '([^']+)'", message)
-    return "" if match is None else match[1] or match[2]
-
-
 def _wrong_child(element: Element, entry: etree._LogEntry) -> DescriptionError:
     parent = element.getparent()
     if _NOT_EXPECTED in entry.message and parent is not None:
@@ -430,16 +432,6 @@ def _wrong_child(element: Element, entry: etree._LogEntry) -> DescriptionError:
     is_choice = bool(_declared(f"{_DECLARED}/xs:choice", tag=element.tag))
     expected = either(missing) if is_choice else missing[0]
     return element_error(element, f"expected {expected} inside, found none")
-
-
-def _wrong_content(element: Element) -> DescriptionError:
-    inside = next((child for child in element.iterchildren("*")), None)
-    if inside is not None and not _children(element):
-        return element_error(
-            inside, f"expected nothing inside <{element.tag}>, found <{inside.tag}>"
-        )
-    text = "".join([element.text or "", *(child.tail or "" for child in element)]).strip()
-    return element_error(element, f"expected no text, found {short(text)}")
 
 
 def _expect(element: Element, attribute: str) -> str:
