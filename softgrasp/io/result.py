@@ -2,10 +2,11 @@
 
 ``result.json`` and ``trajectory.npz`` are written whole and never pickled. ``to_arrays`` and
 ``from_arrays`` convert results to what an ``.npz`` file holds and back, with all digits, NaN and
-infinity. Joint states in CSV have one header line: ``time``, then ``position.J`` for all joints J, then ``velocity.J`` and ``effort.J``,
-the fields of ROS's ``sensor_msgs/JointState``; unknown values are empty cells, numbers have all
-digits. Journals are in JSON Lines: a line that a crash has cut short is ignored by ``read`` and
-removed by ``drop_cut_line``, so that at most the record that was being written is lost.
+infinity. Joint states in CSV have one header line: ``time``, then ``position.J`` for all joints J,
+then ``velocity.J`` and ``effort.J``, the fields of ROS's ``sensor_msgs/JointState``; unknown values
+are empty cells, numbers have all digits. Journals are in JSON Lines: a line that a crash has cut
+short is ignored by ``read`` and removed by ``drop_cut_line``, so that at most the record that was
+being written is lost.
 """
 
 from __future__ import annotations

@@ -34,7 +34,6 @@ FULL_FORCE_AT = 7e-3
 MIN_LENGTH = 0.02
 """Smallest length of a moved chain [m]."""
 POSITION, SPRUNG, RESTING, UNKNOWN = "position", "sprung", "resting", "unknown"
-_KINDS_AT_REST = (mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE)
 
 
 class Law(NamedTuple):
@@ -89,8 +88,7 @@ def require_servos(
     led, weak = _joints_by_actuator(model)
     joints = moving_joints(model)
     if model.nu == 0:
-        spring = np.ravel(model.jnt_stiffness).reshape(model.njnt, -1)[:, 0]
-        servo_joints = [j for j in joints if spring[j] == 0.0]
+        servo_joints = [j for j in joints if spring_of(model, j) == 0.0]
     else:
         servo_joints = [j for j in joints if j in weak and j not in led]
     names = {j: str(model.joint(j).name) for j in joints}
@@ -103,9 +101,8 @@ def require_servos(
     servos += on_tendons
     if not servos:
         return (), []
-    tendons = f"{len(on_tendons)} tendons" if on_tendons else ""
-    count = len(servos) - len(on_tendons)
-    moved_parts = " and ".join(filter(None, (f"{count} joints" if count else "", tendons)))
+    parts = ((len(servos) - len(on_tendons), "joints"), (len(on_tendons), "tendons"))
+    moved_parts = " and ".join(f"{count} {what}" for count, what in parts if count)
     what = "has no actuators" if model.nu == 0 else f"moves {moved_parts} by force only"
     kept = "" if model.nu == 0 else "; its actuators stay, at zero"
     forces = sorted(servo.force_limit for servo in servos)
@@ -161,7 +158,7 @@ def press_of(tree: MjcfTree, index: int, actuator: ModelActuator) -> tuple[float
             forces.append((gain * abs(float(arm[dof])) / _reach(tree, joint), 0.0))
             continue
         square, speed = float(arm[dof]) ** 2, abs(move.ratio)
-        friction = float(np.ravel(model.dof_damping[dof])[0])
+        friction = damping_of(model, dof)
         at_end = speed / _reach(tree, joint)
         forces.append((stiffness * square * at_end, (friction + damping * square) * at_end))
     return max(forces)
@@ -179,18 +176,16 @@ def at_start(model: mujoco.MjModel, starts: Mapping[str, float]) -> mujoco.MjDat
 def kind_of(model: mujoco.MjModel, index: int) -> str:
     """Classify an actuator: position, force against springs, at rest without a signal, unknown."""
     dynamics = int(model.actuator_dyntype[index])
-    if dynamics not in (
-        mujoco.mjtDyn.mjDYN_NONE,
-        mujoco.mjtDyn.mjDYN_FILTER,
-        mujoco.mjtDyn.mjDYN_FILTEREXACT,
-    ):
+    kinds = (mujoco.mjtDyn.mjDYN_NONE, mujoco.mjtDyn.mjDYN_FILTER, mujoco.mjtDyn.mjDYN_FILTEREXACT)
+    if dynamics not in kinds:
         return UNKNOWN
     if int(model.actuator_gaintype[index]) != mujoco.mjtGain.mjGAIN_FIXED:
         return UNKNOWN
-    if int(model.actuator_biastype[index]) not in _KINDS_AT_REST:
+    bias = int(model.actuator_biastype[index])
+    if bias not in (mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE):
         return UNKNOWN
     constant, stiffness = model.actuator_biasprm[index, :2].tolist()
-    if int(model.actuator_biastype[index]) == mujoco.mjtBias.mjBIAS_NONE:
+    if bias == mujoco.mjtBias.mjBIAS_NONE:
         return SPRUNG if _is_sprung(model, index) else RESTING
     if stiffness < 0.0 and model.actuator_gainprm[index, 0] != 0.0:
         return POSITION if _transmission(model, index) else UNKNOWN
@@ -221,6 +216,11 @@ def spring_of(model: mujoco.MjModel, joint: int) -> float:
     return float(np.ravel(model.jnt_stiffness[joint])[0])
 
 
+def damping_of(model: mujoco.MjModel, dof: int) -> float:
+    """Return the linear damping of a degree of freedom [N·m·s/rad or N·s/m]."""
+    return float(np.ravel(model.dof_damping[dof])[0])
+
+
 def law_of(model: mujoco.MjModel, index: int) -> Law:
     """Return the equilibrium length of a position actuator as a linear function of its target."""
     gain = float(model.actuator_gainprm[index, 0])
@@ -246,13 +246,11 @@ def _model_actuator(
     square = sum(lever * lever for lever in joints.values())
     moves = tuple(_move(model, data, j, lever / square, law, length) for j, lever in joints.items())
     limits, assumed = _limits(model, index, joints, law, length, data)
-    start = min(max((length - law.at) / law.ratio, limits[0]), limits[1])
-    is_plain = len(moves) == 1 and moves[0].ratio == 1.0 and moves[0].at == 0.0
+    start = float(np.clip((length - law.at) / law.ratio, *limits))
     unit: Literal["rad", "m", ""] = ""
-    if is_plain:
+    if len(moves) == 1 and moves[0].ratio == 1.0 and moves[0].at == 0.0:
         unit = "rad" if is_hinge(model, next(iter(joints))) else "m"
-    actuator = ModelActuator(actuator=name, unit=unit, limits=limits, start=start, moves=moves)
-    return actuator, assumed
+    return ModelActuator(actuator=name, unit=unit, limits=limits, start=start, moves=moves), assumed
 
 
 def _levers(model: mujoco.MjModel, arm: Array) -> dict[int, float]:
@@ -458,9 +456,8 @@ def _factors(
     for move in actuator.moves if rate else ():
         joint = model.joint(move.joint).id
         dof, speed = int(model.jnt_dofadr[joint]), abs(move.ratio * rate)
-        arm_length = abs(float(arm[dof]))
-        damping = float(np.ravel(model.dof_damping[dof])[0])
-        lag = (damping - float(model.actuator_biasprm[index, 2]) * arm_length * arm_length) * speed
+        arm_length, bias = abs(float(arm[dof])), float(model.actuator_biasprm[index, 2])
+        lag = (damping_of(model, dof) - bias * arm_length * arm_length) * speed
         allowed = min(
             LAG_FORCE * _reach(tree, joint),
             FRACTION_OF_LIMIT * _limit(model, index, joint, arm_length),

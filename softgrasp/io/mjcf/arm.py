@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from softgrasp import assets
 from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.description.arm import Arm
+from softgrasp.description.bendable import Inertial
 from softgrasp.description.finger import Phalanx
 from softgrasp.description.geometry import Mesh, Part, Pose
 from softgrasp.errors import DescriptionError, SoftgraspWarning
@@ -63,7 +63,7 @@ def mjcf_arm(path: Path) -> Arm:
             driven=True,
             bodies=(),
             parts=_parts(tree, source, row, path),
-            inertial=_heavy_enough(row),
+            inertial=row.inertial and _heavy_enough(row.inertial),
             **servos.get(row.joint_name, {}),
         )
         for row in chain.phalanges
@@ -77,14 +77,10 @@ def mjcf_arm(path: Path) -> Arm:
     )
 
 
-def _heavy_enough(row: Phalanx) -> Any:
-    inertial = row.inertial
-    if inertial is None or inertial.mass >= MIN_MASS:
+def _heavy_enough(inertial: Inertial) -> Inertial:
+    if inertial.mass >= MIN_MASS:
         return inertial
-    min_inertia = MIN_MASS * 0.01**2
-    return inertial.replace(
-        mass=MIN_MASS, inertia=(min_inertia, min_inertia, min_inertia, 0.0, 0.0, 0.0)
-    )
+    return inertial.replace(mass=MIN_MASS, inertia=(MIN_MASS * 0.01**2,) * 3 + (0.0, 0.0, 0.0))
 
 
 def _servos(model: mujoco.MjModel) -> dict[str, dict[str, float]]:
@@ -103,19 +99,15 @@ def _servos(model: mujoco.MjModel) -> dict[str, dict[str, float]]:
         servo_fields = fields.setdefault(str(model.joint(int(model.dof_jntid[dofs[0]])).name), {})
         servo_fields["servo_stiffness"] = -float(model.actuator_biasprm[index, 1]) * arm * arm
         if model.actuator_forcelimited[index]:
-            servo_fields["force_limit"] = arm * float(
-                np.abs(model.actuator_forcerange[index]).max()
-            )
+            force = float(np.abs(model.actuator_forcerange[index]).max())
+            servo_fields["force_limit"] = arm * force
     for joint in moving_joints(model):
-        _fill(fields.setdefault(str(model.joint(joint).name), {}), model, joint)
+        # by default a stiff servo that can carry its chain and 5 kg at 1 m
+        below = float(model.body_subtreemass[model.jnt_bodyid[joint]]) + 5.0
+        servo_fields = fields.setdefault(str(model.joint(joint).name), {})
+        servo_fields.setdefault("force_limit", 9.81 * below)
+        servo_fields.setdefault("servo_stiffness", 100.0 * servo_fields["force_limit"])
     return fields
-
-
-def _fill(servo_fields: dict[str, float], model: mujoco.MjModel, joint: int) -> None:
-    """Set a default servo that can carry its chain and 5 kg at 1 m, with high stiffness."""
-    below = float(model.body_subtreemass[model.jnt_bodyid[joint]]) + 5.0
-    servo_fields.setdefault("force_limit", 9.81 * below)
-    servo_fields.setdefault("servo_stiffness", 100.0 * servo_fields["force_limit"])
 
 
 def _parts(tree: MjcfTree, source: SourceModel, row: Phalanx, path: Path) -> tuple[Part, ...]:
@@ -133,18 +125,16 @@ def _parts(tree: MjcfTree, source: SourceModel, row: Phalanx, path: Path) -> tup
         is_mesh = int(model.geom_type[geom]) == GEOM.mjGEOM_MESH
         shape = _mesh(source, model, geom, path) if is_mesh else primitive_of(model, geom)
         if shape is not None:
-            frame = carry @ _arrange(tree, geom, in_mesh_frame=is_mesh)
-            parts.append(Part(shape=shape, pose=pose_of(frame)))
+            parts.append(Part(shape=shape, pose=pose_of(carry @ _frame_of(tree, geom))))
     return tuple(parts)
 
 
-def _arrange(tree: MjcfTree, geom: int, *, in_mesh_frame: bool) -> Array:
-    """Frame of a geom with all joints at zero, or of the file of its mesh, (4, 4)."""
+def _frame_of(tree: MjcfTree, geom: int) -> Array:
+    """Frame of a geom with all joints at zero, of a mesh that of its file, (4, 4)."""
     model, body = tree.model, int(tree.model.geom_bodyid[geom])
     world = frame_of(tree.data.xpos[body], tree.data.xmat[body])
     frame = world @ transform(model.geom_pos[geom], model.geom_quat[geom])
-    if in_mesh_frame:
-        mesh = int(model.geom_dataid[geom])
+    if (mesh := int(model.geom_dataid[geom])) >= 0:
         frame = frame @ np.linalg.inv(transform(model.mesh_pos[mesh], model.mesh_quat[mesh]))
     return np.asarray(frame)
 

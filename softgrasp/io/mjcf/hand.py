@@ -59,7 +59,7 @@ from softgrasp.io.mjcf.model import (
     SourceModel,
     attach,
     is_hinge,
-    mesh_vertices,
+    mesh_triangles,
     moving_joints,
     read_model,
     touching_geoms,
@@ -80,16 +80,9 @@ from softgrasp.mechanics.hand_kinematics import move_pose
 from softgrasp.mechanics.transforms import Array, quaternion_of, transform
 
 FIELDS = (
-    "model",
-    "name",
-    "source",
-    "pose",
-    "fingers",
-    "grasps",
-    "contact",
-    "gravity_compensation",
+    "model", "name", "source", "pose", "fingers", "grasps", "contact", "gravity_compensation",
     "units",
-)
+)  # fmt: skip
 HOME = ("home", "open", "start")
 """Keyframes for the initial posture, the first that exists; else the first keyframe."""
 EARTH = (0.0, 0.0, -9.81)
@@ -115,12 +108,7 @@ class ReadHand(NamedTuple):
     """Assumptions."""
 
 
-def mjcf_hand(
-    path: Path,
-    *,
-    pose: Pose | None = None,
-    gravity_compensation: bool = True,
-) -> Hand:
+def mjcf_hand(path: Path, *, pose: Pose | None = None, gravity_compensation: bool = True) -> Hand:
     """Make a hand from a MuJoCo model.
 
     Args:
@@ -142,10 +130,6 @@ def mjcf_hand(
     synthesized = synthesize_grasps(read_hand.closing)
     _check_grasps(synthesized, path)
     pose = pose or _standing(np.array(synthesized.up))
-    grasps = Grasps(
-        power=_preset(read_hand, synthesized.power, pose),
-        precision=_preset(read_hand, synthesized.precision, pose),
-    )
     tree, source = read_hand.tree, read_hand.source
     driven = {move.joint for actuator in read_hand.actuators for move in actuator.moves}
     fingers = fingers_of(tree, driven)
@@ -168,7 +152,10 @@ def mjcf_hand(
             gravity_compensation=read_hand.weightless,
         ),
         palm=Palm(kind="none"),
-        grasps=grasps,
+        grasps=Grasps(
+            power=_preset(read_hand, synthesized.power, pose),
+            precision=_preset(read_hand, synthesized.precision, pose),
+        ),
         source=f"{path.name} (MJCF)",
         notes=(
             *read_hand.notes,
@@ -224,11 +211,7 @@ def hand_beside(data: dict[str, Tree], directory: Path) -> Hand:
 
 
 def alone(
-    source: SourceModel,
-    servos: tuple[AddedServo, ...],
-    path: Path,
-    *,
-    weightless: bool = False,
+    source: SourceModel, servos: tuple[AddedServo, ...], path: Path, *, weightless: bool = False
 ) -> mujoco.MjModel:
     """Compile the model as attached to a scene, but without the other parts of a scene."""
     spec = mujoco.MjSpec()
@@ -317,11 +300,7 @@ def _read(path: Path, *, compensate: bool = True) -> ReadHand:
 
 
 def _hand_tree(model: mujoco.MjModel) -> MjcfTree:
-    """Return the tree of a hand, whose palm may be the link on which the last one closes as a jaw.
-
-    Args:
-        model: The hand as attached.
-    """
+    """Return the tree of an attached hand, whose palm may be the link that the last closes on."""
     tree = tree_of(model)
     chain = [tree.palm]
     while len(below := tree.children[chain[-1]]) == 1:
@@ -351,9 +330,7 @@ def _collision_meshes(model: mujoco.MjModel) -> Iterator[Surface]:
     """Yield the meshes that can touch."""
     geoms = [geom for geom in touching_geoms(model) if model.geom_dataid[geom] >= 0]
     for mesh in dict.fromkeys(int(model.geom_dataid[geom]) for geom in geoms):
-        first, count = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
-        faces = np.asarray(model.mesh_face[first : first + count], dtype=np.int64)
-        yield Surface(str(model.mesh(mesh).name), mesh_vertices(model, mesh), faces)
+        yield Surface(str(model.mesh(mesh).name), *mesh_triangles(model, mesh))
 
 
 def _points_of(tree: MjcfTree, group: int, points_on: Mapping[int, Array]) -> Array:
@@ -449,7 +426,11 @@ def _in_hand(fingers: tuple[Finger, ...], pose: Pose) -> tuple[Finger, ...]:
 # Differences between file and scene
 def conflicts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
     """List the settings of an MJCF file that a scene overrides, or that change a grasp."""
-    messages = [*_contacts(whole, attached), *_limits(attached)]
+    moving = moving_joints(attached)
+    free = [str(attached.joint(j).name) for j in moving if not attached.jnt_limited[j]]
+    messages = _contacts(whole, attached)
+    if free:
+        messages.append(f"no limits: {', '.join(free)}; targets stay within ±180° or ±0.1 m")
     if _lacks_compensation(attached):
         messages.append(
             "its bodies have no gravity compensation (gravcomp): under gravity its joints sag as "
@@ -470,22 +451,17 @@ def list_unused_options(whole: mujoco.MjModel) -> list[str]:
     pyramidal = int(option.cone) == mujoco.mjtCone.mjCONE_PYRAMIDAL
     changed = ["cone pyramidal"] if pyramidal else []
     changed += [
-        f"{name} {value:g}"
-        for name, value in (
-            ("timestep", option.timestep),
-            ("impratio", option.impratio),
-            ("noslip_iterations", option.noslip_iterations),
-        )
-        if value != getattr(defaults, name)
+        f"{name} {getattr(option, name):g}"
+        for name in ("timestep", "impratio", "noslip_iterations")
+        if getattr(option, name) != getattr(defaults, name)
     ]
     if int(option.integrator) != int(defaults.integrator):
         kind = mujoco.mjtIntegrator(int(option.integrator)).name.removeprefix("mjINT_").lower()
         changed.append(f"integrator {kind}")
     if tuple(option.gravity.tolist()) != EARTH:
         changed.append(f"gravity ({', '.join(f'{part:g}' for part in option.gravity)})")
-    if not changed:
-        return []
-    return [f"options of the file are replaced by those of the scene: {', '.join(changed)}"]
+    text = "options of the file are replaced by those of the scene"
+    return [f"{text}: {', '.join(changed)}"] if changed else []
 
 
 def _contacts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
@@ -515,11 +491,7 @@ def _contacts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
 
 
 def geom_frictions(model: mujoco.MjModel) -> tuple[GeomFriction, ...]:
-    """Return the friction of geoms that can touch; none where all have MuJoCo's default.
-
-    Args:
-        model: The hand as attached.
-    """
+    """Return the friction of the geoms that can touch; none where all have MuJoCo's default."""
     geoms: dict[tuple[float | None, bool], list[str]] = {}
     for geom in touching_geoms(model):
         overrides = bool(model.geom_priority[geom] > 0)
@@ -535,11 +507,3 @@ def geom_frictions(model: mujoco.MjModel) -> tuple[GeomFriction, ...]:
         GeomFriction(geoms=tuple(named), friction=friction, overrides=overrides)
         for (friction, overrides), named in geoms.items()
     )
-
-
-def _limits(attached: mujoco.MjModel) -> list[str]:
-    moving = moving_joints(attached)
-    free = [str(attached.joint(j).name) for j in moving if not attached.jnt_limited[j]]
-    if not free:
-        return []
-    return [f"no limits: {', '.join(free)}; targets stay within ±180° or ±0.1 m"]

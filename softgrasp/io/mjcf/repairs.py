@@ -87,7 +87,11 @@ def readable_spec(path: Path, documents: Mapping[Path, Element]) -> tuple[mujoco
             left_out.setdefault(what, []).append(f"{file}:{line_of(element)}")
             continue
         spec.modelfiledir = str(path.parent)
-        return spec, [_left_out_message(what, lines) for what, lines in left_out.items()]
+        return spec, [
+            f"left out, as MuJoCo does not read it: {what} "
+            f"({', '.join(lines[:MAX_LINES])}{', …' if lines[MAX_LINES:] else ''})"
+            for what, lines in left_out.items()
+        ]
     raise ValueError(f"Error: more than {MAX_UNKNOWN} attributes and elements are unknown")
 
 
@@ -157,11 +161,6 @@ def _is_misspelt(word: str) -> bool:
     return word not in usual and bool(get_close_matches(word, usual, n=1, cutoff=0.75))
 
 
-def _left_out_message(what: str, lines: Sequence[str]) -> str:
-    shown = ", ".join(lines[:MAX_LINES]) + (", …" if lines[MAX_LINES:] else "")
-    return f"left out, as MuJoCo does not read it: {what} ({shown})"
-
-
 # Angles
 
 
@@ -178,19 +177,13 @@ def angles_in_radians(spec: mujoco.MjSpec, documents: Mapping[Path, Element]) ->
     Returns:
         Message about the change; empty without one.
     """
-    stated = any(
-        "angle" in item.attrib for root in documents.values() for item in root.iter("compiler")
-    )
+    items = [item for root in documents.values() for item in root.iter("*")]
+    stated = any("angle" in item.attrib for item in items if item.tag == "compiler")
     if stated or not spec.compiler.degree:
         return []
     hinges = [joint for joint in spec.joints if joint.type == mujoco.mjtJoint.mjJNT_HINGE]
     widest = max((abs(float(end)) for hinge in hinges for end in hinge.range), default=0.0)
-    eulers = [
-        abs(float(part))
-        for root in documents.values()
-        for item in root.iter("*")
-        for part in str(item.get("euler", "")).split()
-    ]
+    eulers = [abs(float(part)) for item in items for part in str(item.get("euler", "")).split()]
     if not 0.0 < widest <= math.tau or max(eulers, default=0.0) > math.tau:
         return []
     spec.compiler.degree = False

@@ -84,8 +84,7 @@ def tree_of(model: mujoco.MjModel) -> MjcfTree:
         group = int(model.body_weldid[body])
         tree.members[group].append(body)
         if group == body:
-            parent = int(model.body_weldid[model.body_parentid[body]])
-            tree.children[parent].append(body)
+            tree.children[int(model.body_weldid[model.body_parentid[body]])].append(body)
     while len(tree.children[tree.palm]) == 1:
         (only,) = tree.children[tree.palm]
         if all(len(tree.children[group]) <= 1 for group in tree.below(only)):
@@ -168,10 +167,9 @@ def closed(model: mujoco.MjModel, data: mujoco.MjData, held: NDArray[np.bool_]) 
             return True
         jacobian = _jacobian(model, data)[rows][:, ~held]
         correction = np.linalg.lstsq(jacobian, -residual, rcond=1e-8)[0]
+        longest = max(np.abs(correction).max(initial=0.0), 1e-12)
         step = np.zeros(model.nv)
-        step[~held] = correction * min(
-            1.0, LONGEST_STEP / max(np.abs(correction).max(initial=0.0), 1e-12)
-        )
+        step[~held] = correction * min(1.0, LONGEST_STEP / longest)
         mujoco.mj_integratePos(model, data.qpos, step, 1.0)
     mujoco.mj_kinematics(model, data)
     return bool(np.abs(residual).max(initial=0.0) < 1e-4)
@@ -223,10 +221,7 @@ def _finger_names(tree: MjcfTree, chains: list[list[int]], has_wrist: bool) -> l
         common.append(shared if len(bodies) > 1 and len(shared) > 1 else name)
     if has_wrist:
         common[0] = WRIST
-    return [
-        name if common.count(name) == 1 else unique_name
-        for name, unique_name in zip(common, first, strict=True)
-    ]
+    return [n if common.count(n) == 1 else body for n, body in zip(common, first, strict=True)]
 
 
 # Fingers
@@ -284,11 +279,8 @@ def _inertial(tree: MjcfTree, group: int, joint: int) -> Inertial | None:
     weight = weight_of(tree.model, tree.data, tree.members[group], joint_frame(tree, joint))
     if weight is None or weight.inertia is None:
         return None
-    return Inertial(
-        mass=weight.mass,
-        origin=Origin(xyz=triple(weight.center)),
-        inertia=inertia_moments(weight.inertia),
-    )
+    origin, inertia = Origin(xyz=triple(weight.center)), inertia_moments(weight.inertia)
+    return Inertial(mass=weight.mass, origin=origin, inertia=inertia)
 
 
 def weight_of(
