@@ -14,13 +14,13 @@ NAMES = {
     "io.mesh_files": ("coarser", "mass_properties", "read_triangles", "Triangles"),
     "io.mesh_repair": ("hull_of",),
     "io.scene": (
-        "load_camera", "load_criterion", "load_release", "load_scene", "save_camera",
-        "save_release", "save_scene",
+        *("load_camera", "load_criterion", "load_release", "load_scene"),
+        *("save_camera", "save_release", "save_scene"),
     ),
     "io.tables": ("Column", "column_names", "read_table", "with_numbers"),
     "io.urdf": ("write_robot",),
     "model.export": ("save_urdf",),
-}  # fmt: skip
+}
 """Public names by the module that defines them; ``=name`` is the module itself."""
 
 __all__, __getattr__, __dir__ = lazy_names(__name__, NAMES)

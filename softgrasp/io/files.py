@@ -200,10 +200,8 @@ def start_run(directory: Path) -> None:
 
 def run_directory(target: Path) -> Path | None:
     """Return the output directory of the run that a file belongs to; None without a run."""
-    for directory in list(target.absolute().parents)[:MARKER_DEPTH]:
-        if (directory / MARKER).is_file() or directory.resolve() in _new_runs:
-            return directory
-    return None
+    above = list(target.absolute().parents)[:MARKER_DEPTH]
+    return next((d for d in above if (d / MARKER).is_file() or d.resolve() in _new_runs), None)
 
 
 def note_written(target: Path, *, grows: bool = False) -> None:
@@ -231,8 +229,7 @@ def note_written(target: Path, *, grows: bool = False) -> None:
 
 def was_written(target: Path, directory: Path) -> bool:
     """Return whether a run wrote a file of its output directory, and nobody changed it since."""
-    written = _write(directory)
-    name = _name_in(directory, target)
+    written, name = _read_marker(directory), _name_in(directory, target)
     if name not in written:
         return False
     status = target.stat()
@@ -274,7 +271,7 @@ def _name_in(directory: Path, target: Path) -> str:
     return target.absolute().relative_to(directory.absolute()).as_posix()
 
 
-def _write(directory: Path) -> dict[str, list[int] | None]:
+def _read_marker(directory: Path) -> dict[str, list[int] | None]:
     """Return size [bytes] and time [ns] of the files in the marker by name; None: it grows."""
     try:
         text = (directory / MARKER).read_text(encoding="utf-8", errors="replace")
@@ -316,8 +313,7 @@ def report_progress(text: str, done: float | None = None) -> None:
     """
     if done is None:
         logger.info("%s%s.", text[:1].upper(), text[1:])
-    listener = _listener.get()
-    if listener is not None:
+    if (listener := _listener.get()) is not None:
         listener(text, done)
 
 

@@ -406,7 +406,9 @@ def load_camera(path: str | Path) -> PinholeCamera:
         DescriptionError: There is no such file, or it is invalid; names file, line and field.
     """
     file = Path(path)
-    return YamlFile(file).read(lambda data: PinholeCamera(**({"name": file.stem} | data)))
+    return YamlFile(file).read(
+        lambda data: PinholeCamera(**{**data, "name": data.get("name", file.stem)})
+    )
 
 
 def save_camera(camera: PinholeCamera, path: str | Path) -> Path:

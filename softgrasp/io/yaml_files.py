@@ -41,22 +41,15 @@ LENGTHS = frozenset(
     [
         *("a", "d", "radius", "height", "length", "size", "radii", "margin"),
         *("position", "center", "mass_center", "tip", "object_position", "max_drop", "max_creep"),
-        *("offset", "displacement", "about", "amplitude", "min_lift"),
-        *("point", "thickness"),
-        *("torsional_friction", "rolling_friction", "critical_velocity"),
-        *("excursion", "pulley_radius"),
+        *("offset", "displacement", "about", "amplitude", "min_lift", "point", "thickness"),
+        *("torsional_friction", "rolling_friction", "critical_velocity", "excursion"),
+        "pulley_radius",
     ]
 )
 ANGLES = frozenset(
     [
-        "alpha",
-        "theta",
-        "euler",
-        "object_euler",
-        "upright_euler",
-        "max_rotation",
-        "rotation_vector",
-        "angle",
+        *("alpha", "theta", "euler", "angle"),
+        *("object_euler", "upright_euler", "max_rotation", "rotation_vector"),
     ]
 )
 """Fields with lengths or angles; the unit of joint variables depends on the joint (io.hand)."""
@@ -103,12 +96,10 @@ class YamlFile:
         logger.info("Reading %s.", path)
         self.path = path
         self._tree = _parse(path)
-        self._check_lengths(self._tree, self._length_unit(), ())
-
-    def _length_unit(self) -> float:
         units = self._tree.get("units")
         name = units.get("length") if isinstance(units, dict) else None
-        return LENGTH_UNITS.get(name, 1.0) if isinstance(name, str) else 1.0
+        unit = LENGTH_UNITS.get(name, 1.0) if isinstance(name, str) else 1.0
+        self._check_lengths(self._tree, unit, ())
 
     def _check_lengths(self, node: Tree, unit: float, location: tuple[int | str, ...]) -> None:
         """Refuse lengths with which a world would be too large."""
@@ -200,8 +191,9 @@ def _parse(path: Path) -> CommentedMap:
         tree = _tree_of(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        parts = (" ".join(part.split()) for part in (error.context, error.problem) if part)
         raise DescriptionError(
-            f"expected YAML, found: {_first_line(error)}",
+            f"expected YAML, found: {', '.join(parts)}",
             file=path,
             line=None if mark is None else mark.line + 1,
         ) from error
@@ -232,11 +224,6 @@ def _tree_of(text: str) -> Tree:
     tree = YAML(typ="rt").load(text)
     check_tree(tree)
     return tree
-
-
-def _first_line(error: MarkedYAMLError) -> str:
-    parts = [error.context, error.problem]
-    return ", ".join(" ".join(part.split()) for part in parts if part)
 
 
 def _plain(node: Tree) -> Tree:
@@ -273,9 +260,8 @@ def take_units(data: dict[str, Tree]) -> tuple[dict[str, Tree], float, float]:
         if kind not in kinds:
             raise error_at(f"no such kind of unit; {did_you_mean(str(kind), kinds)}", "units", kind)
         if not isinstance(unit, str) or unit not in kinds[kind]:
-            raise error_at(
-                f"no unit of {kind} '{unit}'; {did_you_mean(str(unit), kinds[kind])}", "units", kind
-            )
+            hint = did_you_mean(str(unit), kinds[kind])
+            raise error_at(f"no unit of {kind} '{unit}'; {hint}", "units", kind)
     length = LENGTH_UNITS[units_tree.get("length", "m")]
     return rest, length, ANGLE_UNITS[units_tree.get("angle", "rad")]
 
@@ -286,15 +272,11 @@ def to_si(data: Tree, length: float, angle: float) -> Tree:
         return [to_si(part, length, angle) for part in data]
     if not isinstance(data, dict):
         return data
-    converted = {}
-    for key, value in data.items():
-        if key in LENGTHS:
-            converted[key] = scaled(value, length)
-        elif key in ANGLES:
-            converted[key] = scaled(value, angle)
-        else:
-            converted[key] = to_si(value, length, angle)
-    return converted
+    units = dict.fromkeys(LENGTHS, length) | dict.fromkeys(ANGLES, angle)
+    return {
+        key: scaled(value, units[key]) if key in units else to_si(value, length, angle)
+        for key, value in data.items()
+    }
 
 
 def scaled(value: Tree, factor: float) -> Tree:

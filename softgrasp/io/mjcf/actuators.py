@@ -246,7 +246,7 @@ def _model_actuator(
     square = sum(lever * lever for lever in joints.values())
     moves = tuple(_move(model, data, j, lever / square, law, length) for j, lever in joints.items())
     limits, assumed = _limits(model, index, joints, law, length, data)
-    start = float(np.clip((length - law.at) / law.ratio, *limits))
+    start = min(max((length - law.at) / law.ratio, limits[0]), limits[1])
     unit: Literal["rad", "m", ""] = ""
     if len(moves) == 1 and moves[0].ratio == 1.0 and moves[0].at == 0.0:
         unit = "rad" if is_hinge(model, next(iter(joints))) else "m"

@@ -80,9 +80,9 @@ from softgrasp.mechanics.hand_kinematics import move_pose
 from softgrasp.mechanics.transforms import Array, quaternion_of, transform
 
 FIELDS = (
-    "model", "name", "source", "pose", "fingers", "grasps", "contact", "gravity_compensation",
-    "units",
-)  # fmt: skip
+    *("model", "name", "source", "pose", "fingers", "grasps"),
+    *("contact", "gravity_compensation", "units"),
+)
 HOME = ("home", "open", "start")
 """Keyframes for the initial posture, the first that exists; else the first keyframe."""
 EARTH = (0.0, 0.0, -9.81)

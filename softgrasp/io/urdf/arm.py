@@ -12,8 +12,8 @@ from softgrasp.description.geometry import Pose
 from softgrasp.description.robot import Robot
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.io.urdf.hand import machine_of
-from softgrasp.io.urdf.joints import ARM
 from softgrasp.io.urdf.kinematic_tree import Chain, Machine, finger_of
+from softgrasp.io.urdf.links import ARM
 from softgrasp.io.urdf.reader import make_of_robot
 from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.transforms import transform

@@ -48,7 +48,6 @@ from softgrasp.io.hand_sanity import (
     warn_of_unopposed,
 )
 from softgrasp.io.input_limits import MAX_JOINTS
-from softgrasp.io.urdf.joints import HAND, IMPLAUSIBLE, ServoRules, follow, ranges
 from softgrasp.io.urdf.kinematic_tree import (
     WRIST,
     HandTree,
@@ -59,21 +58,27 @@ from softgrasp.io.urdf.kinematic_tree import (
     wrist_joints,
 )
 from softgrasp.io.urdf.length_unit import refuse_wrong_units, robot_units
-from softgrasp.io.urdf.links import believable_density, parts_of, touching
+from softgrasp.io.urdf.links import (
+    HAND,
+    IMPLAUSIBLE,
+    ServoRules,
+    believable_density,
+    follow,
+    parts_of,
+    ranges,
+    touching,
+)
 from softgrasp.io.urdf.reader import Settings, keep_below, make_of_robot
 from softgrasp.io.urdf.soft_hand import soft_hand
+from softgrasp.io.xml_elements import Element
 from softgrasp.io.yaml_files import Tree, actuator_units, mapping, scaled, take_units, to_si
 from softgrasp.mechanics.robot_kinematics import fuse
 
 IN_FILE = ("effort", "velocity", "damping", "friction")
 """Fields of a joint that URDF also has, besides ``limits``."""
 IN_ROW = (
-    "servo_stiffness",
-    "servo_damping_ratio",
-    "force_limit",
-    "armature",
-    "stiffness",
-    "rest_angle",
+    *("servo_stiffness", "servo_damping_ratio", "force_limit"),
+    *("armature", "stiffness", "rest_angle"),
 )
 """Fields of a joint that only phalanges have."""
 MODEL = "model"
@@ -139,14 +144,10 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
     _refuse_millimetres(robot, machine, tree)
     fingers = _fingers(machine, tree, settings)
     root = machine.robot.link(tree.root)
+    names = machine.joint_names
     couplings = tuple(
-        Coupling(
-            joint=machine.joint_names[name],
-            leader=machine.joint_names[follow.leader],
-            ratio=follow.ratio,
-            offset=follow.offset,
-        )
-        for name, follow in machine.follows.items()
+        Coupling(joint=names[name], leader=names[of.leader], ratio=of.ratio, offset=of.offset)
+        for name, of in machine.follows.items()
     )
     hand = Hand(
         name=robot.name,
@@ -160,16 +161,10 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
     )
     hand = hand.replace(notes=(*hand.notes, *hull_note(list_described_meshes(hand))))
     warn_about_units(hand)
-    _warn_about_efforts(hand)
-    return with_synthesized_grasps(hand, _fastest(machine))
-
-
-def _warn_about_efforts(hand: Hand) -> None:
-    """Warn of efforts that are implausible for the size of the hand, in one sentence for all."""
-    odd = [note for note in hand.notes if IMPLAUSIBLE in note]
-    if odd:
+    if odd := [note for note in hand.notes if IMPLAUSIBLE in note]:
         others = f"; {len(odd)} joints are like this one" if len(odd) > 1 else ""
-        warnings.warn(f"hand '{hand.name}': {odd[0]}{others}", SoftgraspWarning, stacklevel=3)
+        warnings.warn(f"hand '{hand.name}': {odd[0]}{others}", SoftgraspWarning, stacklevel=2)
+    return with_synthesized_grasps(hand, _fastest(machine))
 
 
 def machine_of(robot: Robot, rules: ServoRules, density: float | None = None) -> Machine:
@@ -187,7 +182,12 @@ def machine_of(robot: Robot, rules: ServoRules, density: float | None = None) ->
         rules=rules,
         bodies=links,
         joint_names=joints,
-        notes=[*rename("link", links), *rename("joint", joints)],
+        notes=[
+            f"{kind} '{old}' is called '{new}', as softgrasp uses that name or cannot write it"
+            for kind, names in (("link", links), ("joint", joints))
+            for old, new in names.items()
+            if old != new
+        ],
     )
 
 
@@ -225,15 +225,6 @@ def usable_names(names: Iterable[str]) -> dict[str, str]:
         taken.add(plain)
         used[name] = plain
     return used
-
-
-def rename(kind: str, names: dict[str, str]) -> list[str]:
-    """List messages about names that differ from those in the file."""
-    return [
-        f"{kind} '{old}' is called '{new}', as softgrasp uses that name or cannot write it"
-        for old, new in names.items()
-        if old != new
-    ]
 
 
 # Robot as hand
@@ -300,7 +291,11 @@ def hand_of_file(path: Path, root: str = "") -> Hand:
         DescriptionError: Something in it is wrong, or there is no such link.
         BackendUnavailable: It is a xacro file, and the xacro package is not installed.
     """
-    return make_of_robot(path, robot_hand, prepare=partial(keep_below, name=root) if root else None)
+    return make_of_robot(path, robot_hand, prepare=_prepare(root))
+
+
+def _prepare(root: str) -> Callable[[Element], None] | None:
+    return partial(keep_below, name=root) if root else None
 
 
 def change_hand(data: dict[str, Tree], directory: Path, root: str = "") -> Hand:
@@ -327,12 +322,9 @@ def change_hand(data: dict[str, Tree], directory: Path, root: str = "") -> Hand:
     in_file, in_rows = _joint_settings(rest.pop("joints", {}), length, angle)
     settings = HandSettings(density=_positive(rest.pop("density", None)), rows=in_rows)
     stated = str(rest.pop("root", ""))
-    root = root or stated
-    prepare = partial(keep_below, name=root) if root else None
     with robot_units(data.get("units", {}).get("length")):
-        hand = make_of_robot(
-            model, lambda robot: robot_hand(robot, settings), in_file, prepare=prepare
-        )
+        make = partial(robot_hand, settings=settings)
+        hand = make_of_robot(model, make, in_file, prepare=_prepare(root or stated))
     hand = hand.replace(fingers=rename_fingers(hand, names))
     units, fields = actuator_units(hand.actuators, length, angle), to_si(rest, length, angle)
     shared = {"rates": fields.pop("rates")} if "rates" in fields else {}
@@ -360,9 +352,7 @@ def _joint_settings(
     return in_file, {name: fields for name, fields in in_rows.items() if fields}
 
 
-def _for_type(
-    fields: Mapping[str, Any], length: float, angle: float, kind: str
-) -> Mapping[str, Any]:
+def _for_type(fields: Mapping[str, Any], length: float, angle: float, kind: str) -> dict[str, Any]:
     """Convert fields of a joint to those of URDF, in SI."""
     values = {key: value for key, value in fields.items() if key in IN_FILE}
     if "limits" in fields:

@@ -18,15 +18,18 @@ from softgrasp.description.base import Vec3
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.robot import RigidJoint, Robot
 from softgrasp.io.grasp_presets import FAR_END, closes_on, jaw_positions, surface_points
-from softgrasp.io.urdf.joints import (
+from softgrasp.io.urdf.links import (
     FOLLOWER_ARMATURE,
     Followed,
     Range,
     ServoRules,
+    body_fields,
+    frame_along,
     joint_fields,
+    parts_of,
     servo_fields,
+    touching,
 )
-from softgrasp.io.urdf.links import body_fields, frame_along, parts_of, touching
 from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.robot_kinematics import LinkPose, joint_frame, origin_frame
 from softgrasp.mechanics.transforms import Array, triple
@@ -167,11 +170,9 @@ def _is_jaw(machine: Machine, joint: RigidJoint) -> bool:
         surface_points([(part.shape, part.pose) for part in parts_of(item, np.eye(4))])
         for item in (link, other)
     )
-    is_hinge = joint.type != "prismatic"
-    positions = jaw_positions(machine.ranges[joint.name], is_hinge=is_hinge)
-    return closes_on(
-        surface, carrier, [joint_frame(joint, value) for value in positions], np.zeros(3)
-    )
+    positions = jaw_positions(machine.ranges[joint.name], is_hinge=joint.type != "prismatic")
+    frames = [joint_frame(joint, value) for value in positions]
+    return closes_on(surface, carrier, frames, np.zeros(3))
 
 
 # Chains
@@ -203,11 +204,10 @@ def _on(robot: Robot, link: str) -> list[RigidJoint]:
 def _name(chains: Sequence[Chain]) -> tuple[Chain, ...]:
     """Name chains by the common prefix of their links."""
     preferred = [chain.name or _common([joint.child for joint in chain.joints]) for chain in chains]
-    named: list[Chain] = []
-    for chain, name in zip(chains, preferred, strict=True):
-        unique = name if preferred.count(name) == 1 else chain.joints[0].child
-        named.append(chain._replace(name=unique))
-    return tuple(named)
+    return tuple(
+        chain._replace(name=name if preferred.count(name) == 1 else chain.joints[0].child)
+        for chain, name in zip(chains, preferred, strict=True)
+    )
 
 
 def _common(links: Sequence[str]) -> str:
@@ -230,7 +230,10 @@ def _row(machine: Machine, joint: RigidJoint, *, is_first: bool) -> Phalanx:
         fields = {"shape": parts[0].shape, "shape_pose": parts[0].pose}
     if not is_first:
         fields["origin"] = pose_of(machine.origin(joint))
-    fields |= _following(joint) if joint.name in machine.follows else _driven(machine, joint)
+    if joint.name in machine.follows:
+        fields |= {"driven": False, "armature": FOLLOWER_ARMATURE[joint.type == "prismatic"]}
+    else:
+        fields |= _driven(machine, joint)
     return Phalanx(
         name=machine.bodies[link.name],
         joint_name=machine.joint_names[joint.name],
@@ -241,27 +244,19 @@ def _row(machine: Machine, joint: RigidJoint, *, is_first: bool) -> Phalanx:
     )
 
 
-def _following(joint: RigidJoint) -> dict[str, float | bool]:
-    return {"driven": False, "armature": FOLLOWER_ARMATURE[joint.type == "prismatic"]}
-
-
 def _driven(machine: Machine, joint: RigidJoint) -> dict[str, float]:
     led = {name for name, follow in machine.follows.items() if follow.leader == joint.name}
-    moved = [joint, *(other for other in machine.robot.joints if other.name in led)]
-    ends = [item.child for item in moved if _is_outermost(machine, item, moved)]
+    moved = {joint.child: joint.parent}
+    moved |= {other.child: other.parent for other in machine.robot.joints if other.name in led}
+    parents = {other.child: other.parent for other in machine.robot.joints}
+    ends = []  # those that no other of the joints moves
+    for child, link in moved.items():
+        while link in parents and link not in moved:
+            link = parents[link]
+        ends += [] if link in moved else [child]
     reach = sum(_reach(machine, link) for link in ends)
     mass = sum(_move_mass(machine, link) for link in ends)
     return servo_fields(joint, reach, mass, machine.rules, machine.notes)
-
-
-def _is_outermost(machine: Machine, joint: RigidJoint, moved: list[RigidJoint]) -> bool:
-    """Return whether no other of the joints moves this one."""
-    parents = {other.child: other.parent for other in machine.robot.joints}
-    above, link = [], joint.parent
-    while link in parents:
-        above.append(link)
-        link = parents[link]
-    return not any(other is not joint and other.child in above for other in moved)
 
 
 def _reach(machine: Machine, link: str) -> float:

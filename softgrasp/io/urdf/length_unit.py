@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.bendable import Inertial, Origin
+from softgrasp.description.bendable import Origin
 from softgrasp.description.geometry import Mesh
 from softgrasp.description.robot import Link, LinkGeometry, LinkShape, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
@@ -140,7 +140,11 @@ def unit_scale(robot: Robot, factor: float, lengths: Lengths | None = None) -> U
         return UnitScale(factor, 1.0, 1.0)
     of_meshes = 1.0 if joints > APART * meshes > 0.0 else factor
     inertials = [link.inertial for link in robot.links if link.inertial is not None]
-    radii = [_gyration(inertial) for inertial in inertials if inertial.inertia is not None]
+    radii = [  # of gyration, in the units of the file
+        math.sqrt(max(sum(inertial.inertia[:3]) / (2.0 * inertial.mass), 0.0))
+        for inertial in inertials
+        if inertial.inertia is not None
+    ]
     same = bool(radii) and median(radii) > GYRATION * max(meshes, joints)
     return UnitScale(of_meshes, factor, factor**2 if same else 1.0)
 
@@ -212,19 +216,8 @@ def _sizes(shape: LinkGeometry) -> list[float]:
     return [size for value in values for size in (value if isinstance(value, tuple) else [value])]
 
 
-def _gyration(inertial: Inertial) -> float:
-    """Return the radius of gyration in the units of the file."""
-    assert inertial.inertia is not None
-    return math.sqrt(max(sum(inertial.inertia[:3]) / (2.0 * inertial.mass), 0.0))
-
-
 def _times(value: Any, factor: float) -> Any:
-    """Multiply numbers without the noise of binary fractions, which a file would show.
-
-    Args:
-        value: A number, a tuple of numbers, or None, which stays.
-        factor: The factor.
-    """
+    """Multiply a number, those of a tuple, or None without the noise of binary fractions."""
     if isinstance(value, tuple):
         return tuple(_times(item, factor) for item in value)
     return value if value is None or factor == 1.0 else float(f"{value * factor:.12g}")
@@ -239,9 +232,11 @@ def _scale_link(link: Link, scale: UnitScale) -> Link:
     if inertial is not None:
         inertia = _times(inertial.inertia, scale.inertia)
         inertial = inertial.replace(origin=_move(inertial.origin, scale.lengths), inertia=inertia)
-    groups = (tuple(_scale_shape(s, scale) for s in g) for g in (link.visuals, link.collisions))
-    visuals, collisions = groups
-    return link.replace(inertial=inertial, visuals=visuals, collisions=collisions)
+    return link.replace(
+        inertial=inertial,
+        visuals=tuple(_scale_shape(shape, scale) for shape in link.visuals),
+        collisions=tuple(_scale_shape(shape, scale) for shape in link.collisions),
+    )
 
 
 def _scale_shape(part: LinkShape, scale: UnitScale) -> LinkShape:

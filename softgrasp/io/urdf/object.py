@@ -6,6 +6,7 @@ other meshes are treated as those of mesh files. ``lateral_friction`` is that of
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -120,24 +121,17 @@ def _touching_shape(shape: Shape) -> Shape:
     """Return the shape; of a mesh with several convex groups these are the parts."""
     if not isinstance(shape, Mesh):
         return shape
-    grouped = shape.replace(collision="parts", parts=shape.file)
-    return stamp(grouped if _has_convex_groups(grouped) else shape)
-
-
-def _has_convex_groups(shape: Mesh) -> bool:
     file = resolve_file(shape.file)
-    try:
-        return len(read_groups(file)) > 1 and bool(parts_from(file, np.asarray(shape.scale)))
-    except DescriptionError:
-        return False
+    with suppress(DescriptionError):
+        if len(read_groups(file)) > 1 and parts_from(file, np.asarray(shape.scale)):
+            return stamp(shape.replace(collision="parts", parts=shape.file))
+    return stamp(shape)
 
 
 def _weight(inertial: Inertial | None) -> Weight | None:
     if inertial is None:
         return None
-    frame = origin_frame(inertial.origin)
-    rotation = frame[:3, :3]
-    inertia = None
+    frame, inertia = origin_frame(inertial.origin), None
     if inertial.inertia is not None:
-        inertia = rotation @ inertia_matrix(inertial.inertia) @ rotation.T
+        inertia = frame[:3, :3] @ inertia_matrix(inertial.inertia) @ frame[:3, :3].T
     return Weight(inertial.mass, frame[:3, 3], inertia)

@@ -67,7 +67,6 @@ LENGTHS = {
 }
 """Attributes of shapes that have no volume where one is 0."""
 ZERO = r"[+-]?(0+\.?0*|\.0+)([eE][+-]?\d+)?"
-GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
 Color = tuple[float, ...]
 """Red, green, blue and opacity."""
 Colors = Mapping[str, Color | None]
@@ -133,14 +132,11 @@ def make_of_robot(
         raise error.located(file=path) from None
     except BackendUnavailable as error:
         raise BackendUnavailable(f"{path}: {error}") from None
+    messages = [f"left out: {text}" for text in dropped if text]
     if floating:
-        warnings.warn(
-            f"{path}: floating joints are taken as fixed at their origins: {floating}",
-            SoftgraspWarning,
-            stacklevel=3,
-        )
-    for left_out_text in filter(None, dropped):
-        warnings.warn(f"{path}: left out: {left_out_text}", SoftgraspWarning, stacklevel=3)
+        messages.insert(0, f"floating joints are taken as fixed at their origins: {floating}")
+    for message in messages:
+        warnings.warn(f"{path}: {message}", SoftgraspWarning, stacklevel=3)
     return made
 
 
@@ -285,9 +281,9 @@ def _geometry(element: Element, directory: Path) -> dict[str, Any]:
     if geometry is None:
         raise element_error(element, "expected <geometry> inside, found none")
     shapes = list(geometry.iterchildren("*"))
-    if len(shapes) != 1 or shapes[0].tag not in GEOMETRIES:
+    if len(shapes) != 1 or shapes[0].tag not in LENGTHS:
         tags = ", ".join(f"<{shape.tag}>" for shape in shapes) or "none"
-        raise element_error(geometry, f"expected one of {', '.join(GEOMETRIES)}, found {tags}")
+        raise element_error(geometry, f"expected one of {', '.join(LENGTHS)}, found {tags}")
     shape = shapes[0]
     match shape.tag:
         case "box":
@@ -295,21 +291,12 @@ def _geometry(element: Element, directory: Path) -> dict[str, Any]:
         case "sphere":
             return {"type": "sphere", **present_numbers(shape, "radius")}
         case "mesh":
-            return _mesh(shape, directory)
+            scale = {"scale": numbers(shape, "scale", 3)} if "scale" in shape.attrib else {}
+            return {"type": "mesh", "file": mesh_name(_with(shape, "filename"), directory), **scale}
     size = present_numbers(shape, "radius", "length")
     if shape.tag == "cylinder" and "length" in size:
         size["height"] = size.pop("length")
     return {"type": shape.tag, **size}
-
-
-def _mesh(element: Element, directory: Path) -> dict[str, Any]:
-    tree: dict[str, Any] = {
-        "type": "mesh",
-        "file": mesh_name(_with(element, "filename"), directory),
-    }
-    if "scale" in element.attrib:
-        tree["scale"] = numbers(element, "scale", 3)
-    return tree
 
 
 def _color(material: Element, materials: Colors) -> Color | None:
@@ -436,9 +423,8 @@ def joint_tree(element: Element) -> dict[str, Any]:
     tree |= limit | present_numbers(only(element, "dynamics"), "damping", "friction")
     mimic = only(element, "mimic")
     if mimic is not None:
-        tree["mimic"] = present_attributes(mimic, "joint") | present_numbers(
-            mimic, "multiplier", "offset"
-        )
+        numeric = present_numbers(mimic, "multiplier", "offset")
+        tree["mimic"] = present_attributes(mimic, "joint") | numeric
     return tree
 
 
@@ -467,9 +453,8 @@ def control_tree(element: Element) -> dict[str, Any]:
         plugin = only(hardware, "plugin")
         if plugin is not None:
             tree["plugin"] = plugin.text or ""
-        tree["params"] = [
-            (part.get("name", ""), part.text or "") for part in hardware.findall("param")
-        ]
+        params = hardware.findall("param")
+        tree["params"] = [(part.get("name", ""), part.text or "") for part in params]
     return tree
 
 
@@ -493,7 +478,7 @@ def _interface(element: Element) -> dict[str, Any]:
 
 
 # Elements that are not read
-def _leaf(*attributes: str) -> Grammar:
+def _leaf(*attributes: str) -> dict[str, Any]:
     return {ATTRIBUTES: attributes}
 
 
@@ -510,43 +495,36 @@ _SHAPE: Grammar = {
     },
     "material": {ATTRIBUTES: ("name",), "color": _leaf("rgba")},
 }
-_LINK: Grammar = {
-    ATTRIBUTES: ("name",),
-    "inertial": {
-        "origin": _ORIGIN,
-        "mass": _leaf("value"),
-        "inertia": _leaf("ixx", "iyy", "izz", "ixy", "ixz", "iyz"),
-    },
-    "visual": _SHAPE,
-    "collision": _SHAPE,
-}
-_JOINT: Grammar = {
-    ATTRIBUTES: ("name", "type"),
-    "origin": _ORIGIN,
-    "parent": _leaf("link"),
-    "child": _leaf("link"),
-    "axis": _leaf("xyz"),
-    "limit": _leaf("lower", "upper", "effort", "velocity"),
-    "dynamics": _leaf("damping", "friction"),
-    "mimic": _leaf("joint", "multiplier", "offset"),
-}
-_INTERFACE: Grammar = {ATTRIBUTES: ("name",), "param": _leaf("name")}
-_CONTROL: Grammar = {
-    ATTRIBUTES: ("name", "type"),
-    "hardware": {"plugin": {}, "param": _leaf("name")},
-    "joint": {
-        ATTRIBUTES: ("name",),
-        "command_interface": _INTERFACE,
-        "state_interface": _INTERFACE,
-    },
-}
+_INTERFACE = _leaf("name") | {"param": _leaf("name")}
 _ROBOT: Grammar = {
     ATTRIBUTES: ("name", "version"),
     "source": {},
     "material": _SHAPE["material"],
-    "link": _LINK,
-    "joint": _JOINT,
-    "ros2_control": _CONTROL,
+    "link": {
+        ATTRIBUTES: ("name",),
+        "inertial": {
+            "origin": _ORIGIN,
+            "mass": _leaf("value"),
+            "inertia": _leaf("ixx", "iyy", "izz", "ixy", "ixz", "iyz"),
+        },
+        "visual": _SHAPE,
+        "collision": _SHAPE,
+    },
+    "joint": {
+        ATTRIBUTES: ("name", "type"),
+        "origin": _ORIGIN,
+        "parent": _leaf("link"),
+        "child": _leaf("link"),
+        "axis": _leaf("xyz"),
+        "limit": _leaf("lower", "upper", "effort", "velocity"),
+        "dynamics": _leaf("damping", "friction"),
+        "mimic": _leaf("joint", "multiplier", "offset"),
+    },
+    "ros2_control": {
+        ATTRIBUTES: ("name", "type"),
+        "hardware": {"plugin": {}, "param": _leaf("name")},
+        "joint": _leaf("name") | {f"{one}_interface": _INTERFACE for one in ("command", "state")},
+    },
 }
 
 
@@ -559,51 +537,34 @@ def left_out(robot: Element) -> str:
     lines: dict[str, list[int | None]] = {}
     for what, element in _unknown(robot, _ROBOT):
         lines.setdefault(what, []).append(line_of(element))
-    return ", ".join(f"{what}{_in_lines(line_numbers)}" for what, line_numbers in lines.items())
-
-
-def _in_lines(lines: list[int | None]) -> str:
-    known = [str(line) for line in lines if line is not None]
-    if not known:
-        return ""
-    word = "line" if len(known) == 1 else "lines"
-    return f" ({word} {', '.join(known[:MAX_LINES])}{', …' if known[MAX_LINES:] else ''})"
+    texts = []
+    for what, stated in lines.items():
+        known = [str(line) for line in stated if line is not None]
+        shown = ", ".join(known[:MAX_LINES]) + (", …" if known[MAX_LINES:] else "")
+        texts.append(f"{what} (line{'s' * (len(known) > 1)} {shown})" if known else what)
+    return ", ".join(texts)
 
 
 def _unknown(element: Element, grammar: Grammar) -> Iterator[tuple[str, Element]]:
     kept = grammar.get(ATTRIBUTES, ())
     for name in map(str, element.attrib):
         if name not in kept:
-            yield f"attribute {_with_prefix(name)} of <{element.tag}>{_near(name, kept)}", element
+            namespace, _, local = name.removeprefix("{").rpartition("}")
+            shown = f"{namespace.removeprefix(UNDECLARED)}:{local}" if namespace else name
+            yield f"attribute {shown} of <{element.tag}>{_near(name, kept)}", element
     children = [tag for tag in grammar if tag != ATTRIBUTES]
     for child in element.iterchildren("*"):
-        tag = _list_shown(child)
+        tag = str(child.tag)
+        if child.prefix:  # instead of the namespace
+            tag = f"{child.prefix}:{etree.QName(child).localname}"
         if tag in OF_SCHEMA and element.tag == "robot":
             continue
         if tag not in children:
             yield f"<{tag}>{_near(tag, children)}", child
-        elif _is_other_param(child):
+        elif tag == "param" and grammar is _INTERFACE and child.get("name") not in RANGE:
             yield f"<param name='{child.get('name')}'> of <{element.tag}>", child
         else:
             yield from _unknown(child, grammar[tag])
-
-
-def _list_shown(element: Element) -> str:
-    """Return the tag of an element, with its prefix instead of its namespace."""
-    name = etree.QName(element)
-    return f"{element.prefix}:{name.localname}" if element.prefix else str(element.tag)
-
-
-def _with_prefix(name: str) -> str:
-    """Return the name of an attribute, with an undeclared prefix as in the file."""
-    namespace, _, local = name.removeprefix("{").rpartition("}")
-    return f"{namespace.removeprefix(UNDECLARED)}:{local}" if namespace else name
-
-
-def _is_other_param(element: Element) -> bool:
-    parent = element.getparent()
-    of_interface = parent is not None and str(parent.tag).endswith("_interface")
-    return element.tag == "param" and of_interface and element.get("name") not in RANGE
 
 
 def _near(word: str, known: Any) -> str:
@@ -656,26 +617,19 @@ def hydraulics_tree(robot: Element) -> dict[str, Any]:
     if element is None:
         return {}
     check_schema(element)
-    tree: dict[str, Any] = {
-        "drive": {str(part.tag): _part(part) for part in element.iterfind("drive/*")}
-    }
+    tree: dict[str, Any] = {"drive": {}}
+    for part in element.iterfind("drive/*"):
+        numeric = present_numbers(part, *(str(name) for name in part.attrib if name != "flow"))
+        tree["drive"][str(part.tag)] = numeric | present_attributes(part, "flow")
     if "segments" in element.attrib:
         tree["segments"] = int(element.attrib["segments"])
     load, gravity = element.find("tip_load"), element.find("gravity")
     if load is not None:
-        vectors = [key for key in ("force", "moment") if key in load.attrib]
-        tree["tip_load"] = present_attributes(load, "frame") | {
-            key: numbers(load, key, 3) for key in vectors
-        }
+        vectors = {k: numbers(load, k, 3) for k in ("force", "moment") if k in load.attrib}
+        tree["tip_load"] = present_attributes(load, "frame") | vectors
     if gravity is not None:
         tree["gravity"] = numbers(gravity, "xyz", 3)
     return {"hydraulics": tree}
-
-
-def _part(element: Element) -> dict[str, Any]:
-    """Return the attributes of a part of the hydraulic drive, validated by the schema."""
-    names = [str(name) for name in element.attrib if name != "flow"]
-    return present_numbers(element, *names) | present_attributes(element, "flow")
 
 
 def _attributes(element: Element) -> dict[str, float | int]:

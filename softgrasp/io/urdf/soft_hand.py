@@ -120,9 +120,9 @@ def _palm_of(robot: Robot) -> Link:
         )
     names = list(dict.fromkeys(part.parent for part in robot.bendables))
     if len(names) > 1:
-        names_text = ", ".join(f"'{name}'" for name in names)
         raise DescriptionError(
-            f"expected one link that carries all fingers of '{robot.name}', found {names_text}",
+            f"expected one link that carries all fingers of '{robot.name}', found "
+            f"{', '.join(map(repr, names))}",
             field="bendable",
         )
     beyond = {names[0], *(part.child for part in robot.bendables)}
@@ -174,13 +174,9 @@ def _with_chambers(part: Bendable) -> Bendable:
     closing = math.fsum(radius for angle, radius in lines if math.cos(angle - phi) > ALONG)
     # with several tendons on one side, all at the same tension
     tension = moment / (closing or max(radius for _, radius in lines))
+    highest = tension / EQUIVALENT_AREA
     chambers = tuple(
-        Chamber(
-            angle=angle + math.pi,
-            radius=radius,
-            area=EQUIVALENT_AREA,
-            pressure_max=tension / EQUIVALENT_AREA,
-        )
+        Chamber(angle=angle + math.pi, radius=radius, area=EQUIVALENT_AREA, pressure_max=highest)
         for angle, radius in lines
     )
     unit = f"{1e-3 / EQUIVALENT_AREA:g} kPa for 1 N of tension"
@@ -199,26 +195,22 @@ def _with_chambers(part: Bendable) -> Bendable:
 
 def _closing(part: Bendable) -> list[int]:
     """Return indices of the chambers that bend a finger towards its phi; others stay empty."""
-    where = f"bendable '{part.name}'"
-    if not part.planar:
-        raise DescriptionError(
-            "expected phi_min equal to phi_max, as one pressure bends a finger in one plane",
-            field=where,
+    expected = "phi_min equal to phi_max, as one pressure bends a finger in one plane"
+    if part.planar:
+        chambers = [actuator for actuator in part.actuation if isinstance(actuator, Chamber)]
+        phi = part.limits.phi_min or 0.0
+        closing = [
+            index
+            for index, chamber in enumerate(chambers)
+            if -math.cos(chamber.angle - phi) > ALONG and chamber.radius > 0.0
+        ]
+        if closing:
+            return closing
+        expected = (
+            "a chamber on the side away from phi, or a tendon on that of phi, which bends the "
+            "finger towards phi, found none"
         )
-    chambers = [actuator for actuator in part.actuation if isinstance(actuator, Chamber)]
-    phi = part.limits.phi_min or 0.0
-    closing = [
-        index
-        for index, chamber in enumerate(chambers)
-        if -math.cos(chamber.angle - phi) > ALONG and chamber.radius > 0.0
-    ]
-    if not closing:
-        raise DescriptionError(
-            "expected a chamber on the side away from phi, or a tendon on that of phi, which bends "
-            "the finger towards phi, found none",
-            field=where,
-        )
-    return closing
+    raise DescriptionError(f"expected {expected}", field=f"bendable '{part.name}'")
 
 
 def _pressures(part: Bendable) -> tuple[float, float]:
@@ -227,9 +219,8 @@ def _pressures(part: Bendable) -> tuple[float, float]:
     limits = [(c.pressure_min, c.pressure_max) for c in chambers if isinstance(c, Chamber)]
     known = [high for _, high in limits if high is not None]
     if not known:
-        raise DescriptionError(
-            "expected a pressure_max, found none", field=f"bendable '{part.name}'"
-        )
+        where = f"bendable '{part.name}'"
+        raise DescriptionError("expected a pressure_max, found none", field=where)
     return max(low for low, _ in limits), min(known)
 
 
@@ -243,12 +234,8 @@ def _hand_frame(bases: Array, along: Array, name: str) -> Array:
     frame = np.eye(4)
     frame[:3, 3] = bases.mean(axis=0)
     z = -along / np.linalg.norm(along)
-    aside = frame[:3, 3] - bases[0]
-    x = next(
-        part / np.linalg.norm(part)
-        for part in (direction - (direction @ z) * z for direction in (aside, *np.eye(3)))
-        if np.linalg.norm(part) > ALONG
-    )
+    across = (one - (one @ z) * z for one in (frame[:3, 3] - bases[0], *np.eye(3)))
+    x = next(one / np.linalg.norm(one) for one in across if np.linalg.norm(one) > ALONG)
     frame[:3, :3] = np.column_stack([x, np.cross(z, x), z])
     return frame
 
@@ -261,20 +248,18 @@ def _finger_in(part: Bendable) -> Array:
 
 def _palm(link: Link, inverse: Array) -> Palm:
     """Return the only collision primitive as palm; else a solid around the finger bases."""
-    shapes: list[LinkShape] = [s for s in link.collisions if not isinstance(s.shape, Mesh)]
-    if len(shapes) != 1 or len(link.collisions) != 1:
-        return Palm()
-    (only,) = shapes
-    return Palm(kind="shape", shape=only.shape, pose=pose_of(inverse @ origin_frame(only.origin)))
+    match link.collisions:
+        case (only,) if not isinstance(only.shape, Mesh):
+            pose = pose_of(inverse @ origin_frame(only.origin))
+            return Palm(kind="shape", shape=only.shape, pose=pose)
+    return Palm()
 
 
 def _grasps(digits: tuple[MountedSoftFinger, ...]) -> Grasps:
-    length = float(np.mean([digit.length for digit in digits]))
+    center = (0.0, 0.0, -CENTER_FRACTION * float(np.mean([digit.length for digit in digits])))
     highest = min(digit.limits[1] for digit in digits)
     rates = Rates([digit.limits[1] / CLOSING_TIME for digit in digits])
-    preset = GraspPreset(
-        center=(0.0, 0.0, -CENTER_FRACTION * length), rates=rates, pressure=highest, from_above=True
-    )
+    preset = GraspPreset(center=center, rates=rates, pressure=highest, from_above=True)
     return Grasps(power=preset, precision=preset.replace(pressure=PRECISION_FRACTION * highest))
 
 

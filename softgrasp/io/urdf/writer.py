@@ -24,7 +24,6 @@ from softgrasp.description.bendable import (
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh, Sphere
 from softgrasp.description.robot import (
     ControlSystem,
-    Interface,
     Link,
     LinkGeometry,
     LinkShape,
@@ -98,21 +97,19 @@ def document_text(root: Element) -> str:
 
 def _add(parent: Element, tag: str, **attributes: str | float | Iterable[float] | None) -> Element:
     """Add a child with the attributes that are not None; numbers are written in full."""
-    written = {
-        key: value if isinstance(value, str) else _text(value)
-        for key, value in attributes.items()
-        if value is not None
-    }
+    written = {key: _text(value) for key, value in attributes.items() if value is not None}
     return etree.SubElement(parent, tag, written)
 
 
-def _text(value: float | Iterable[float]) -> str:
+def _text(value: str | float | Iterable[float]) -> str:
+    if isinstance(value, str):
+        return value
     return repr(value) if isinstance(value, int | float) else " ".join(map(repr, value))
 
 
 def _add_origin(parent: Element, origin: Origin) -> None:
     if origin != Origin():
-        _add(parent, "origin", xyz=origin.xyz, rpy=origin.rpy)
+        _add(parent, "origin", **dict(origin))
 
 
 def _add_inertial(parent: Element, inertial: Inertial | None) -> None:
@@ -210,18 +207,12 @@ def _add_control(root: Element, system: ControlSystem) -> None:
         _add(hardware, "param", name=name).text = value
     for joint in system.joints:
         inner = _add(element, "joint", name=joint.name)
-        for command in joint.commands:
-            _add_interface(inner, "command_interface", command)
-        for state in joint.states:
-            _add_interface(inner, "state_interface", state)
-
-
-def _add_interface(parent: Element, tag: str, part: Interface) -> None:
-    element = _add(parent, tag, name=part.name)
-    for name in ("initial_value", "min", "max"):
-        value = getattr(part, name)
-        if value is not None:
-            _add(element, "param", name=name).text = _text(value)
+        for tag, parts in (("command", joint.commands), ("state", joint.states)):
+            for part in parts:
+                interface = _add(inner, f"{tag}_interface", name=part.name)
+                for name in ("initial_value", "min", "max"):
+                    if (value := getattr(part, name)) is not None:
+                        _add(interface, "param", name=name).text = _text(value)
 
 
 # Changes in the text of a file
@@ -284,29 +275,24 @@ def edit_file(
     drop_empty_shapes(root)
     drop_unreadable_visuals(root, path.parent)
     pairs = (robot_element(robot.replace(source="")) for robot in (before, after))
-    new_texts: dict[Element, _New] = {}
-    for element, values, child in [*_changes(root, *pairs), *_move_meshes(root, path, directory)]:
-        new = new_texts.setdefault(element, _New({}, []))
-        new.values.update(values)
-        new.children.extend(child)
+    changes: dict[Element, tuple[dict[str, str], list[Element]]] = {}
+    for element, values, children in [
+        *_changes(root, *pairs),
+        *_move_meshes(root, path, directory),
+    ]:
+        known = changes.setdefault(element, ({}, []))
+        known[0].update(values)
+        known[1].extend(children)
     edits: list[Edit] = []
-    for element in sorted(new_texts, key=lambda one: spans[one], reverse=True):
+    for element in sorted(changes, key=lambda one: spans[one], reverse=True):
         start, end = spans[element]
-        new = new_texts[element]
         tag = content[start:end]
-        for name, value in new.values.items():
+        for name, value in changes[element][0].items():
             tag = _with_attribute(tag, name, value)
-        inside = b"".join(etree.tostring(child) for child in new.children)
+        inside = b"".join(etree.tostring(child) for child in changes[element][1])
         content = content[:start] + tag + inside + content[end:]
-        edits[:0] = _edits(element, new)
+        edits[:0] = _edits(element, *changes[element])
     return content, tuple(edits)
-
-
-class _New(NamedTuple):
-    """New attributes of an element and new first children."""
-
-    values: dict[str, str]
-    children: list[Element]
 
 
 Change = tuple[Element, dict[str, str], list[Element]]
@@ -351,16 +337,16 @@ def _with_attribute(tag: bytes, name: str, value: str) -> bytes:
     return tag[:end].rstrip() + b" " + name.encode() + b"=" + text + tag[end:]
 
 
-def _edits(element: Element, new: _New) -> list[Edit]:
-    line, children = line_of(element) or 0, [(child.tag, child) for child in new.children]
+def _edits(element: Element, values: dict[str, str], children: list[Element]) -> list[Edit]:
+    line = line_of(element) or 0
     attributes = [
         Edit(line, element_path(element, name), element.get(name, ""), value)
-        for name, value in new.values.items()
+        for name, value in values.items()
         if name != "filename"
     ]
     return attributes + [
-        Edit(line, element_path(element, str(tag)), "", etree.tostring(child).decode())
-        for tag, child in children
+        Edit(line, element_path(element, str(child.tag)), "", etree.tostring(child).decode())
+        for child in children
     ]
 
 

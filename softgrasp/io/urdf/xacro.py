@@ -197,8 +197,12 @@ class _Evaluation(NamedTuple):
         match node:
             case ast.Constant(value=bool() | int() | float() | str() as value):
                 return value
+            case ast.Name(id=name) if name in self.symbols and _is_data(self.symbols[name]):
+                return self.symbols[name]
+            case ast.Name(id=name) if name in CONSTANTS:
+                return CONSTANTS[name]
             case ast.Name(id=name):
-                return self._named(name)
+                raise _Refused("the name of a property, parameter or constant", f"'{name}'")
             case ast.Attribute(value=ast.Name(id="math"), attr=name) if name in CONSTANTS:
                 return CONSTANTS[name]
             case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
@@ -222,13 +226,6 @@ class _Evaluation(NamedTuple):
             "sin, sqrt, min",
             f"{ast.unparse(node)!r} (--trust-xacro permits it, for files that you trust)",
         )
-
-    def _named(self, name: str) -> Any:
-        if name in self.symbols and _is_data(value := self.symbols[name]):
-            return value
-        if name in CONSTANTS:
-            return CONSTANTS[name]
-        raise _Refused("the name of a property, parameter or constant", f"'{name}'")
 
     def _either(self, values: list[ast.expr], deciding: bool) -> Any:
         value: Any = not deciding
@@ -302,11 +299,11 @@ def expand(path: Path, content: bytes, find: Callable[[str, Path], Path | None])
     """
     xacro, settings, output = package(), settings_now(), io.StringIO()
     budget = _Budget(xacro)
-    replaced: dict[str, Any] = {"eval_all": budget.eval_all, "parse": budget.parse}
     others = xacro.eval_extension if settings.trusted else None
-    replaced["eval_extension"] = _Substitutions(xacro, find, others)
-    if not settings.trusted:
-        replaced["safe_eval"] = budget.evaluate
+    substitute = _Substitutions(xacro, find, others)
+    replaced: dict[str, Any] = {"eval_all": budget.eval_all, "parse": budget.parse}
+    replaced |= {"eval_extension": substitute}
+    replaced |= {} if settings.trusted else {"safe_eval": budget.evaluate}
     with _LOCK, _replacing(xacro, replaced):
         xacro.init_stacks(str(path))
         try:
@@ -419,14 +416,14 @@ class _Substitutions(NamedTuple):
         if word == "find" and len(rest) == 1:
             return self._directory(rest[0], text)
         if word == "arg" and len(rest) == 1:
-            known: dict[str, Any] = self.xacro.substitution_args_context["arg"]
-            if rest[0] in known:
-                if len(value := str(known[rest[0]])) > MAX_ITEMS:  # of defaults made of defaults
-                    raise DescriptionError(f"{text}: expected at most {MAX_ITEMS} characters")
-                return value
-            raise DescriptionError(
-                f"{text}: expected an argument with a value; --arg {rest[0]}=VALUE sets it"
-            )
+            value = self.xacro.substitution_args_context["arg"].get(rest[0])
+            if value is None:
+                raise DescriptionError(
+                    f"{text}: expected an argument with a value; --arg {rest[0]}=VALUE sets it"
+                )
+            if len(str(value)) > MAX_ITEMS:  # of defaults made of defaults
+                raise DescriptionError(f"{text}: expected at most {MAX_ITEMS} characters")
+            return str(value)
         if self.others is not None:
             return self.others(text)
         raise DescriptionError(
