@@ -55,13 +55,7 @@ class NativeLaw(Description):
     """Damping ratio of the reference [–]."""
     impedance: tuple[
         Fraction, Fraction, Positive, Fraction, Annotated[float, Field(ge=1, strict=True)]
-    ] = (
-        0.9,
-        0.95,
-        0.001,
-        0.5,
-        2.0,
-    )
+    ] = (0.9, 0.95, 0.001, 0.5, 2.0)
     """``solimp``: impedance at zero and at full penetration, full penetration [m], midpoint,
     power."""
 
@@ -205,12 +199,9 @@ class ResolvedField(NamedTuple):
 
 
 def resolve_fields(sources: Sequence[SourceValues]) -> dict[str, ResolvedField]:
-    """Return every field of a contact from the first source that states it.
+    """Return every field of a contact from the first source, by rank, that states it.
 
     µs and µd belong together: where a source states µs, µd is not taken from one below it.
-
-    Args:
-        sources: Sources in the order of their rank; the defaults come after them.
     """
     default = len(sources)
     fields = {name: ResolvedField(value, "default", default) for name, value in Contact()}

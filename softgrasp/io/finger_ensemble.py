@@ -74,12 +74,7 @@ def finger_hash(finger: SoftFinger) -> str:
 def save_finger_ensemble(
     finger: SoftFinger, columns: Mapping[str, Array], finger_file: str | Path
 ) -> Path:
-    """Write an ensemble beside the file of its finger and return its path.
-
-    Args:
-        finger: Calibrated finger, as in the file.
-        columns: Numbers of a joint, (n,) each, by field and joint from 1.
-        finger_file: File of the finger.
+    """Write columns, (n,) each, by field and joint from 1, beside the file of their finger.
 
     Raises:
         ResultError: The file cannot be written.
@@ -91,10 +86,7 @@ def save_finger_ensemble(
 
 @loader
 def load_finger_ensemble(finger_file: str | Path) -> FingerEnsemble:
-    """Load a calibrated finger and the ensemble beside its file.
-
-    Args:
-        finger_file: ``finger.yaml`` of a calibration.
+    """Load a calibrated finger, ``finger.yaml``, and the ensemble beside its file.
 
     Raises:
         DescriptionError: There is no ensemble beside it, it belongs to another finger, or a number

@@ -53,11 +53,7 @@ def read_object(path: Path) -> GraspObject:
 
 
 def object_from(data: dict[str, Tree], *, directory: Path | None = None) -> GraspObject:
-    """Make an object from a YAML tree.
-
-    Args:
-        data: The tree; may begin with ``units``.
-        directory: Directory of relative mesh files.
+    """Make an object from a YAML tree, with mesh files relative to a directory.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
@@ -84,15 +80,10 @@ def absolute_name(name: str, directory: Path) -> str:
 
 
 def expand_directories(path: str, values: list[object], beside: Path) -> list[object]:
-    """Expand directories among the objects of a sweep axis.
+    """Expand directories among the objects of a sweep axis, of a path, beside a directory.
 
     The directory of one object in a layout of ``object_file`` is that object, one of such
     directories is these objects, and any other is its mesh files.
-
-    Args:
-        path: Path of the axis; only ``object`` is expanded.
-        values: Values of the axis.
-        beside: Directory to which names are relative.
     """
     if path != "object":
         return values
@@ -228,11 +219,7 @@ def _has_object(directory: Path) -> bool:
 
 
 def load_ycb(
-    name: str,
-    *,
-    root: Path | None = None,
-    mass: float | None = None,
-    density: float | None = None,
+    name: str, *, root: Path | None = None, mass: float | None = None, density: float | None = None
 ) -> GraspObject:
     """Load an object of a local YCB directory, with its published mass.
 
@@ -281,8 +268,8 @@ def _root(root: Path | None) -> Path:
 
 def _objects(root: Path) -> dict[str, Path]:
     """Return the mesh file of each object in a directory, by full name."""
-    found = {directory.name: _usual_mesh(directory) for directory in sorted(root.iterdir())}
-    meshes_by_name = {name: mesh for name, mesh in found.items() if mesh is not None}
+    usual = {directory.name: _usual_mesh(directory) for directory in sorted(root.iterdir())}
+    meshes_by_name = {name: mesh for name, mesh in usual.items() if mesh is not None}
     if not meshes_by_name:
         raise DescriptionError(
             f"expected directories such as 025_mug with a mesh such as {MESHES[1]}, found none",
@@ -317,11 +304,7 @@ def _short(identity: str) -> str:
 
 
 def find_published_mass(name: str) -> float | None:
-    """Return the published mass of a YCB object [kg]; None of any other.
-
-    Args:
-        name: ``025_mug``, ``025-mug``, or ``YcbMug`` as in pybullet-object-models.
-    """
+    """Return the mass [kg] of a YCB object, named ``025_mug`` or ``YcbMug``; None of any other."""
     masses = _masses()
     if name in masses:
         return masses[name]

@@ -86,10 +86,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> Path:
 
 
 def read_result(directory: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read ``result.json`` and ``trajectory.npz`` of a result.
-
-    Args:
-        directory: Result directory, or its ``result.json``.
+    """Read ``result.json`` and ``trajectory.npz`` of a result by its directory or ``result.json``.
 
     Raises:
         ResultError: A file is missing or invalid.
@@ -107,9 +104,11 @@ def read_document(path: Path) -> dict[str, Any]:
     try:
         document = read_json(path)
     except OSError as error:
-        raise ResultError(
-            f"{path}: expected a result, found: {reason(error)}{_results_beside(path.parent)}"
-        ) from error
+        known = sorted(one.parent.name for one in path.parent.glob(f"*/{RESULT_FILE}"))
+        inside = f"results inside: {', '.join(known[:MAX_NAMED])}" if known else ""
+        hint = inside or "softgrasp grasp writes one"
+        message = f"{path}: expected a result, found: {reason(error)}; {hint}"
+        raise ResultError(message) from error
     except ValueError as error:
         raise ResultError(f"{path}: expected JSON, found: {error}") from error
     if not isinstance(document, dict) or "schema_version" not in document:
@@ -129,17 +128,7 @@ def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         ) from error
 
 
-def _results_beside(directory: Path) -> str:
-    """List the results in subdirectories of a directory that has none itself."""
-    known = sorted(path.parent.name for path in directory.glob(f"*/{RESULT_FILE}"))
-    if known:
-        return f"; results inside: {', '.join(known[:MAX_NAMED])}"
-    return "; softgrasp grasp writes one"
-
-
 # Dataclasses
-
-
 def to_arrays(value: Any, name: str = "") -> dict[str, NDArray[Any]]:
     """Convert a dataclass to arrays by the names of its fields, such as ``stages/0/values``.
 
@@ -204,8 +193,6 @@ def _as_tuple(value: Any) -> Any:
 
 
 # Joint states
-
-
 def header(names: Sequence[str]) -> list[str]:
     """Return the column names of a joint-state file."""
     return ["time", *(f"{field}.{name}" for field in FIELDS for name in names)]
@@ -227,8 +214,6 @@ def save_joint_states(states: JointStates, path: str | Path) -> Path:
 
 
 # Journals
-
-
 class JsonLines:
     """A file of JSON records, one per line; methods raise ``OSError`` as the file system does."""
 
@@ -289,12 +274,7 @@ class JsonLines:
                     yield line if rest is line else f"{line}\n"
 
     def append(self, records: Iterable[dict[str, Any]], *, sync: bool = True) -> None:
-        """Append records to the file.
-
-        Args:
-            records: Plain data; NaN is permitted.
-            sync: Whether to wait until they are on the disk.
-        """
+        """Append records of plain data to the file, and wait for the disk where ``sync``."""
         text = "".join(json.dumps(record) + "\n" for record in records)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         is_new = not self.path.exists()

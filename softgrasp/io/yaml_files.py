@@ -133,41 +133,30 @@ class YamlFile:
         except DescriptionError as error:
             if error.file is not None:
                 raise
-            line, written = self.line_of(error.location), self._value_at(error.location)
+            line, written = self._locate(error.location)
             raise error.located(file=self.path, line=line, written=written) from None
 
     def line_of(self, location: tuple[int | str, ...]) -> int | None:
         """Return the line, from 1, of a field or of its nearest parent in the file."""
+        return self._locate(location)[0]
+
+    def _locate(self, location: tuple[int | str, ...]) -> tuple[int | None, Tree]:
+        """Return the line of a field or of its nearest parent, and its value, None without it."""
         node: Any = self._tree
         line = None
-        for part in location:
-            try:
-                if isinstance(node, CommentedMap):
-                    line = node.lc.key(part)[0] + 1
-                elif isinstance(node, CommentedSeq):
-                    line = node.lc.item(part)[0] + 1
-                else:
-                    break
-                node = node[part]
-            except (KeyError, IndexError, TypeError):
-                break
-        return line
-
-    def _value_at(self, location: tuple[int | str, ...]) -> Tree:
-        node: Tree = self._tree
         try:
             for part in location:
+                if isinstance(node, CommentedMap | CommentedSeq):
+                    where = node.lc.key if isinstance(node, CommentedMap) else node.lc.item
+                    line = where(part)[0] + 1
                 node = node[part]
         except (KeyError, IndexError, TypeError):
-            return None
-        return _plain(node)
+            return line, None
+        return line, _plain(node)
 
 
 def _largest(value: Tree) -> float:
-    """Return the largest finite magnitude in a number or a list of numbers; 0 where there is none.
-
-    Infinite ones are refused with their field.
-    """
+    """Return the largest finite magnitude in a number or list of numbers; 0 where there is none."""
     if isinstance(value, list):
         return max(map(_largest, value), default=0.0)
     if not isinstance(value, int | float) or isinstance(value, bool):
@@ -288,12 +277,7 @@ def scaled(value: Tree, factor: float) -> Tree:
 
 
 def rates_to_si(value: Tree, units: list[float]) -> Tree:
-    """Convert one number, or one number per joint, to SI.
-
-    Args:
-        value: Field of the file.
-        units: Unit of each joint variable in SI, finger by finger.
-    """
+    """Convert one number, or one per joint, to SI by the units of the joints, finger by finger."""
     if not isinstance(value, list):
         return scaled(value, units[0])
     pairs = zip(value, units + units[-1:] * len(value), strict=False)
@@ -301,13 +285,7 @@ def rates_to_si(value: Tree, units: list[float]) -> Tree:
 
 
 def actuator_units(actuators: Sequence[Actuator], length: float, angle: float) -> list[float]:
-    """Return the unit of each actuator's target in a file, in SI.
-
-    Args:
-        actuators: Actuators of the hand.
-        length: Length unit of the file [m].
-        angle: Angle unit of the file [rad].
-    """
+    """Return the unit of each actuator's target in a file of length and angle units, in SI."""
     return [{"m": length, "rad": angle}.get(actuator.unit, 1.0) for actuator in actuators]
 
 

@@ -46,12 +46,7 @@ class Law(NamedTuple):
 def model_actuators(
     model: mujoco.MjModel, starts: Mapping[str, float]
 ) -> tuple[list[ModelActuator], list[str]]:
-    """Describe all actuators, except the bodies that stop them; also messages on assumptions.
-
-    Args:
-        model: The model, added servos included.
-        starts: Joint variables at the start, by name [rad or m].
-    """
+    """Describe actuators except what stops them, from joint starts by name; also assumptions."""
     data = at_start(model, starts)
     arms = moments(model, data)
     actuators, messages = [], []
@@ -76,10 +71,6 @@ def require_servos(
     A joint or tendon gets a servo if it only has an actuator without position control, such as a
     motor. If the file has no actuators at all, each joint gets one, unless it has a spring or
     follows another joint.
-
-    Args:
-        tree: The model.
-        followers: Leaders of joints that follow others, by joint.
 
     Raises:
         DescriptionError: Forces on two tendons move one joint.
@@ -113,15 +104,10 @@ def require_servos(
 
 
 def pace(tree: MjcfTree, actuators: Sequence[ModelActuator], rates: Sequence[float]) -> float:
-    """Compute a common factor of all actuator rates that limits the force after contact.
+    """Compute a common factor of the closing rates of all actuators for the force after contact.
 
     A position servo lags behind a moving target by its damping and that of its joint; when the
     target stops at contact, the lag becomes a contact force.
-
-    Args:
-        tree: The model.
-        actuators: Its actuators.
-        rates: Closing rates of the actuators.
     """
     arms = moments(tree.model, at_start(tree.model, tree.starts))
     factors = [
@@ -133,15 +119,10 @@ def pace(tree: MjcfTree, actuators: Sequence[ModelActuator], rates: Sequence[flo
 
 
 def press_of(tree: MjcfTree, index: int, actuator: ModelActuator) -> tuple[float, float] | None:
-    """Compute the force of an actuator per unit of its target's lead, and per rate.
+    """Compute the force of an actuator with an index per unit of its target's lead, and per rate.
 
     The joint with the largest force counts. A servo that stops at contact presses with its
     stiffness times the lead, and with the damping times the rate at which it lagged behind.
-
-    Args:
-        tree: The model.
-        index: Index of the actuator.
-        actuator: The same, described.
     """
     model = tree.model
     kind = kind_of(model, index)
@@ -179,10 +160,9 @@ def kind_of(model: mujoco.MjModel, index: int) -> str:
     kinds = (mujoco.mjtDyn.mjDYN_NONE, mujoco.mjtDyn.mjDYN_FILTER, mujoco.mjtDyn.mjDYN_FILTEREXACT)
     if dynamics not in kinds:
         return UNKNOWN
-    if int(model.actuator_gaintype[index]) != mujoco.mjtGain.mjGAIN_FIXED:
-        return UNKNOWN
+    is_fixed = int(model.actuator_gaintype[index]) == mujoco.mjtGain.mjGAIN_FIXED
     bias = int(model.actuator_biastype[index])
-    if bias not in (mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE):
+    if not is_fixed or bias not in (mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE):
         return UNKNOWN
     constant, stiffness = model.actuator_biasprm[index, :2].tolist()
     if bias == mujoco.mjtBias.mjBIAS_NONE:
@@ -275,12 +255,7 @@ def _sprung_actuator(model: mujoco.MjModel, index: int, arm: Array) -> ModelActu
 
 
 def _move(
-    model: mujoco.MjModel,
-    data: mujoco.MjData,
-    joint: int,
-    weight: float,
-    law: Law,
-    length: float,
+    model: mujoco.MjModel, data: mujoco.MjData, joint: int, weight: float, law: Law, length: float
 ) -> Move:
     """Return a joint variable at equilibrium as a linear function of the target.
 

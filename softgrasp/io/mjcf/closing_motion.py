@@ -19,13 +19,7 @@ from softgrasp.grasp_synthesis import Digit, DigitJoint
 from softgrasp.io.grasp_presets import FAR_END, corners, inside, on_faces
 from softgrasp.io.mesh_repair import Hull, hull_of
 from softgrasp.io.mjcf.actuators import SPRUNG, at_start, kind_of, spring_of
-from softgrasp.io.mjcf.model import (
-    is_hinge,
-    mesh_vertices,
-    moments,
-    primitive_of,
-    touching_geoms,
-)
+from softgrasp.io.mjcf.model import is_hinge, mesh_vertices, moments, primitive_of, touching_geoms
 from softgrasp.io.mjcf.tree import MjcfTree, closed, joint_range
 from softgrasp.mechanics.transforms import Array, triple
 

@@ -244,11 +244,7 @@ def model_files(path: Path, *, textures: bool = True) -> list[Path]:
 
 
 def _documents(path: Path) -> dict[Path, Element]:
-    """Read a model and all documents that it includes.
-
-    Raises:
-        DescriptionError: One is missing or not XML, or the first one is a part of a model.
-    """
+    """Read a complete model and all documents that it includes."""
     documents: dict[Path, Element] = {}
     _read_document(path, path.parent, documents)
     root = documents[path]
@@ -282,15 +278,7 @@ def _files(
     above: tuple[Path, ...] = (),
     copies: int = 1,
 ) -> tuple[list[Path], list[MissingFile]]:
-    """List the files of a model and of the models that it attaches, and those that are missing.
-
-    Args:
-        path: Model.
-        documents: The model and the documents that it includes.
-        textures: Whether to list the files of textures.
-        above: Models that attach it, the outermost first.
-        copies: Largest number of times that it is read and attached.
-    """
+    """List the files of a model and of all models that it attaches, and those that are missing."""
     # the last one counts, in the order in which includes are replaced by their files
     compilers = merge(path, path.parent, documents).iter("compiler")
     directories = {str(k): str(v) for item in compilers for k, v in item.attrib.items()}
@@ -314,12 +302,7 @@ def _files(
 def _list_attached_files(
     file: Path, part: _Asset, textures: bool, above: tuple[Path, ...], copies: int
 ) -> list[Path]:
-    """List the files of a model that others attach; see ``_files``.
-
-    Raises:
-        DescriptionError: It attaches itself, which ends MuJoCo, or its copies are too many or have
-            too many elements; a file of it is missing.
-    """
+    """List the files of a model that ``above`` attach, and refuse one that attaches itself."""
     expected = ""
     if file.resolve() in {item.resolve() for item in above}:
         expected = f"expected a model that does not attach itself, found {file.name} again"
@@ -517,13 +500,7 @@ def _refuse_parts(spec: mujoco.MjSpec, whole: mujoco.MjModel, path: Path) -> Non
 
 
 def _drop(spec: mujoco.MjSpec, whole: mujoco.MjModel, path: Path) -> list[str]:
-    """Remove elements that scenes have themselves; return messages about them.
-
-    Args:
-        spec: Model, which is changed.
-        whole: The same, compiled.
-        path: Its file.
-    """
+    """Remove elements of a model that scenes have themselves; return messages about them."""
     messages = []
     for key in list(spec.keys):
         spec.delete(key)
@@ -570,10 +547,7 @@ def _drop(spec: mujoco.MjSpec, whole: mujoco.MjModel, path: Path) -> list[str]:
 
 
 def _find_actuated_roots(whole: mujoco.MjModel) -> set[str]:
-    """Names of the bodies on the world whose trees an actuator moves, directly or by constraints.
-
-    Empty for a model without actuators of joints or tendons.
-    """
+    """Names of the bodies on the world whose trees an actuator moves, also by constraints."""
     moved = moments(whole, mujoco.MjData(whole)).any(axis=0)
     roots = {int(whole.body_rootid[whole.dof_bodyid[dof]]) for dof in np.flatnonzero(moved)}
     for first, second in _find_coupled_bodies(whole):
@@ -691,10 +665,7 @@ def _clashes(spec: mujoco.MjSpec) -> bool:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Suppress MuJoCo's warnings about differing and deprecated options.
-
-    ``conflicts`` reports the former.
-    """
+    """Suppress MuJoCo's warnings about deprecated options, and differing ones (``conflicts``)."""
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda _message: None)
     try:

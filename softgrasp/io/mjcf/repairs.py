@@ -52,14 +52,8 @@ class MissingFile(NamedTuple):
 
 
 # Unknown attributes and elements
-
-
 def readable_spec(path: Path, documents: Mapping[Path, Element]) -> tuple[mujoco.MjSpec, list[str]]:
-    """Read a model without the attributes and elements that MuJoCo does not know.
-
-    Args:
-        path: Model.
-        documents: Root elements of the model and of all documents that it includes.
+    """Read a model and what it includes without what MuJoCo does not know.
 
     Returns:
         The model, and messages with the lines of what is left out.
@@ -162,17 +156,11 @@ def _is_misspelt(word: str) -> bool:
 
 
 # Angles
-
-
 def angles_in_radians(spec: mujoco.MjSpec, documents: Mapping[Path, Element]) -> list[str]:
     """Read angles as radians where a file states no unit and its ranges cannot be degrees.
 
     Without ``<compiler angle>`` MuJoCo reads degrees. Files that are meant to be included in
     another model often omit it; then no hinge has a range beyond one rotation in radians.
-
-    Args:
-        spec: Model, which is changed.
-        documents: Root elements of all documents of the model.
 
     Returns:
         Message about the change; empty without one.
@@ -194,14 +182,8 @@ def angles_in_radians(spec: mujoco.MjSpec, documents: Mapping[Path, Element]) ->
 
 
 # Meshes
-
-
 def missing_meshes(spec: mujoco.MjSpec, missing: Sequence[MissingFile]) -> list[str]:
-    """Leave out geoms that cannot collide whose mesh files are missing.
-
-    Args:
-        spec: Model, which is changed.
-        missing: Files that do not exist.
+    """Leave out geoms of a model that cannot collide and whose mesh files are missing.
 
     Returns:
         Message about the meshes; empty without one.
@@ -234,13 +216,8 @@ def _needed(geom: mujoco.MjsGeom) -> bool:
 
 
 # Servos
-
-
 def position_biases(spec: mujoco.MjSpec) -> list[str]:
     """Give actuators with the parameters of a position servo, but no ``biastype``, that type.
-
-    Args:
-        spec: Model, which is changed.
 
     Returns:
         Message about the actuators; empty without one.

@@ -119,12 +119,7 @@ def touching_bodies(tree: MjcfTree) -> tuple[str, ...]:
 
 
 def fingers_of(tree: MjcfTree, driven: set[str]) -> tuple[Finger, ...]:
-    """Make fingers of placed phalanges from the chains of a model, in the file's world frame.
-
-    Args:
-        tree: The model.
-        driven: Names of the actuated joints.
-    """
+    """Make fingers of placed phalanges from chains, in the world frame of the file."""
     chains: list[tuple[list[int], str]] = []
     carry: list[int] = []
     group = tree.palm
@@ -145,12 +140,7 @@ def fingers_of(tree: MjcfTree, driven: set[str]) -> tuple[Finger, ...]:
 
 
 def closed(model: mujoco.MjModel, data: mujoco.MjData, held: NDArray[np.bool_]) -> bool:
-    """Solve the equality constraints for the free joints by Gauss–Newton iteration.
-
-    Args:
-        model: The model.
-        data: State; ``qpos`` and kinematics are updated.
-        held: Degrees of freedom that are fixed, booleans (nv,).
+    """Solve the equality constraints for the joints that are not ``held``, (nv,), by Gauss–Newton.
 
     Returns:
         Whether the constraints hold to 0.1 mm or mrad.
@@ -256,8 +246,11 @@ def _row(tree: MjcfTree, group: int | None, joint: int, origin: Array) -> Phalan
     low, high = joint_range(model, joint)
     body: dict[str, Any] = {}
     if group is not None:
-        touching = () if group == tree.palm else tuple(tree.touching(group))
-        body = {"bodies": touching, "inertial": _inertial(tree, group, joint)}
+        body["bodies"] = () if group == tree.palm else tuple(tree.touching(group))
+        weight = weight_of(model, tree.data, tree.members[group], joint_frame(tree, joint))
+        if weight is not None and weight.inertia is not None:
+            center, inertia = Origin(xyz=triple(weight.center)), inertia_moments(weight.inertia)
+            body["inertial"] = Inertial(mass=weight.mass, origin=center, inertia=inertia)
     return Phalanx(
         name=f"{name}_link" if group is None else tree.name(group),
         joint_name=name,
@@ -272,15 +265,6 @@ def _row(tree: MjcfTree, group: int | None, joint: int, origin: Array) -> Phalan
         armature=float(model.dof_armature[dof]),
         **body,
     )
-
-
-def _inertial(tree: MjcfTree, group: int, joint: int) -> Inertial | None:
-    """Mass and inertia of a group in the frame of its last joint."""
-    weight = weight_of(tree.model, tree.data, tree.members[group], joint_frame(tree, joint))
-    if weight is None or weight.inertia is None:
-        return None
-    origin, inertia = Origin(xyz=triple(weight.center)), inertia_moments(weight.inertia)
-    return Inertial(mass=weight.mass, origin=origin, inertia=inertia)
 
 
 def weight_of(

@@ -55,6 +55,16 @@ OPENING = (0.01, 0.02, 0.03)
 """Fractions of the length between an end and the sections that show whether the chamber opens."""
 FACING = 0.9
 """Cosine of the angle to the axis, above which a face is normal to the finger [–]."""
+SMOOTHING = 0.002
+"""Standard deviation of the smoothing over the length of the profile [–]."""
+MIN_DEPTH = 0.03
+"""Smallest prominence of a valley over the median height [–]."""
+MIN_DEPTH_RATIO = 0.15
+"""Smallest prominence of a valley over that of the deepest [–]."""
+STANDS_OUT = 2.0
+"""Smallest ratio of prominences of the last expected valley and the first unexpected one [–]."""
+BOTTOM = 0.05
+"""Fraction of the prominence of a valley that belongs to its bottom [–]."""
 
 
 def finger_axes(
@@ -85,7 +95,11 @@ def finger_axes(
     Raises:
         DescriptionError: A direction is zero, ``up`` is along the finger, or there is no such base.
     """
-    x = _principal(solid) if axis is None else _unit(axis, "axis")
+    if axis is None:
+        x = np.linalg.eigh(solid.inertia)[1][:, 0]  # of smallest inertia
+        x = np.asarray(x * np.sign(x[np.argmax(np.abs(x))]))
+    else:
+        x = _unit(axis, "axis")
     z, warning = _upper(solid, x, up)
     doubt = ""
     if axis is None:
@@ -99,12 +113,6 @@ def finger_axes(
 
 def _upper(solid: Solid, x: Array, up: Sequence[float] | None) -> tuple[Array, str]:
     return _detect_up(solid, x) if up is None else (_square_to(x, up), "")
-
-
-def _principal(solid: Solid) -> Array:
-    """Axis of smallest inertia, with its largest coordinate positive."""
-    x = np.linalg.eigh(solid.inertia)[1][:, 0]
-    return np.asarray(x * np.sign(x[np.argmax(np.abs(x))]))
 
 
 def _detect_up(solid: Solid, x: Array) -> tuple[Array, str]:
@@ -313,18 +321,7 @@ def point_text(point: Array) -> str:
     return "(" + ", ".join(f"{value:.3g}" for value in (point.round(6) + 0.0).tolist()) + ")"
 
 
-SMOOTHING = 0.002
-"""Standard deviation of the smoothing over the length of the profile [–]."""
-MIN_DEPTH = 0.03
-"""Smallest prominence of a valley over the median height [–]."""
-MIN_DEPTH_RATIO = 0.15
-"""Smallest prominence of a valley over that of the deepest [–]."""
-STANDS_OUT = 2.0
-"""Smallest ratio of prominences of the last expected valley and the first unexpected one [–]."""
-BOTTOM = 0.05
-"""Fraction of the prominence of a valley that belongs to its bottom [–]."""
-
-
+# Valleys
 class Valleys(NamedTuple):
     """Valleys between the bellows of a finger's profile, in order."""
 
@@ -357,7 +354,8 @@ def find_valleys(positions: ArrayLike, heights: ArrayLike, expected: int | None 
     valleys = Valleys(middles, properties["prominences"][separate])
     if expected is not None:
         return _deepest(valleys, expected, min_depth)
-    return _take(valleys, valleys.depths >= MIN_DEPTH_RATIO * valleys.depths.max(initial=0.0))
+    deep = valleys.depths >= MIN_DEPTH_RATIO * valleys.depths.max(initial=0.0)
+    return Valleys(*(values[deep] for values in valleys))
 
 
 def _separate(smooth: Array, minima: NDArray[np.intp], min_depth: float) -> NDArray[np.intp]:
@@ -387,26 +385,15 @@ def _deepest(valleys: Valleys, count: int, min_depth: float) -> Valleys:
     taken, left = order[:count], order[count:]
     if len(left) and valleys.depths[taken[-1]] < STANDS_OUT * valleys.depths[left[0]]:
         raise _refused(f"{count} valley{'s' * (count != 1)} deeper than others", valleys, min_depth)
-    return _take(valleys, np.isin(np.arange(len(order)), taken))
-
-
-def _take(valleys: Valleys, which: NDArray[np.bool_]) -> Valleys:
-    return Valleys(valleys.positions[which], valleys.depths[which])
+    return Valleys(*(values[np.sort(taken)] for values in valleys))
 
 
 def _refused(expected: str, valleys: Valleys, min_depth: float) -> DescriptionError:
-    count = len(valleys.positions)
+    positions, depths = (", ".join(f"{x:.3g}" for x in (1e3 * one).tolist()) for one in valleys)
     detected = f"none that is {min_depth * 1e3:.2g} mm deep"
-    if count:
-        detected = (
-            f"{count}, at {_millimetres(valleys.positions)} mm and "
-            f"{_millimetres(valleys.depths)} mm deep"
-        )
+    if positions:
+        detected = f"{len(valleys.depths)}, at {positions} mm and {depths} mm deep"
     return DescriptionError(
         f"expected {expected}, found {detected}; give their positions along the finger, from the "
         "base in metres, such as valleys=(0.008, 0.016), --valleys 8mm,16mm"
     )
-
-
-def _millimetres(lengths: Array) -> str:
-    return ", ".join(f"{length:.3g}" for length in (1e3 * lengths).tolist())

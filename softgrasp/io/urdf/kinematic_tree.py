@@ -108,11 +108,7 @@ def hand_tree(machine: Machine) -> HandTree:
 
 
 def wrist_joints(robot: Robot) -> list[str]:
-    """Return the names of the joints before the first link that carries none or several.
-
-    Args:
-        robot: A robot without fixed joints. Of a chain without branches the last joint is no wrist.
-    """
+    """Name the joints before a link that carries none or several, but not the last of a chain."""
     before, palm = _run(robot, robot.root)
     return [joint.name for joint in (before if _on(robot, palm) else before[:-1])]
 
@@ -141,13 +137,7 @@ def _arm_before(robot: Robot, link: str) -> int:
 
 
 def finger_of(machine: Machine, chain: Chain, on: str) -> Finger:
-    """Make a finger from a chain.
-
-    Args:
-        machine: The robot.
-        chain: Its joints.
-        on: Name of the body that carries it; "" for the palm.
-    """
+    """Make a finger from a chain of a robot on a body; "" for the palm."""
     first, last = chain.joints[0], chain.joints[-1]
     rows = tuple(_row(machine, joint, is_first=joint is first) for joint in chain.joints)
     return Finger(

@@ -7,8 +7,7 @@ joints, only they have another unit.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +21,7 @@ from softgrasp.description.bendable import Origin
 from softgrasp.description.geometry import Mesh
 from softgrasp.description.robot import Link, LinkGeometry, LinkShape, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
+from softgrasp.io.files import setting
 from softgrasp.io.mesh import LARGEST, resolve_file
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.urdf.links import touching
@@ -149,20 +149,12 @@ def unit_scale(robot: Robot, factor: float, lengths: Lengths | None = None) -> U
     return UnitScale(of_meshes, factor, factor**2 if same else 1.0)
 
 
-@contextmanager
-def robot_units(units: LengthUnit | None) -> Iterator[None]:
-    """Read robot files in this context with lengths of a unit, where metres are implausible.
+def robot_units(units: LengthUnit | None) -> AbstractContextManager[None]:
+    """Read robot files in this context with a length unit, where metres are implausible.
 
     A robot with lengths of at most ``LARGEST`` is read in metres.
-
-    Args:
-        units: Unit of the files, of the meshes alone as in ``unit_scale``; None for no change.
     """
-    token = _UNITS.set(units or _UNITS.get())
-    try:
-        yield
-    finally:
-        _UNITS.reset(token)
+    return setting(_UNITS, units or _UNITS.get())
 
 
 def with_context_units(robot: Robot) -> Robot:

@@ -78,12 +78,7 @@ def touching(link: Link) -> tuple[LinkShape, ...]:
 
 
 def parts_of(link: Link, frame: Array) -> tuple[Part, ...]:
-    """Collision shapes of a link in another frame.
-
-    Args:
-        link: The link.
-        frame: The new frame in the link frame, (4, 4).
-    """
+    """Return the collision shapes of a link in another frame, (4, 4) in the frame of the link."""
     back = np.linalg.inv(frame)
     return tuple(
         Part(shape=link_shape(body), pose=pose_of(back @ origin_frame(body.origin)))
@@ -97,11 +92,7 @@ def total_mass(links: Sequence[Link]) -> float:
 
 
 def believable_density(robot: Robot, density: float | None) -> float | None:
-    """Return a density that replaces implausible masses [kg/m³]; None if masses are plausible.
-
-    Args:
-        robot: The hand.
-        density: Density of the YAML file, if any.
+    """Return the stated density, or one that replaces implausible masses [kg/m³]; None without.
 
     Warns:
         SoftgraspWarning: The hand would weigh more than 50 kg.
@@ -122,14 +113,7 @@ def believable_density(robot: Robot, density: float | None) -> float | None:
 def body_fields(
     link: Link, frame: Array, density: float | None, notes: list[str]
 ) -> dict[str, Any]:
-    """Mass fields of a phalanx, with a note where it cannot collide.
-
-    Args:
-        link: A moving link.
-        frame: Frame of the phalanx in the link frame, (4, 4).
-        density: Density that replaces a stated mass [kg/m³].
-        notes: Messages about assumptions are appended here.
-    """
+    """Return the mass fields of a phalanx, with a note where it cannot collide."""
     if link.inertial is not None and not touching(link):
         notes.append(f"link '{link.name}' has a mass but no shape: it cannot collide")
     return mass_fields(link, frame, density, notes)
@@ -395,18 +379,11 @@ def _wrong(index: int, what: str) -> DescriptionError:
 def servo_fields(
     joint: RigidJoint, reach: float, mass: float, rules: ServoRules, notes: list[str]
 ) -> dict[str, Any]:
-    """Servo fields of a phalanx.
+    """Return the servo fields of a phalanx that moves chains of a length [m] and mass [kg].
 
     ``force_limit`` is the effort; if that is missing, 0 or not ``believable``, it is the torque for
     ``rules.tip_force`` at the end of the chain. The servo reaches it at
     ``rules.full_effort_error``.
-
-    Args:
-        joint: An actuated joint.
-        reach: Total length of the chains that it moves [m].
-        mass: Mass of the links that it moves [kg].
-        rules: Defaults.
-        notes: A message is appended here if the effort is assumed.
     """
     linear = joint.type == "prismatic"
     limit, doubt = joint.effort or 0.0, effort_doubt(joint, reach, mass, rules)
@@ -426,16 +403,10 @@ def servo_fields(
 
 
 def effort_doubt(joint: RigidJoint, reach: float, mass: float, rules: ServoRules) -> str:
-    """Return what is wrong with the effort of a joint; "" where it is plausible.
+    """Return what is wrong with the effort of a joint of a reach [m] and mass [kg]; "" for nothing.
 
     It is implausible beyond ``rules.max_effort``, and where the force at the end of the chains
     exceeds both ``rules.max_tip_force`` and ``rules.max_force_over_weight``.
-
-    Args:
-        joint: An actuated joint.
-        reach: Total length of the chains that it moves [m].
-        mass: Mass of the links that it moves [kg].
-        rules: Bounds.
     """
     linear, effort = joint.type == "prismatic", joint.effort
     unit = "N" if linear else "N·m"

@@ -57,9 +57,12 @@ def read_urdf_object(
     frictions: list[float] = []
 
     def prepare(root: Element) -> None:
-        frictions.extend(_take_frictions(root))
-        for link in root.findall("link"):  # some writers add an <inertial> to every link
-            for inertial in link.findall("inertial"):
+        for link in root.findall("link"):
+            for contact in link.findall("contact"):
+                for friction in contact.findall("lateral_friction"):
+                    frictions.extend(numbers(friction, "value", 1))
+                link.remove(contact)
+            for inertial in link.findall("inertial"):  # some writers add one to every link
                 if inertial.find("mass") is None:
                     link.remove(inertial)
 
@@ -83,17 +86,6 @@ def read_urdf_object(
         friction=frictions[0] if frictions else None,
         rgba=colors[0] if colors else None,
     )
-
-
-def _take_frictions(root: Element) -> list[float]:
-    """Return the lateral frictions of links, and remove their ``<contact>``."""
-    frictions: list[float] = []
-    for link in root.findall("link"):
-        for contact in link.findall("contact"):
-            for friction in contact.findall("lateral_friction"):
-                frictions += numbers(friction, "value", 1)
-            link.remove(contact)
-    return frictions
 
 
 def _rigid(robot: Robot, lock_joints: bool) -> Robot:

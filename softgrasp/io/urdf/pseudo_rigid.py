@@ -149,8 +149,6 @@ def _losses(robot: Robot) -> Iterator[str]:
 
 
 # Chains
-
-
 def _chain(robot: Robot, part: Bendable, names: Names) -> tuple[list[Link], list[RigidJoint]]:
     """Make the cells of a bendable with their joints, the last one being its child link's."""
     cells, cell = part.backbone.links, part.backbone.length / part.backbone.links
@@ -224,8 +222,6 @@ def _end_rotation(part: Bendable) -> Array:
 
 
 # Cells
-
-
 def _cell(robot: Robot, part: Bendable, index: int, name: str) -> Link:
     """Make the rigid piece after joint ``index``, along z of its frame."""
     cells = part.backbone.links

@@ -141,11 +141,7 @@ def make_of_robot(
 
 
 def keep_below(robot: Element, name: str) -> None:
-    """Remove everything from a ``<robot>`` that is not carried by a link, and not the link.
-
-    Args:
-        robot: The element; changed.
-        name: The link.
+    """Remove everything from a ``<robot>`` that a link does not carry, and not the link.
 
     Raises:
         DescriptionError: There is no such link.
@@ -205,22 +201,16 @@ def _make(root: Element, directory: Path, make: Callable[[Robot], T], settings: 
         "source": "" if source is None else source.text or "",
         **hydraulics_tree(root),
     }
-    _set_joints(tree["joints"], settings)
+    by_name = {str(joint.get("name", "")).strip(): joint for joint in tree["joints"]}
+    for name, fields in settings.items():
+        if name not in by_name:
+            hint = did_you_mean(name, by_name)
+            raise DescriptionError(f"no joint '{name}'; {hint}", field=f"joints.{name}")
+        by_name[name].update(fields(str(by_name[name].get("type"))))
     try:
         return make(with_context_units(Robot(**tree)))
     except DescriptionError as error:
         raise arrange(error, root) from None
-
-
-def _set_joints(joints: list[dict[str, Any]], settings: Settings) -> None:
-    """Replace fields of joints by those of a side file."""
-    by_name = {str(joint.get("name", "")).strip(): joint for joint in joints}
-    for name, fields in settings.items():
-        if name not in by_name:
-            raise DescriptionError(
-                f"no joint '{name}'; {did_you_mean(name, by_name)}", field=f"joints.{name}"
-            )
-        by_name[name].update(fields(str(by_name[name].get("type"))))
 
 
 # Links
@@ -241,11 +231,6 @@ def colors(robot: Element) -> dict[str, Color | None]:
 def link_tree(element: Element, directory: Path, materials: Colors) -> dict[str, Any]:
     """Parse the fields of a ``Link``; an ``<inertial>`` of mass 0 counts as none.
 
-    Args:
-        element: The ``<link>``.
-        directory: Directory of relative mesh files.
-        materials: Colours by material name.
-
     Raises:
         DescriptionError: Something is missing, duplicated, or not part of URDF.
     """
@@ -265,11 +250,8 @@ def link_tree(element: Element, directory: Path, materials: Colors) -> dict[str,
 
 
 def _shape_tree(element: Element, directory: Path, materials: Colors) -> dict[str, Any]:
-    tree = {
-        **present_attributes(element, "name"),
-        **origin_tree(element),
-        "shape": _geometry(element, directory),
-    }
+    named = present_attributes(element, "name") | origin_tree(element)
+    tree = {**named, "shape": _geometry(element, directory)}
     material = only(element, "material")
     if material is not None:
         tree["rgba"] = _color(material, materials)
@@ -364,18 +346,16 @@ def drop_empty_shapes(robot: Element) -> str:
     removed = []
     for part in (*robot.findall("link/visual"), *robot.findall("link/collision")):
         link, shapes = part.getparent(), part.findall("geometry/*")
-        if link is None or len(shapes) != 1 or not _is_empty(shapes[0]):
+        if link is None or len(shapes) != 1:
+            continue
+        lengths = (shapes[0].get(name, "") for name in LENGTHS.get(str(shapes[0].tag), ()))
+        if not any(re.fullmatch(ZERO, word) for word in " ".join(lengths).split()):
             continue
         link.remove(part)
         if part.tag == "collision":
             line = line_of(shapes[0])
             removed.append(f"<{shapes[0].tag}> of link '{link.get('name', '')}' (line {line})")
     return f"<collision> of size 0, {', '.join(removed)}" if removed else ""
-
-
-def _is_empty(shape: Element) -> bool:
-    lengths = " ".join(shape.get(name, "") for name in LENGTHS.get(str(shape.tag), ()))
-    return any(re.fullmatch(ZERO, word) for word in lengths.split())
 
 
 def _unreadable(mesh: Element, name: str, directory: Path) -> str:
@@ -529,11 +509,7 @@ _ROBOT: Grammar = {
 
 
 def left_out(robot: Element) -> str:
-    """Describe elements and attributes that are not read, with lines; "" if there are none.
-
-    Args:
-        robot: The ``<robot>``; its bendables and hydraulics are validated separately.
-    """
+    """Describe what is not read of a ``<robot>``, with lines; "" for nothing."""
     lines: dict[str, list[int | None]] = {}
     for what, element in _unknown(robot, _ROBOT):
         lines.setdefault(what, []).append(line_of(element))

@@ -14,21 +14,9 @@ import numpy as np
 
 from softgrasp.continuum import curvature_models
 from softgrasp.description.base import short
-from softgrasp.description.bendable import (
-    LIMIT_TOLERANCE,
-    Backbone,
-    Bendable,
-    Inertial,
-    Origin,
-)
+from softgrasp.description.bendable import LIMIT_TOLERANCE, Backbone, Bendable, Inertial, Origin
 from softgrasp.description.geometry import Cylinder
-from softgrasp.description.robot import (
-    Link,
-    LinkShape,
-    RigidJoint,
-    Robot,
-    curvature_interfaces,
-)
+from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot, curvature_interfaces
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean, either
 from softgrasp.io.urdf.writer import document_text, robot_element
 from softgrasp.mechanics.robot_kinematics import origin_frame, origin_of
@@ -168,13 +156,7 @@ def state_of(part: Bendable, states: States) -> BentState:
 
 
 def frames_along(part: Bendable, state: BentState, fractions: Array) -> Array:
-    """Compute frames at fractions of the backbone length, in its base frame, (n, 4, 4).
-
-    Args:
-        part: The bendable, with its curvature model and frame convention.
-        state: Curvatures, plane and length.
-        fractions: Arc lengths over the length, above 0 and up to 1, (n,).
-    """
+    """Compute frames at fractions (n,) of the backbone length, in its base frame, (n, 4, 4)."""
     degree, values = len(state.kappas) - 1, (*state.kappas, state.phi)
     return curvature_models.frames_along(
         part.model, degree, part.end_frame, values, state.length, fractions
@@ -274,10 +256,7 @@ def _disc(part: Bendable, name: str, count: int) -> Link:
     if part.inertial is not None:  # that of the piece that ends at the disc
         inertial = cylinder_inertial(part, part.inertial.mass / count, height, -height / 2.0)
     return Link(
-        name=name,
-        inertial=inertial,
-        visuals=(shape.replace(rgba=DISC_COLOR),),
-        collisions=(shape,),
+        name=name, inertial=inertial, visuals=(shape.replace(rgba=DISC_COLOR),), collisions=(shape,)
     )
 
 

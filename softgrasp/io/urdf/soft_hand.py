@@ -26,8 +26,8 @@ from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.robot_kinematics import origin_frame
 from softgrasp.mechanics.transforms import Array, rotate_about
 
-FINGER_IN_BENDABLE = np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
-"""Axes of a finger in the frame of a bendable that bends towards its x: +x along z, −z along x."""
+FINGER_IN_BENDABLE = np.array([[0.0, 0, -1, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]])
+"""Frame of a finger in that of a bendable that bends towards its x: +x along z, −z along x."""
 SKIN = Contact(stiffness=5e3, damping=20.0, static_friction=0.9)
 """Contact of silicone walls, as of the shipped soft hands; U(C)RDF has no contact parameters."""
 CENTER_FRACTION = 0.6
@@ -68,7 +68,11 @@ def soft_hand(robot: Robot) -> Hand:
     digits = tuple(
         MountedSoftFinger(
             name=part.name.replace("_", "-"),
-            base=pose_of(inverse @ origin_frame(part.origin) @ _finger_in(part)),
+            base=pose_of(
+                inverse
+                @ origin_frame(part.origin)
+                @ (rotate_about("z", part.limits.phi_min or 0.0) @ FINGER_IN_BENDABLE)
+            ),
             finger=fingers[part.name],
             limits=limits[part.name],
         )
@@ -86,15 +90,10 @@ def soft_hand(robot: Robot) -> Hand:
 
 
 def with_tip(finger: SoftFinger, link: Link, axis: Array) -> SoftFinger:
-    """Add the end link of a bendable to the last link of a soft finger.
+    """Add the end link of a bendable, along an axis (3,) in it, to the last link of its finger.
 
     A soft link is a box about its centre of mass: the centre of mass of the end link is replaced by
     that of the extended box.
-
-    Args:
-        finger: Finger of the bendable.
-        link: Link at its end.
-        axis: Direction of the finger in the link's frame, (3,).
 
     Warns:
         SoftgraspWarning: The link has a collision mesh, which is left out.
@@ -240,12 +239,6 @@ def _hand_frame(bases: Array, along: Array, name: str) -> Array:
     return frame
 
 
-def _finger_in(part: Bendable) -> Array:
-    frame = np.eye(4)
-    frame[:3, :3] = FINGER_IN_BENDABLE
-    return np.asarray(rotate_about("z", part.limits.phi_min or 0.0) @ frame)
-
-
 def _palm(link: Link, inverse: Array) -> Palm:
     """Return the only collision primitive as palm; else a solid around the finger bases."""
     match link.collisions:
@@ -271,12 +264,7 @@ def _reach(part: LinkShape, axis: Array, name: str) -> float:
 
 
 def half_extent(shape: object, along: Array, name: str) -> float:
-    """Return half the extent of a shape along a unit vector in its frame [m].
-
-    Args:
-        shape: The shape.
-        along: Unit vector, (3,), frame of the shape.
-        name: Name of its link, for the message.
+    """Return half the extent of a link's shape along a unit vector (3,) in its frame [m].
 
     Warns:
         SoftgraspWarning: It is a mesh, whose extent is left out.

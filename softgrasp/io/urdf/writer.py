@@ -14,13 +14,7 @@ from typing import NamedTuple
 from lxml import etree
 
 from softgrasp.assets import MACRO_SUFFIX
-from softgrasp.description.bendable import (
-    Bendable,
-    Hydraulics,
-    Inertial,
-    Origin,
-    TipLoad,
-)
+from softgrasp.description.bendable import Bendable, Hydraulics, Inertial, Origin, TipLoad
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh, Sphere
 from softgrasp.description.robot import (
     ControlSystem,

@@ -20,7 +20,7 @@ import re
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout
 from contextvars import ContextVar
 from html import unescape
 from importlib import import_module
@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 from softgrasp.description.base import short
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning, did_you_mean
+from softgrasp.io.files import setting
 from softgrasp.io.input_limits import MAX_TEXT, check_size
 
 XACRO_ACCESS = "SOFTGRASP_XACRO"
@@ -58,19 +59,11 @@ class XacroSettings(NamedTuple):
 _SETTINGS: ContextVar[XacroSettings | None] = ContextVar("xacro", default=None)
 
 
-@contextmanager
-def xacro_settings(arguments: Mapping[str, str], *, trusted: bool = False) -> Iterator[None]:
-    """Expand xacro files in this context with arguments.
-
-    Args:
-        arguments: Values of ``$(arg NAME)`` by their names.
-        trusted: Whether xacro's own evaluator is used, which can run code of the file.
-    """
-    token = _SETTINGS.set(XacroSettings(dict(arguments), trusted))
-    try:
-        yield
-    finally:
-        _SETTINGS.reset(token)
+def xacro_settings(
+    arguments: Mapping[str, str], *, trusted: bool = False
+) -> AbstractContextManager[None]:
+    """Expand xacro files in this context with ``$(arg NAME)`` values, or xacro's own evaluator."""
+    return setting(_SETTINGS, XacroSettings(dict(arguments), trusted))
 
 
 def settings_now() -> XacroSettings:
@@ -80,8 +73,6 @@ def settings_now() -> XacroSettings:
 
 
 # Expressions
-
-
 def _power(base: Any, exponent: Any) -> Any:
     whole = isinstance(base, int) and isinstance(exponent, int)
     if whole and abs(base).bit_length() * abs(exponent) > MAX_BITS:
@@ -142,11 +133,7 @@ class _Refused(Exception):
 
 
 def evaluate(expression: str, symbols: Mapping[str, Any]) -> Value:
-    """Evaluate an expression of a xacro file.
-
-    Args:
-        expression: The text between ``${`` and ``}``.
-        symbols: Values of properties and macro parameters by their names.
+    """Evaluate the expression in ``${…}`` of a xacro file with properties and parameters by name.
 
     Raises:
         DescriptionError: It has a part that is not accepted, or cannot be evaluated.
@@ -269,8 +256,6 @@ def _is_data(value: Any) -> bool:
 
 
 # Expansion
-
-
 def package() -> ModuleType:
     """Return the package xacro.
 
@@ -286,12 +271,7 @@ def package() -> ModuleType:
 
 
 def expand(path: Path, content: bytes, find: Callable[[str, Path], Path | None]) -> bytes:
-    """Expand the text of a xacro file.
-
-    Args:
-        path: The file.
-        content: Its text.
-        find: Returns the directory of a package, searched from a directory.
+    """Expand the content of a xacro file; ``find`` returns the directory of a package.
 
     Raises:
         BackendUnavailable: The package ``xacro`` is not installed.

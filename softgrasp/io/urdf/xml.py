@@ -21,13 +21,7 @@ from lxml import etree
 from softgrasp import assets
 from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.description.base import short
-from softgrasp.errors import (
-    BackendUnavailable,
-    DescriptionError,
-    did_you_mean,
-    either,
-    reason,
-)
+from softgrasp.errors import BackendUnavailable, DescriptionError, did_you_mean, either, reason
 from softgrasp.io.files import in_any_case
 from softgrasp.io.input_limits import check_elements, check_size
 from softgrasp.io.mesh_files import lacks_reader
@@ -216,12 +210,7 @@ def expand(path: Path) -> Element:
 
 
 def find_package(name: str, directory: Path) -> Path | None:
-    """Return the directory of a package, as ``package://`` finds its files; None without one.
-
-    Args:
-        name: Name of the package.
-        directory: Directory from which it is searched upwards.
-    """
+    """Return the directory of a package that ``package://`` finds, from a directory upwards."""
     above = (directory, *directory.parents)
     roots = [Path(root) for root in os.environ.get(ROS_PATH, "").split(os.pathsep) if root]
     named = (top for top in above if _is_package(top, name))
@@ -259,11 +248,7 @@ def _with_lines(root: Element) -> Element:
 
 # Mesh files
 def mesh_name(element: Element, directory: Path) -> str:
-    """Return the library name or absolute path of the file of a ``<mesh>``.
-
-    Args:
-        element: The ``<mesh>``; ``package://`` is resolved in the directory of the package.
-        directory: Directory of relative files.
+    """Return the library name or absolute path of the file of a ``<mesh>`` beside a directory.
 
     Raises:
         DescriptionError: There is no such file, or its format is not supported.
@@ -293,10 +278,6 @@ def locate_mesh(element: Element, directory: Path) -> str | None:
     """Return the library name or absolute path of a ``<mesh>``, None if there is no such file.
 
     Files for Windows have names with backslashes and capitals that differ, others ``%20``.
-
-    Args:
-        element: The ``<mesh>``.
-        directory: Directory of relative files.
     """
     file_name = str(element.get("filename"))
     if assets.find_shipped_file(file_name) is not None:
@@ -372,7 +353,9 @@ def _declarations() -> Element:
 
 
 def _schema_error(checked: Element, entry: etree._LogEntry) -> DescriptionError:
-    element = _find_name(checked, entry)
+    inner = entry.path.removeprefix(f"/{checked.tag}")
+    prefixes = {key: name for part in checked.iter("*") for key, name in part.nsmap.items() if key}
+    (element,) = cast("list[Element]", checked.xpath(f".{inner}", namespaces=prefixes))
     match = re.search(r"[Tt]he attribute '([^']+)'|attribute '([^']+)'", entry.message)
     attribute = "" if match is None else match[1] or match[2]
     if entry.type_name == _UNKNOWN:
@@ -394,14 +377,6 @@ def _schema_error(checked: Element, entry: etree._LogEntry) -> DescriptionError:
     near = get_close_matches(value, expected.split(" or "), n=1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     return element_error(element, f"expected {expected}, found {short(value)}{hint}", attribute)
-
-
-def _find_name(checked: Element, entry: etree._LogEntry) -> Element:
-    """Return the element that a schema error refers to."""
-    inner = entry.path.removeprefix(f"/{checked.tag}")
-    prefixes = {key: name for part in checked.iter("*") for key, name in part.nsmap.items() if key}
-    (element,) = cast("list[Element]", checked.xpath(f".{inner}", namespaces=prefixes))
-    return element
 
 
 def _wrong_child(element: Element, entry: etree._LogEntry) -> DescriptionError:
@@ -443,12 +418,7 @@ def _declared(path: str, **variables: Any) -> list[str]:
 
 # Error locations
 def arrange(error: DescriptionError, robot: Element) -> DescriptionError:
-    """Relocate an error of a field to its XML element, or to the nearest parent.
-
-    Args:
-        error: Error of ``Robot``.
-        robot: The ``<robot>`` from which it was read.
-    """
+    """Relocate an error of a field of a robot to its XML element, or to the nearest parent."""
     if not error.location and error.field:  # about an argument, not about the file
         return error
     element = owner = robot
