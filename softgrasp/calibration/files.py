@@ -213,7 +213,7 @@ def _photos(entry: Any, finger: SoftFinger, directory: Path, zero: str) -> Photo
     """Measure the photographs of a directory; ``empty`` and ``rest`` may lie in it."""
     if entry is None:
         return None
-    from softgrasp.io.camera import load_camera
+    from softgrasp.io.scene import load_camera
     from softgrasp.vision.checkerboard import Checkerboard
     from softgrasp.vision.photo_series import PhotoOptions, measure_series
     from softgrasp.vision.segmentation import FingerColour, colour_of

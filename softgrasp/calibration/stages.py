@@ -37,7 +37,7 @@ from softgrasp.continuum.statics import (
 from softgrasp.description.calibration import CalibrationProblem, FreeBend, HungAngles, Release
 from softgrasp.description.calibration import TipForce as Force
 from softgrasp.errors import ResultError
-from softgrasp.io.json_lines import JsonLines
+from softgrasp.io.result import JsonLines
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.soft_dynamics import ReleaseTestRig
 

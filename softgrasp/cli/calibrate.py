@@ -338,7 +338,7 @@ def _calibrate_camera(
 ) -> None:
     """Estimate the intrinsics of a camera; write camera.yaml."""
     from softgrasp.calibration.files import IMAGE_SUFFIXES
-    from softgrasp.io.camera import save_camera
+    from softgrasp.io.scene import save_camera
     from softgrasp.vision.checkerboard import Checkerboard, calibrate_camera
 
     match = re.fullmatch(r"(\d+)x(\d+)x(\d+(?:\.\d+)?)", board or "")

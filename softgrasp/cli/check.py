@@ -195,7 +195,7 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
     from softgrasp.checks.robot import total_mass
     from softgrasp.cli.properties import document_checks
     from softgrasp.io.load import load_robot, robot_path
-    from softgrasp.io.urdf.text_edits import Edit, write_changed
+    from softgrasp.io.urdf.writer import Edit, write_changed
 
     if kind != "robot":
         raise DescriptionError(f"--fix: expected a robot, found: {kind}")

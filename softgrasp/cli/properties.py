@@ -38,7 +38,7 @@ from softgrasp.io.load import load_hand, load_object, load_robot
 from softgrasp.io.mesh import cut_or_hull, load_mesh
 from softgrasp.io.mjcf.model import read_model
 from softgrasp.io.scene import load_criterion, load_release, load_scene
-from softgrasp.io.soft_finger.hand import unit_of_mesh
+from softgrasp.io.soft_finger.finger import unit_of_mesh
 from softgrasp.model.compile import compiled
 from softgrasp.model.hand import build_hand_spec
 from softgrasp.model.object import object_mass

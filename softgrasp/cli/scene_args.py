@@ -129,7 +129,7 @@ def _hand_of_fingers(first: str, obj: GraspObject, options: SceneOptions) -> Han
             f"{first}: the mesh of a finger makes a hand with --fingers and perhaps --pressure, "
             "for instance --fingers 3 --pressure 60kPa"
         )
-    from softgrasp.io.soft_finger.hand import OPENING, soft_hand_from_mesh
+    from softgrasp.io.soft_finger.finger import OPENING, soft_hand_from_mesh
     from softgrasp.model.shapes import extent
 
     return soft_hand_from_mesh(

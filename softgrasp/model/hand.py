@@ -14,9 +14,9 @@ import mujoco
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from softgrasp.description.adhesion import AdhesionPad, SuctionCup, adhesion_actuator
 from softgrasp.description.bendable import Inertial
 from softgrasp.description.closure_base import ActuationModel, ClosureActuator
+from softgrasp.description.contact import AdhesionPad, SuctionCup, adhesion_actuator
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.geometry import Capsule, Part, Pose, Shape
 from softgrasp.description.hand import Hand, HandModel, Palm

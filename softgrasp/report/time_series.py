@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.adhesion import SuctionCup
 from softgrasp.description.closure_base import ClosureActuator
+from softgrasp.description.contact import SuctionCup
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.soft_finger import MountedSoftFinger
 from softgrasp.evaluation.result import GraspResult, PhaseSpan, column

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 import mujoco
 import numpy as np
 
-from softgrasp.description.adhesion import LIP_POINTS, SuctionCup, adhesion_actuator
 from softgrasp.description.base import Description
+from softgrasp.description.contact import LIP_POINTS, SuctionCup, adhesion_actuator
 from softgrasp.mechanics.suction import LipLoad, LoadLimit, is_blocked, lip_points, lip_strain
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import CompiledScene

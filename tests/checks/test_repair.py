@@ -17,7 +17,7 @@ from softgrasp.description.geometry import Mesh
 from softgrasp.description.robot import Link, Robot
 from softgrasp.io.urdf import read_robot
 from softgrasp.io.urdf.length_unit import UnitScale, in_metres, unit_doubt
-from softgrasp.io.urdf.text_edits import edit_file
+from softgrasp.io.urdf.writer import edit_file
 from tests.conftest import Run
 
 Damage = Callable[[Robot], Robot]

@@ -22,7 +22,7 @@ from softgrasp.io.files import (
     write_template,
     write_text,
 )
-from softgrasp.io.json_lines import JsonLines
+from softgrasp.io.result import JsonLines
 from tests.conftest import Golden, limited_file_size, usual_ctrl_c
 
 LOAD = {"hand": sg.load_hand, "object": sg.load_object, "scene": sg.load_scene}

@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 import softgrasp as sg
 from softgrasp.backends.wbt import read_world
 from softgrasp.errors import DescriptionError, ResultError, SoftgraspWarning
-from softgrasp.io import input_limits, json_lines
+from softgrasp.io import input_limits, result
 from softgrasp.io.grasp_files import read_grasps
 from softgrasp.io.input_limits import (
     check_size,
@@ -28,8 +28,8 @@ from softgrasp.io.input_limits import (
     read_json,
     result_loader,
 )
-from softgrasp.io.json_lines import JsonLines
 from softgrasp.io.mesh_files import read_triangles
+from softgrasp.io.result import JsonLines
 from softgrasp.io.tables import read_table
 from softgrasp.io.urdf.xacro import XACRO_ACCESS
 from softgrasp.io.urdf.xml import expand, parse
@@ -214,7 +214,7 @@ def test_the_limit_of_lengths_is_in_metres(tmp_path: Path) -> None:
 
 
 def test_a_long_line_of_a_journal_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_lines, "MAX_LINE", 10)
+    monkeypatch.setattr(result, "MAX_LINE", 10)
     path = tmp_path / "rows.jsonl"
     path.write_text('{"a": 1}\n{"a": [1, 2, 3, 4, 5, 6, 7]}\n{"a": 2}\n{"a": 3333333333')
     journal = JsonLines(path)
@@ -228,7 +228,7 @@ def test_the_cut_line_at_the_end_is_removed(
 ) -> None:
     path = tmp_path / "rows.jsonl"
     for block in (1, 3, 100):
-        monkeypatch.setattr(json_lines, "BLOCK", block)
+        monkeypatch.setattr(result, "BLOCK", block)
         for before, after in (("{}\n[]\n{12345", "{}\n[]\n"), ("{}\n", "{}\n"), ("{12", "")):
             path.write_text(before)
             JsonLines(path).drop_cut_line()

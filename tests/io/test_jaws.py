@@ -16,8 +16,8 @@ import softgrasp as sg
 from softgrasp.io.load import load_robot
 from softgrasp.io.mjcf.hand import _read
 from softgrasp.io.urdf.hand import machine_of
-from softgrasp.io.urdf.joints import HAND
 from softgrasp.io.urdf.kinematic_tree import hand_tree
+from softgrasp.io.urdf.links import HAND
 from softgrasp.mechanics.transforms import transform
 from tests.support.mjcf_hands import written
 

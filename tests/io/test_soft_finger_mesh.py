@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from softgrasp.io.soft_finger.axes import HEAVY
+from softgrasp.io.soft_finger.axes import HEAVY, find_valleys
 from softgrasp.io.soft_finger.finger import SlicedFinger, finger_from_mesh, slice_finger
-from softgrasp.io.soft_finger.valleys import find_valleys
 from softgrasp.mechanics.transforms import Array
 from tests.conftest import Golden
 from tests.support.bellows_mesh import BellowsMesh, bellows_mesh

@@ -9,8 +9,7 @@ import pytest
 
 from softgrasp.continuum.statics import PlanarChain
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.io.soft_finger.finger import finger_from_mesh, slice_finger
-from softgrasp.io.soft_finger.hand import soft_hand_from_mesh
+from softgrasp.io.soft_finger.finger import finger_from_mesh, slice_finger, soft_hand_from_mesh
 from softgrasp.mechanics.transforms import transform
 from softgrasp.sim.soft_statics import blocked_force
 from tests.support.bellows_mesh import bellows_mesh

@@ -16,8 +16,7 @@ from PIL import Image
 
 import softgrasp as sg
 from softgrasp.errors import SoftgraspWarning
-from softgrasp.io.soft_finger.finger import slice_finger
-from softgrasp.io.soft_finger.hand import soft_hand_from_mesh
+from softgrasp.io.soft_finger.finger import slice_finger, soft_hand_from_mesh
 from softgrasp.report import style
 from softgrasp.report.finger_figure import MM, draw_finger, slice_finger_of
 from softgrasp.report.grasp_report import write_report

@@ -13,7 +13,7 @@ from PIL import Image
 
 from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError
-from softgrasp.io.camera import load_camera
+from softgrasp.io.scene import load_camera
 from softgrasp.mechanics.camera import undistort
 from tests.conftest import Golden, Run
 

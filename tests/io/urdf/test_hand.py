@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import softgrasp as sg
 from softgrasp.description.hand import Hand
 from softgrasp.description.robot import RigidJoint
-from softgrasp.io.urdf.joints import HAND, servo_fields
-from softgrasp.io.urdf.links import frame_along
+from softgrasp.io.urdf.links import HAND, frame_along, servo_fields
 from softgrasp.io.urdf.reader import read_robot
 from softgrasp.mechanics.robot_kinematics import fuse
 from softgrasp.model.hand import build_hand_spec
