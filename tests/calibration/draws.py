@@ -151,8 +151,7 @@ def fine_angles() -> np.ndarray:
     """Angles under the weights, of pairs of half joints at a quarter cell about each joint."""
     coarse = PlanarChain.of(true_finger())
     points = np.vstack([np.zeros(2), np.cumsum(coarse.steps, axis=0)])
-    gap = 0.25 * np.linalg.norm(coarse.steps, axis=1).min()
-    half = np.array([gap, 0.0])
+    half = np.array([(0.25 * np.linalg.norm(coarse.steps, axis=1).min()), 0.0])
     joints = np.concatenate([[p - half, p + half] for p in points[:-1]])
     steps = np.diff(np.vstack([joints, points[-1]]), axis=0)
     centres = np.zeros_like(steps)
@@ -163,8 +162,7 @@ def fine_angles() -> np.ndarray:
     chain = PlanarChain(steps, centres, masses)
     force = np.stack([np.zeros_like(MASSES), -GRAVITY * MASSES], axis=-1)
     loads: Loads = chain.weight.plus(chain.at_tip(force))
-    k = np.repeat(2.0 * TRUE[:7], 2)
-    angles = rest(k[None], loads, np.zeros(1)).angles
+    angles = rest(np.repeat(2.0 * TRUE[:7], 2)[None], loads, np.zeros(1)).angles
     return (angles[:, ::2] + angles[:, 1::2])[:, :OBSERVED]
 
 

@@ -195,9 +195,11 @@ def test_a_calibration_that_is_read_again_is_saved_with_the_same_bytes(tmp_path:
 
 def test_the_journal_of_another_problem_is_refused(tmp_path: Path, golden: Golden) -> None:
     calibrate(hung(0), out=tmp_path, models=False)
-    with pytest.raises(sg.ResultError) as caught:
-        calibrate(hung(1), out=tmp_path, models=False)
-    golden(caught.value, "TMP/evaluations.jsonl")
+    golden.refused(
+        lambda: calibrate(hung(1), out=tmp_path, models=False),
+        "TMP/evaluations.jsonl",
+        sg.ResultError,
+    )
 
 
 def test_a_particle_that_fails_does_not_end_the_swarm() -> None:
@@ -222,8 +224,7 @@ def test_a_particle_that_fails_does_not_end_the_swarm() -> None:
 
 
 def test_the_saved_finger_has_all_of_its_damping(tmp_path: Path) -> None:
-    problem = traced().replace(damping_timestep=1e-3, damping_model="uniform")
-    result = calibrate(problem)
+    result = calibrate(traced().replace(damping_timestep=1e-3, damping_model="uniform"))
     document, _, finger = save_calibration(result, tmp_path)
     saved = sg.io.load_finger(finger)
     assert saved == apply_calibration(result)
@@ -277,9 +278,7 @@ def test_invalid_requests(given: dict, sentence: str) -> None:
     assert str(caught.value).startswith(sentence)
 
 
-def test_the_result_does_not_depend_on_the_number_of_cores(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_result_does_not_depend_on_the_number_of_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, results = traced(), []
     for cores in (1, 2):
         monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)

@@ -57,8 +57,7 @@ def test_exact_measurements_are_recovered() -> None:
 
 def test_priors_alone_where_nothing_is_measured() -> None:
     """A stiffness that no measurement shows stays near the mean of the others."""
-    problem = sg.calibration.load_problem("paper000").problem.replace(forces=())
-    found = posterior(problem)
+    found = posterior(sg.calibration.load_problem("paper000").problem.replace(forces=()))
     assert 0.1 < found.values[6] < 0.6
     assert found.errors[6] / found.values[6] == pytest.approx(Priors().joints, rel=0.3)
 
@@ -208,8 +207,7 @@ def test_map_refuses_what_it_cannot_fit() -> None:
 
 
 def test_problem_without_angles_is_fitted_by_least_squares() -> None:
-    problem = good(0).replace(hung=(), releases=())
-    result = sg.calibrate(problem)
+    result = sg.calibrate(good(0).replace(hung=(), releases=()))
     assert result.posterior is None
     assert result.parameters["alpha"] == pytest.approx(GAIN, rel=0.02)
 
@@ -237,8 +235,7 @@ def test_advice_predicts_the_error_that_the_measurement_leaves() -> None:
     """A photograph that shows all seven joints determines k7, as much as advised."""
     problem = sg.calibration.load_problem("paper000_webots").problem
     experiments = VirtualExperiments(problem)
-    found = joint_posterior(problem, experiments)
-    best = next_measurements(problem, experiments, found)[0]
+    best = next_measurements(problem, experiments, joint_posterior(problem, experiments))[0]
     assert best.measurement == "a photograph with 100 g that shows all 7 joints"
     assert best.parameter == "k7"
     table = finger_values(load_finger("paper000"), "stiffness")[None]

@@ -60,15 +60,13 @@ def test_stiffening_is_recovered_and_none_is_compatible_with_zero(
 ) -> None:
     result = sg.calibrate(measured(stiffening, forces=forces), models=False)
     low, high = result.intervals["s"]
-    true = stiffening / STIFFENING_UNIT
-    assert low < true < high
+    assert low < stiffening / STIFFENING_UNIT < high
     assert high - low < 0.15
     assert (low < 0.0 < high) == (stiffening == 0.0)
     assert "s" not in result.undetermined
     assert result.finger.stiffness_pressure == pytest.approx(
         STIFFENING_UNIT * result.parameters["s"]
     )
-    assert result.credibility is not None
     assert result.credibility.credible
     assert result.parameters["alpha"] == pytest.approx(GAIN, rel=0.05)
 

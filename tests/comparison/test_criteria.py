@@ -31,9 +31,7 @@ from softgrasp.sim.soft_dynamics import LinearMode
 @pytest.mark.parametrize("order", [1.0, 2.0, 3.0])
 def test_the_order_is_recovered(order: float) -> None:
     steps = np.array([8.0, 4.0, 2.0, 1.0]) * 1e-3
-    exact = np.array([1.0, -2.0])
-    answers = exact + np.outer(steps**order, [3.0, -7.0])
-    result = convergence(steps, answers)
+    result = convergence(steps, np.array([1.0, -2.0]) + np.outer(steps**order, [3.0, -7.0]))
     assert result.order == pytest.approx(order, rel=1e-6)
     assert result.deviation[-1] == 0.0
     assert result.shrinking
@@ -162,8 +160,7 @@ def test_the_critical_load_is_computed(critical: float) -> None:
         requested.append(load)
         return load < critical
 
-    result = find_threshold(Verdicts(holds))
-    assert result.middle == pytest.approx(critical, rel=CLOSE - 1.0)
+    assert find_threshold(Verdicts(holds)).middle == pytest.approx(critical, rel=CLOSE - 1.0)
     assert len(requested) == len(set(requested)) < 15
 
 
@@ -200,10 +197,7 @@ def test_loads_that_are_held_again_are_noticed() -> None:
 
 def test_engines_need_not_agree_near_the_critical_load() -> None:
     loads = (50.0, 80.0, 100.0, 114.0, 130.0)
-    held = {
-        "mujoco": (True, True, True, False, False),
-        "ode": (True, True, True, True, False),
-    }
+    held = {"mujoco": (True, True, True, False, False), "ode": (True, True, True, True, False)}
     assert disagreements(loads, held, 100.0, 15.0) == []
     assert disagreements(loads, held, 100.0, 10.0) == [114.0]
     assert disagreements(loads, held, None, 15.0) == [114.0]

@@ -141,8 +141,7 @@ def test_the_error_falls_with_the_sixth_power_of_the_step() -> None:
 @given(COEFFICIENTS, COEFFICIENTS)
 def test_frames_are_rotations_about_the_bending_axes_only(u: list[float], v: list[float]) -> None:
     """Rotations are orthonormal, the tangent has length 1, and nothing turns about it."""
-    frames = bend_frames(u, v, LENGTH, [0.0, 0.5, 0.50025, 1.0])
-    rotations = frames[:, :3, :3]
+    rotations = bend_frames(u, v, LENGTH, [0.0, 0.5, 0.50025, 1.0])[:, :3, :3]
     assert rotations @ rotations.swapaxes(1, 2) == pytest.approx(
         np.stack([np.eye(3)] * 4), abs=1e-12
     )

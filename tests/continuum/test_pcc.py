@@ -235,8 +235,7 @@ def test_chain_inverse_reaches_all_reachable_targets(oriented: bool) -> None:
         assert shape.reached
         end = pcc.chain_transform(shape.kappas, shape.phis, ARM)
         expected = target if oriented else np.vstack([target])
-        result = end if oriented else end[:3, 3][None]
-        assert result == pytest.approx(expected, abs=2e-8)
+        assert (end if oriented else end[:3, 3][None]) == pytest.approx(expected, abs=2e-8)
         assert (shape.kappas * ARM).max() <= np.pi / 3 + 1e-9
 
 

@@ -116,8 +116,7 @@ def test_rows_do_not_depend_on_each_other() -> None:
 
 
 def test_the_plate_force_balances_the_finger() -> None:
-    free = rest(STIFFNESS, CHAIN.weight, np.zeros(7)).angles
-    height = float(CHAIN.tip(free)[1])
+    height = float(CHAIN.tip(rest(STIFFNESS, CHAIN.weight, np.zeros(7)).angles)[1])
     pressures = np.array([0.0, 2e4, 5e4, 1e5])
     result = pressed(CHAIN, STIFFNESS, CHAIN.weight, pressures[:, None] * GAINS, height)
     np.testing.assert_allclose(CHAIN.tip(result.angles)[:, 1], height, atol=1e-11)

@@ -70,8 +70,7 @@ def test_the_posture_is_mean_plus_matrix_times_weights() -> None:
 
 def test_hands_without_synergies_have_that_of_their_grasp() -> None:
     hand = sg.load_hand("four_finger")
-    table = first_synergy(hand, hand.grasps.precision)
-    column = np.array([row[0] for row in table.matrix])
+    column = np.array([row[0] for row in first_synergy(hand, hand.grasps.precision).matrix])
     assert np.linalg.norm(column) == pytest.approx(1.0)
     rates = hand.grasps.precision.rates.for_fingers(hand.actuator_counts)
     assert column / column[0] == pytest.approx(np.array(rates) / rates[0])
@@ -80,14 +79,12 @@ def test_hands_without_synergies_have_that_of_their_grasp() -> None:
 def test_santellos_synergies_are_the_published_ones() -> None:
     given = YAML(typ="safe").load(outside_file("hands_dh.yaml"))["synergies"]["santello_15"]
     table = sg.load_hand("paradigmatic").synergies
-    assert table is not None
     assert np.array(table.matrix).tolist() == given["S_columns_are_synergies"]
     assert table.mean == pytest.approx(given["qm"], abs=1e-8)
 
 
 def test_santellos_synergies_are_not_orthonormal_and_couple_the_outer_joints() -> None:
     table = sg.load_hand("paradigmatic").synergies
-    assert table is not None
     matrix = np.array(table.matrix)
     assert matrix.shape == (20, 15)
     assert abs(matrix.T @ matrix - np.eye(15)).max() == pytest.approx(0.6221, abs=1e-4)
@@ -127,7 +124,6 @@ def test_files_convert_couplings_tendons_and_synergies_from_their_units(tmp_path
     assert hand.couplings[0].offset == pytest.approx(np.radians(10))
     assert hand.tendons[0].pulleys[1].radius == pytest.approx(0.005)
     assert hand.tendons[0].excursion == pytest.approx(0.012)
-    assert hand.synergies is not None
     assert hand.synergies.mean == pytest.approx(np.radians([10, 20]))
     assert hand.synergies.matrix == ((1.0,), (0.5,))
 

@@ -142,8 +142,7 @@ def test_a_chain_buckles_as_a_column_and_converges_with_the_square_of_the_cell()
 def test_loads_at_the_tip_balance_the_moment_about_the_base() -> None:
     """The first joint bears F × lever + M about its axis, whatever the shape."""
     force, moment = np.array([0.4, 0.3, -0.2]), np.array([0.05, -0.1, 0.02])
-    arm = pushed(tuple(force.tolist()), tuple(moment.tolist()))
-    chain = ArmChain(arm, 3)
+    chain = ArmChain(pushed(tuple(force.tolist()), tuple(moment.tolist())), 3)
     chain.rest([0.0] * 6)
     model, data = chain.model, chain.data
     tip = chain.ends()[-1]
@@ -196,8 +195,7 @@ def test_the_motions_of_chain_and_lumped_model_come_together() -> None:
 
 
 def test_a_motion_ends_at_the_rest() -> None:
-    arm = one_section()
-    chain = ArmChain(arm, 2)
+    chain = ArmChain(one_section(), 2)
     result = chain.move(step, 1.5, sample=0.1)
     assert isinstance(result, TipRecording)
     assert result.times[-1] == pytest.approx(1.5)
@@ -475,9 +473,10 @@ def test_drag_without_damping_of_the_material_comes_to_rest(rates: dict[str, flo
 def test_a_step_that_is_too_long_names_the_integrator_and_the_step(golden: Golden) -> None:
     arm = one_section()
     longest = stable_step_of(ArmChain(arm, 2).model, "implicitfast")
-    with pytest.raises(DescriptionError) as refused:
-        ArmChain(arm, 2).move(PRESSURES, 0.1, timestep=5e-3)
-    golden(refused.value, f"timestep: expected a step of at most {longest:.3g} s")
+    golden.refused(
+        lambda: ArmChain(arm, 2).move(PRESSURES, 0.1, timestep=5e-3),
+        f"timestep: expected a step of at most {longest:.3g} s",
+    )
     for timestep in (0.9 * longest, None):
         ArmChain(arm, 2).move(PRESSURES, 0.02, timestep=timestep)
 
@@ -499,15 +498,18 @@ def test_the_integrator_that_is_named_is_stable() -> None:
 
 
 def test_no_step_is_safe_from_drag_that_is_too_thick_for_it(golden: Golden) -> None:
-    with pytest.raises(DescriptionError) as refused:
-        ArmChain(damped(drag=500.0), 2).move(PRESSURES, 0.1, timestep=1e-3, integrator="discrete")
-    golden(refused.value, "timestep")
+    golden.refused(
+        lambda: ArmChain(damped(drag=500.0), 2).move(
+            PRESSURES, 0.1, timestep=1e-3, integrator="discrete"
+        ),
+        "timestep",
+    )
 
 
 def test_integrators_and_methods_that_do_not_exist_are_refused(golden: Golden) -> None:
-    with pytest.raises(DescriptionError) as refused:
-        ArmChain(one_section(), 1).move(PRESSURES, 0.1, integrator="rk4")
-    golden(refused.value, "integrator")
+    golden.refused(
+        lambda: ArmChain(one_section(), 1).move(PRESSURES, 0.1, integrator="rk4"), "integrator"
+    )
     with pytest.raises(DescriptionError, match="method: no method 'Euler'; known: BDF, DOP853"):
         move_arm(one_section(), PRESSURES, 0.1, method="Euler")  # type: ignore[arg-type]
 

@@ -15,19 +15,9 @@ from scipy.linalg import expm
 
 from examples.paper003.drive_power import drive_energy, drive_power, drive_rates
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.hydraulics import (
-    DriveStepper,
-    drive_model,
-    drive_pressures,
-    pressure_of_torque,
-)
+from softgrasp.hydraulics import DriveStepper, drive_model, drive_pressures, pressure_of_torque
 from softgrasp.hydraulics.description import HydraulicArm
-from softgrasp.hydraulics.drive import (
-    exponential,
-    poiseuille_resistance,
-    reynolds,
-    tube_resistance,
-)
+from softgrasp.hydraulics.drive import exponential, poiseuille_resistance, reynolds, tube_resistance
 from softgrasp.mechanics.transforms import Array
 from tests.hydraulics.arms import one_section, two_sections, with_drive
 
@@ -164,8 +154,7 @@ def test_the_tube_is_laminar_then_turbulent() -> None:
 
 def test_the_resistance_has_no_jump() -> None:
     tube, fluid = one_section().drive.tube, one_section().drive.fluid
-    flows = np.linspace(1e-6, 3e-5, 4000)
-    result = tube_resistance(tube, fluid, flows)
+    result = tube_resistance(tube, fluid, np.linspace(1e-6, 3e-5, 4000))
     assert (np.diff(result) >= 0.0).all()
     assert np.abs(np.diff(result) / result[:-1]).max() < 0.004
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
 from pathlib import Path
 
 import mujoco
@@ -213,8 +214,7 @@ def test_the_models_of_both_files_are_the_same(tmp_path: Path) -> None:
 
 def test_the_robot_of_the_file_is_the_arm_but_for_its_gravity(tmp_path: Path) -> None:
     arm = two_sections()
-    robot = read_robot(write_robot(arm_robot(arm, 4), tmp_path / "arm.ucrdf"))
-    model = robot_model(robot)
+    model = robot_model(read_robot(write_robot(arm_robot(arm, 4), tmp_path / "arm.ucrdf")))
     model.opt.gravity = arm.gravity
     assert_same(model, arm_model(arm, 4))
 
@@ -407,13 +407,10 @@ def test_what_is_no_arm(text: str, sentence: str, tmp_path: Path, golden: Golden
 
 
 def test_files_of_other_kinds_are_refused(tmp_path: Path, golden: Golden) -> None:
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.hydraulics.load_hydraulic_arm("arm.json")
-    golden(refused.value, "arm.json")
+    golden.refused(lambda: sg.hydraulics.load_hydraulic_arm("arm.json"), "arm.json")
     for name in ("arm.json", "arm", "arm.xacro"):
-        with pytest.raises(sg.DescriptionError) as refused:
-            sg.hydraulics.save_hydraulic_arm(two_sections(), tmp_path / name)
-        golden(refused.value, "path")
+        save = partial(sg.hydraulics.save_hydraulic_arm, two_sections(), tmp_path / name)
+        golden.refused(save, "path")
     assert not list(tmp_path.iterdir())
     with pytest.raises(sg.DescriptionError, match="expected a readable XML file, found: no such"):
         sg.hydraulics.load_hydraulic_arm(tmp_path / "none.ucrdf")

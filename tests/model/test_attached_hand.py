@@ -116,8 +116,7 @@ def test_phalanges_match_the_bodies_of_the_model(file: Path, hand: sg.Hand) -> N
             if row.joint == "revolute":
                 np.testing.assert_allclose(np.cross(way, frame[:3, 2]), 0.0, atol=1e-9)
     total = sum(row.inertial.mass for f in hand.fingers for row in f.phalanges if row.inertial)
-    palm = hand.model.palm
-    moved = model.body_weldid[model.body(palm).id] != 0
+    moved = model.body_weldid[model.body(hand.model.palm).id] != 0
     fixed = sum(model.body_mass[b] for b in range(model.nbody) if model.body_weldid[b] == 0)
     objects = model.body("object").mass[0]
     assert total == pytest.approx(model.body_mass.sum() - objects - fixed, rel=1e-9)
@@ -126,16 +125,13 @@ def test_phalanges_match_the_bodies_of_the_model(file: Path, hand: sg.Hand) -> N
 
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_only_explicit_converted_pairs_touch(file: Path, hand: sg.Hand) -> None:
-    built = compile_scene(scene_of(hand))
-    model = built.model
-    can = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
-    assert not can.any()
+    model = compile_scene(scene_of(hand)).model
+    assert not ((model.geom_contype != 0) | (model.geom_conaffinity != 0)).any()
     assert model.npair > 0
     assert (model.pair_solref[:, 0] < 0).all()
     names = {model.pair(index).name for index in range(model.npair)}
     obj = {name for name in names if name.endswith("|object")}
-    geoms = [g for b in hand.model.touching for g in _geoms(model, b)]
-    assert len(obj) == len(geoms)
+    assert len(obj) == len([g for b in hand.model.touching for g in _geoms(model, b)])
 
 
 def _geoms(model: mujoco.MjModel, body: str) -> list[int]:
@@ -176,8 +172,7 @@ def test_excluded_bodies_get_no_pair(tmp_path: Path) -> None:
         model = compile_scene(
             scene_of(sg.load_hand(written(tmp_path, text, f"{target}.xml")))
         ).model
-        names = {model.pair(index).name for index in range(model.npair)}
-        assert ("l|r" in names) is target
+        assert ("l|r" in {model.pair(index).name for index in range(model.npair)}) is target
 
 
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
@@ -185,8 +180,7 @@ def test_name_collisions_add_a_prefix(tmp_path: Path) -> None:
     hand = sg.load_hand(written(tmp_path, WRIST))
     assert hand.model.prefix == "wristed_"
     assert hand.model.palm == "wristed_palm"
-    lifted = scene_of(hand, lift=sg.description.Lift(), gravity=True)
-    model = compile_scene(lifted).model
+    model = compile_scene(scene_of(hand, lift=sg.description.Lift(), gravity=True)).model
     assert {"wrist", "wristed_wrist"} <= {model.joint(j).name for j in range(model.njnt)}
 
 

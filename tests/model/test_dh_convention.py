@@ -157,9 +157,10 @@ def test_rows_without_an_offset_become_plain_rows() -> None:
 def test_row_that_would_need_a_body_is_rejected(golden: Golden) -> None:
     rows = (sg.description.Phalanx(), sg.description.Phalanx(a=0.03, d=0.02, density=1e3))
     finger = sg.description.Finger(name="F", convention="standard", phalanges=rows)
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.model.with_convention(hand_of(finger), "modified")
-    golden(refused.value, "finger 'F': row 'P1' has no body, and would need one")
+    golden.refused(
+        lambda: sg.model.with_convention(hand_of(finger), "modified"),
+        "finger 'F': row 'P1' has no body, and would need one",
+    )
 
 
 def test_changed_automatic_palm_warns() -> None:

@@ -51,8 +51,7 @@ def finger_of(*rows: dict[str, Any], name: str = "F1", **changes: Any) -> sg.des
 
 
 def model_of(hand: sg.Hand, **changes: Any) -> mujoco.MjModel:
-    scene = sg.GraspScene(hand=hand, object=ball(), adapt_grasp=False, **changes)
-    return sg.compile_model(scene)
+    return sg.compile_model(sg.GraspScene(hand=hand, object=ball(), adapt_grasp=False, **changes))
 
 
 def posed(model: mujoco.MjModel, hand: sg.Hand, joints: np.ndarray) -> mujoco.MjData:
@@ -221,8 +220,7 @@ def test_mesh_poses_of_phalanx_and_palm(tmp_path: Path) -> None:
 
 
 def vertices_of(model: mujoco.MjModel, data: mujoco.MjData, geom: str) -> np.ndarray:
-    result = model.geom(geom)
-    mesh = model.mesh(int(result.dataid[0]))
+    mesh = model.mesh(int(model.geom(geom).dataid[0]))
     first, count = int(mesh.vertadr[0]), int(mesh.vertnum[0])
     vertices = model.mesh_vert[first : first + count]
     return vertices @ data.geom(geom).xmat.reshape(3, 3).T + data.geom(geom).xpos
@@ -318,11 +316,8 @@ def has_palm(hand: sg.Hand) -> bool:
 
 @settings(max_examples=25, deadline=None)
 @given(BASES)
-def test_palm_contains_all_bases_with_a_margin(
-    bases: list[tuple[float, float, float]],
-) -> None:
+def test_palm_contains_all_bases_with_a_margin(bases: list[tuple[float, float, float]]) -> None:
     points = palm_points(hand_at(*bases))
-    assert points is not None
     margin = MARGIN_PER_RADIUS * RADIUS
     hull = ConvexHull(points)
     inside = hull.equations[:, :3] @ np.array(bases).T + hull.equations[:, 3:]
@@ -334,10 +329,8 @@ def test_palm_contains_all_bases_with_a_margin(
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 6])
 def test_palm_of_any_number_of_fingers_compiles(count: int) -> None:
     angles = np.linspace(0, 2 * np.pi, count, endpoint=False)
-    bases = [(0.05 * math.cos(angle), 0.05 * math.sin(angle), 0.0) for angle in angles]
-    hand = hand_at(*bases)
-    model = palm_model_of(hand)
-    assert model.geom(PALM).type[0] == mujoco.mjtGeom.mjGEOM_MESH
+    hand = hand_at(*[(0.05 * math.cos(angle), 0.05 * math.sin(angle), 0.0) for angle in angles])
+    assert palm_model_of(hand).geom(PALM).type[0] == mujoco.mjtGeom.mjGEOM_MESH
     height = np.ptp(palm_points(hand)[:, 2])  # type: ignore[index]
     assert height == pytest.approx(2 * MARGIN_PER_RADIUS * RADIUS, rel=1e-6)
 
@@ -376,7 +369,6 @@ def test_palm_vertices() -> None:
     mujoco.mj_forward(model, data)
     vertices = model.mesh_vert @ data.geom(PALM).xmat.reshape(3, 3).T + data.geom(PALM).xpos
     expected = palm_points(hand)
-    assert expected is not None
     for axis in range(3):
         assert np.sort(vertices[:, axis]) == pytest.approx(np.sort(expected[:, axis]), abs=1e-7)
 
@@ -393,18 +385,13 @@ def test_palm_contact_is_established(kind: str) -> None:
     top = 0.9 * RADIUS
     result = sg.simulate(
         sg.GraspScene(
-            hand=hand,
-            object=ball(),
-            object_position=(0, 0, top + 0.03),
-            gravity=True,
-            duration=0.2,
+            hand=hand, object=ball(), object_position=(0, 0, top + 0.03), gravity=True, duration=0.2
         )
     )
     contact = result.contact_of(PALM)
     assert (contact.finger, contact.phalanx) == ("", "")
     assert contact.in_contact
     assert contact.normal == pytest.approx((0, 0, 1), abs=1e-6)
-    assert contact.point_m is not None
     assert contact.point_m[2] == pytest.approx(top, abs=1e-4)
     weight = 700 * 4 / 3 * math.pi * 0.03**3 * 9.81
     assert contact.normal_force_N == pytest.approx(weight, rel=0.02)

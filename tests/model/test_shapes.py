@@ -58,8 +58,7 @@ def test_concave_exponents_are_rejected(golden: Golden) -> None:
 
 def test_the_width_does_not_depend_on_the_orientation_in_the_file() -> None:
     box = sg.Cuboid(size=(0.03, 0.07, 0.12))
-    turned = (0.9, 0.3, 0.3, 0.1)
-    pose = sg.description.Pose(position=(0.1, 0.0, 0.0), quaternion=turned)
+    pose = sg.description.Pose(position=(0.1, 0.0, 0.0), quaternion=(0.9, 0.3, 0.3, 0.1))
     rotated = sg.description.Compound(parts=(sg.description.Part(shape=box, pose=pose),))
     assert min(extent(rotated)) > 0.05
     assert width(rotated) == pytest.approx(0.03)

@@ -168,8 +168,7 @@ def test_folds_of_planar_fingers() -> None:
     assert (depth[:, :2] == 0.0).all()
     assert 5e-4 < depth[:, 2].max() < 3e-3
     assert depth[:, 2].min() >= 0.0
-    lower_half = depth[:-2, 2].reshape(-1, SIDES)[:, SIDES // 2 :]
-    assert (lower_half == 0.0).all()
+    assert (depth[:-2, 2].reshape(-1, SIDES)[:, SIDES // 2 :] == 0.0).all()
     spatial = FINGERS["spatial"]
     assert np.array_equal(finger_surface(spatial)[0], finger_surface(spatial, ripple=False)[0])
 
@@ -200,8 +199,7 @@ def test_bent_skin_follows_the_joints(pressure: float) -> None:
     rings = bent[:-2].reshape(-1, SIDES, 3).mean(axis=1)
     steps = np.linalg.norm(np.diff(rings, axis=0), axis=1)
     straight = skin.vertices[:-2].reshape(-1, SIDES, 3).mean(axis=1)
-    before = np.linalg.norm(np.diff(straight, axis=0), axis=1)
-    assert (steps > 0.3 * before).all()
+    assert (steps > 0.3 * np.linalg.norm(np.diff(straight, axis=0), axis=1)).all()
     for point in joint_positions(finger, rest.joint_angles):
         assert np.linalg.norm(rings - point, axis=1).min() < 4e-3
     assert volume(skin, bent) == pytest.approx(volume(skin, skin.vertices), rel=0.15)
@@ -271,8 +269,7 @@ def test_a_finger_of_a_scene_rings_down_by_its_described_damping(step: float) ->
     law = np.linalg.eigvals(np.vstack([np.eye(model.nv, 2 * model.nv, model.nv), motion]))
     exact = min(law[law.imag > 0.0], key=abs)
     joints = [built.joint(name) for name in names.soft_joint_names(digit)]
-    dofs = [int(joint.dofadr[0]) for joint in joints]
-    model.dof_damping[:] = built.dof_damping[dofs]
+    model.dof_damping[:] = built.dof_damping[[int(joint.dofadr[0]) for joint in joints]]
     model.opt.integrator, model.opt.gravity[:] = built.opt.integrator, 0.0
     model.opt.timestep = step
     expected = -2.0 * np.pi * exact.real / exact.imag

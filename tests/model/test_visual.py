@@ -37,8 +37,7 @@ def test_motion_is_bit_identical():
 
 
 def test_floor_height_and_contacts():
-    model = _model(visuals=True)
-    floor = model.geom(visual.FLOOR_NAME)
+    floor = _model(visuals=True).geom(visual.FLOOR_NAME)
     assert (floor.type, floor.group) == (mujoco.mjtGeom.mjGEOM_PLANE, visual.FLOOR_GROUP)
     assert (floor.contype, floor.conaffinity) == (0, 0)
     assert floor.pos == pytest.approx([0, 0, 0.1])

@@ -80,6 +80,8 @@ def test_a_scheduler_that_does_not_answer_is_reported(monkeypatch: pytest.Monkey
 
 def test_dask_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     monkeypatch.setattr(executors, "find_spec", lambda name: None)
-    with pytest.raises(sg.BackendUnavailable) as refused:
-        sweep(plan(), executor="dask")
-    golden(refused.value, "the executor dask needs distributed")
+    golden.refused(
+        lambda: sweep(plan(), executor="dask"),
+        "the executor dask needs distributed",
+        sg.BackendUnavailable,
+    )

@@ -96,8 +96,7 @@ def test_paths_name_fields(path: str, value: Any, read: Any) -> None:
 
 
 def test_whole_values_come_before_the_fields_inside_them() -> None:
-    values = {"object.density": 321.0, "object": "strawberry"}
-    obj = scene_of(plan(), values, None).object
+    obj = scene_of(plan(), {"object.density": 321.0, "object": "strawberry"}, None).object
     assert (obj.name, obj.density) == ("strawberry", 321.0)
 
 

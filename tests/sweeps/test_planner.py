@@ -247,8 +247,7 @@ def six_forces() -> sg.GraspScene:
 
 def test_perturbation_ranks_by_directions_borne_and_then_by_drift() -> None:
     table = rows(hold_directions=[0.5, 1.0, 1.0], hold_drop_m=[0.0, 2e-3, 1e-3])
-    requested = plan(scene=six_forces(), rank_by=PERTURBATION)
-    assert order(requested, table) == [2, 1, 0]
+    assert order(plan(scene=six_forces(), rank_by=PERTURBATION), table) == [2, 1, 0]
 
 
 def test_the_fraction_of_directions_borne_is_a_column() -> None:
@@ -286,11 +285,7 @@ def test_a_plan_that_cannot_be_is_refused(
 
 @pytest.mark.parametrize(
     ("name", "sentence"),
-    [
-        ("quality_min_singulr", "rank_by"),
-        ("status", "found 'status'"),
-        ("final_force_N", "best"),
-    ],
+    [("quality_min_singulr", "rank_by"), ("status", "found 'status'"), ("final_force_N", "best")],
 )
 def test_a_column_that_cannot_rank_is_refused_before_anything_runs(
     name: str, sentence: str, golden: Golden
@@ -307,7 +302,6 @@ def test_grasps_are_ranked_by_epsilon_where_requested() -> None:
     assert planned.ranked > 0
     assert (np.diff(scores) <= 0.0).all()
     best = sg.simulate(planned.top[0], quality_rate=0.0)
-    assert best.quality is not None
     assert best.quality["epsilon"] == pytest.approx(scores[0], abs=1e-9)
 
 
@@ -406,8 +400,7 @@ def test_synthesized_grasps_are_closed_from_their_starts(
     scene = planned.scene(0)
     assert scene.closing_start == scene.hand.preshape("grasp-0").positions
     assert scene.closure.rates is not None
-    result = sg.simulate(planned.top[0])
-    assert result.trajectory_sha256 == planned.table["trajectory_sha256"][0]
+    assert sg.simulate(planned.top[0]).trajectory_sha256 == planned.table["trajectory_sha256"][0]
 
 
 def test_kept_postures_are_those_synthesized_again(
@@ -421,8 +414,7 @@ def test_kept_postures_are_those_synthesized_again(
     monkeypatch.setattr(
         "softgrasp.sweeps.synthesis.arrange_postures", lambda _: pytest.fail("again")
     )
-    finished = read_search(directory)
-    pd.testing.assert_frame_equal(finished.table, planned.table)
+    pd.testing.assert_frame_equal(read_search(directory).table, planned.table)
 
 
 @pytest.mark.slow

@@ -121,8 +121,7 @@ def test_a_fingers_links_are_where_mujoco_has_them(ode_library) -> None:
     data = mujoco.MjData(model)
     data.qpos[:] = [joint.position for joint in ode.joints]
     mujoco.mj_kinematics(model, data)
-    links = [one for one in ode.solids if one.name == "link"]
-    for index, link in enumerate(links, start=1):
+    for index, link in enumerate([one for one in ode.solids if one.name == "link"], start=1):
         body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, f"link{index}")
         assert ode.pose(link).position == pytest.approx(data.xpos[body], abs=1e-6)
 
@@ -180,9 +179,7 @@ def mujoco_mass(kind: str, *sizes: float):
     ids=lambda value: getattr(value, "type", ""),
 )
 def test_a_density_weighs_shapes_as_mujoco_does(shape: Node, same) -> None:
-    (body,) = bodies(
-        solid("one", boundingObject=shape, physics=node("Physics", density=700.0)),
-    )
+    (body,) = bodies(solid("one", boundingObject=shape, physics=node("Physics", density=700.0)))
     result = body.weight()
     total, inertia = mujoco_mass(*same)
     assert result.mass == pytest.approx(total, rel=1e-12)

@@ -59,8 +59,7 @@ def test_the_spring_is_mujocos_with_h_k_of_damping_more(step_ms: float) -> None:
 
 def pendulum(*devices, step_ms: float = 1.0, gravity: float = 0.0, **parameters):
     """A hinge about y with 1e-3 kg·m² about it."""
-    end = solid("arm", physics=physics(0.1, inertia=1e-3))
-    joint = hinge(end, *devices, **parameters)
+    joint = hinge(solid("arm", physics=physics(0.1, inertia=1e-3)), *devices, **parameters)
     return built(robot(joint), step_ms=step_ms, gravity=gravity)
 
 
@@ -85,8 +84,7 @@ def test_hinge_and_slider_springs_are_implicit(step_ms: float, digits: float) ->
     law = {"springConstant": 20.0, "dampingConstant": 0.05, "position": 1e-3}
     h, steps = step_ms / 1e3, 40
     for made, inertia in ((pendulum, 1e-3), (cart, 0.5)):
-        ode = run(made(step_ms=step_ms, **law), h * steps)
-        (joint,) = ode.joints
+        (joint,) = run(made(step_ms=step_ms, **law), h * steps).joints
         expected = implicit(1e-3, inertia, 20.0, 0.05, h, steps)
         assert (joint.position, joint.velocity) == pytest.approx(expected, abs=100 * digits)
 

@@ -33,9 +33,7 @@ def test_a_world_is_read():
     assert world.nodes[3].fields == {"direction": (0.2, 0.3, -1.0), "castShadows": True}
     contacts = world.nodes[0].nodes("contactProperties")
     assert [node.fields["coulombFriction"] for node in contacts] == [[0.7], [0.4, 0.5]]
-    shape = ball.node("children")
-    assert shape is not None
-    assert ball.node("boundingObject") is shape.node("geometry")
+    assert ball.node("boundingObject") is ball.node("children").node("geometry")
 
 
 def test_values_have_the_type_of_their_field():

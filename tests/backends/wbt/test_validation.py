@@ -155,8 +155,7 @@ def test_problems_come_by_line():
     text = changed("maxTorque 0.8 sound", "maxTorque -1 sound").replace(
         "gravity 9.81", "gravity -1"
     )
-    lines = [problem.line for problem in problems(parse_world(text))]
-    assert lines == [3, 102]
+    assert [problem.line for problem in problems(parse_world(text))] == [3, 102]
 
 
 def test_a_gap_between_solids_with_physics_is_detected(golden):
