@@ -298,14 +298,8 @@ def test_arguments_broadcast() -> None:
     [
         (lambda: pcc.segment_transform(1, 0, 0), "length"),
         (lambda: pcc.segment_transform(np.nan, 0, 1), "kappa"),
-        (
-            lambda: pcc.segment_transform(1, 0, 1, "bishp"),
-            "expected a frame of a segment, found 'bishp'",
-        ),
-        (
-            lambda: pcc.chain_transform([1, 2], [0], [1, 1]),
-            "expected one value per segment in each",
-        ),
+        (lambda: pcc.segment_transform(1, 0, 1, "bishp"), "expected a frame of a segment, found"),
+        (lambda: pcc.chain_transform([1, 2], [0], [1, 1]), "expected one value per segment in"),
         (lambda: pcc.chain_inverse([1, 2], [1]), "target"),
         (lambda: pcc.chain_inverse([0, 0, 1], [1], max_bending=0), "max_bending"),
     ],

@@ -17,7 +17,6 @@ from softgrasp.errors import SimulationError
 from tests.backends.ode.worlds import (
     ball,
     built,
-    finger_nodes,
     hinge,
     named,
     node,
@@ -109,21 +108,6 @@ def test_moved_joints_carry_the_frames_of_forward_kinematics(ode_library, digits
         rotation[:3, 3] = point - rotation[:3, :3] @ point
         full = full @ rotation @ matrix(fields)
         assert seen(ode.pose(named(ode, name))) == pytest.approx(full, abs=1e-6 + 10 * digits)
-
-
-def test_a_fingers_links_are_where_mujoco_has_them(ode_library) -> None:
-    import softgrasp as sg
-    from softgrasp.model.soft_finger import finger_spec
-
-    finger = sg.io.load_finger("paper000")
-    ode = run(built(finger_nodes(finger, 20.0)), 3.0)
-    model = finger_spec(finger).compile()
-    data = mujoco.MjData(model)
-    data.qpos[:] = [joint.position for joint in ode.joints]
-    mujoco.mj_kinematics(model, data)
-    for index, link in enumerate([one for one in ode.solids if one.name == "link"], start=1):
-        body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, f"link{index}")
-        assert ode.pose(link).position == pytest.approx(data.xpos[body], abs=1e-6)
 
 
 def steiner(pieces: list[tuple[float, np.ndarray, np.ndarray]]):

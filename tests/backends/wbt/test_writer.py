@@ -129,12 +129,6 @@ def test_what_is_written_reads_back(nodes: list[Node]):
     assert world_text(back) == text
 
 
-@given(FLOATS)
-def test_numbers_read_back_bit_for_bit(number: float):
-    text = world_text([Node("WorldInfo", {"gravity": number})])
-    assert bits(parse_world(text).nodes[0].fields["gravity"]) == bits(number)
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [
