@@ -33,7 +33,7 @@ from softgrasp.sim.laws import (
 from softgrasp.sim.stepper import driven
 from tests.conftest import Golden
 from tests.sim.engines import require_engine
-from tests.support.scenes import diverging, pinch, plate
+from tests.support.scenes import diverging, pinch
 
 BACKENDS = ["mujoco", "ode", pytest.param("webots", marks=pytest.mark.webots)]
 K = 1e5
@@ -458,14 +458,6 @@ def test_an_interrupted_hold_test_gives_no_verdict(late: bool) -> None:
 def test_a_quick_settling_is_not_a_time_out() -> None:
     hasty = pinch(closure=sg.PositionIncrementClosure(samples=30, settle_time=0.005))
     assert sg.simulate(hasty).status is sg.GraspStatus.CLOSED
-
-
-def test_the_palm_detects_contact_and_stops_no_joint() -> None:
-    weight = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.05, 0.05, 0.05)), mass=0.1)
-    rests = sg.simulate(plate(weight, 0.025, duration=0.3))
-    assert rests.contact_of("palm").in_contact
-    assert rests.contact_of("palm").finger == ""
-    assert rests.contact_of("palm").normal == pytest.approx((0, 0, 1))
 
 
 def test_an_unknown_backend_is_named_with_what_exists(golden: Golden) -> None:
