@@ -213,15 +213,6 @@ def test_release_of_minutes_is_refused() -> None:
         Release(mass=0.02, overshoots=7, settling_time=365.0)
 
 
-def test_verdict_survives_the_file(tmp_path) -> None:
-    result = sg.calibrate(wrong("mirrored photographs"), stages=["springs"], models=False)
-    sg.calibration.save_calibration(result, tmp_path)
-    again = sg.calibration.load_calibration(tmp_path)
-    assert again.credibility == result.credibility
-    assert again.status.value == "the fit is not credible"
-    assert "the fit is not credible" in (tmp_path / "finger.yaml").read_text(encoding="utf-8")
-
-
 def test_page_shows_the_verdict(tmp_path) -> None:
     result = sg.calibrate(wrong("mirrored photographs"), stages=["springs"], models=False)
     sg.calibration.write_calibration_report(result, tmp_path)

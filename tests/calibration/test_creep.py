@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import softgrasp as sg
 from softgrasp.calibration.files import problem_from
-from softgrasp.calibration.joint_model import STEP, JointModel, Priors
-from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.description.calibration import CalibrationProblem
 from tests.calibration.draws import TRUE
 from tests.calibration.wrong_inputs import good
@@ -52,18 +49,6 @@ def test_angles_without_creep_have_none() -> None:
     growth, deviation = result.posterior.creep
     assert abs(growth) < 3.0 * deviation
     assert not any("decade" in text for text in result.warnings)
-
-
-def test_the_linearised_model_agrees_with_it() -> None:
-    problem = crept(0.06)
-    model = JointModel(problem, VirtualExperiments(problem), Priors())
-    assert model.nuisances[-1] == "creep"
-    z = 0.3 * np.random.default_rng(0).standard_normal(model.size)
-    values, slopes = model.linearized(z)
-    steps = 10.0 * STEP * np.eye(len(z))
-    numeric = (model.simulate(z + steps) - model.simulate(z - steps)).T / (20.0 * STEP)
-    np.testing.assert_allclose(values, model.simulate(z[None])[0], rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(slopes, numeric, atol=1e-4 * np.abs(slopes).max())
 
 
 def test_tables_may_have_times(tmp_path: Path) -> None:

@@ -97,6 +97,7 @@ def test_a_wrong_row_is_named_saved_and_read_again(
     again = load_calibration(tmp_path)
     assert again.credibility == one_wrong_row.credibility
     assert again.status.name == "NOT_CREDIBLE"
+    assert "the fit is not credible" in (tmp_path / "finger.yaml").read_text(encoding="utf-8")
     assert document(again)["credibility"] == document(one_wrong_row)["credibility"]
 
 
