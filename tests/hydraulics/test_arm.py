@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 
 import softgrasp as sg
 from examples.paper003.drive_power import drive_rates
-from examples.paper003.lumped_motion import move_arm, move_driven_arm
+from examples.paper003.lumped_motion import move_arm
 from examples.paper003.statics import arm_rest
 from examples.paper003.tip_errors import tip_errors
 from softgrasp.description.bendable import TipLoad
@@ -44,7 +44,6 @@ from tests.conftest import Golden
 from tests.hydraulics.arms import (
     WEIGHTLESS,
     one_section,
-    rotated,
     two_sections,
     undamped,
     with_drive,
@@ -74,18 +73,6 @@ def test_with_weight_the_limits_of_many_cells_agree(pressures: tuple[float, ...]
     limit = 2.0 * eight.bends - four.bends
     assert np.degrees(chain.bends) == pytest.approx(np.degrees(limit), abs=0.05)
     assert chain.lengths == pytest.approx(eight.lengths, abs=1e-6)
-
-
-def away_from_finest(arm: HydraulicArm, pressures: tuple[float, ...]) -> list[float]:
-    """Distances of the end of chains of 4 and 8 cells from one of 24 [m]."""
-    ends = [ArmChain(arm, links).rest(pressures).ends[-1] for links in (4, 8, 24)]
-    return [float(np.linalg.norm(end - ends[-1])) for end in ends[:-1]]
-
-
-def test_the_rest_converges_with_the_square_of_the_cell() -> None:
-    coarse, fine = away_from_finest(one_section(), BENT[0])
-    # against a chain of 24 that is itself off by a ninth of what the one of 8 is
-    assert coarse / fine == pytest.approx((36.0 - 1.0) / (9.0 - 1.0), rel=0.05)
 
 
 def test_the_table_of_the_page() -> None:
@@ -166,16 +153,6 @@ def test_the_error_of_the_cells_is_estimated(links: int) -> None:
     end = ArmChain(two_sections(), links).rest(pressures).ends[-1]
     true = np.linalg.norm(end - finest(tuple(pressures)))
     assert discretisation_error(two_sections(), links, pressures) == pytest.approx(true, rel=0.2)
-
-
-def test_rotating_the_chambers_rotates_the_rest() -> None:
-    pressures = (3e5, 0.0, 1e5)
-    plain, other = (
-        ArmChain(arm, 8).rest(pressures) for arm in (one_section(), rotated(one_section(), 0.8))
-    )
-    angle = np.arctan2(*other.ends[0, 1::-1]) - np.arctan2(*plain.ends[0, 1::-1])
-    assert np.remainder(angle, 2.0 * np.pi) == pytest.approx(0.8, abs=0.01)
-    assert other.ends[0, 2] == pytest.approx(plain.ends[0, 2], abs=2e-3)
 
 
 def step(_: float) -> Array:
@@ -314,18 +291,6 @@ def test_alternately_converges_to_one_system() -> None:
     assert errors[-1].max() < 1e-3
 
 
-def test_an_arm_of_more_segments_comes_near_the_chain() -> None:
-    """The lumped model and its fluid in one system: the gap halves with twice the segments."""
-    chain, _ = by_turns(laminar(), 6, 0.1)
-    gaps = []
-    for segments in (1, 2):
-        arm = laminar().replace(segments=segments)
-        lumped = move_driven_arm(arm, TORQUES, 0.1, tolerance=1e-5)
-        gaps.append(tip_errors(chain, lumped).max_sectional)
-    assert np.ptp(chain.ends[:, 0, 0]) > 0.05
-    assert gaps[1] < 0.65 * gaps[0]
-
-
 @pytest.mark.parametrize("timestep", [2e-3, 1e-3, 1e-4])
 def test_the_coupling_is_stable_at_any_step_of_the_chain(timestep: float) -> None:
     """The fastest pole of the water is -1.06e5 1/s."""
@@ -342,16 +307,6 @@ def test_the_model_is_as_before_afterwards() -> None:
     before = chain.move(pressures, 0.05)
     move_driven_chain(chain, lambda _: 0.1 * TORQUES, 0.02)
     assert chain.move(pressures, 0.05).joints == pytest.approx(before.joints, rel=0, abs=0)
-
-
-def test_recorded_ends_are_those_of_the_recorded_joints() -> None:
-    chain = ArmChain(one_section(), 2)
-    result = chain.move([0.0, 3e5, 3e5], 0.1)
-    data = mujoco.MjData(chain.model)
-    for joints, ends in zip(result.joints, result.ends, strict=True):
-        data.qpos[:] = joints
-        mujoco.mj_kinematics(chain.model, data)
-        assert data.body("base_end").xpos == pytest.approx(ends[0], rel=0, abs=1e-15)
 
 
 def test_static_and_state_end_alike_and_differ_in_between() -> None:

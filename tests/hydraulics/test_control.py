@@ -14,15 +14,6 @@ from tests.hydraulics.arms import one_section, two_sections
 PERIOD = 0.01
 
 
-def first_order(pid: Pid, target: float, samples: int, state: float = 0.0) -> list[float]:
-    """A plant y' = (u − y)/0.2 s under a PID."""
-    result = []
-    for _ in range(samples):
-        state += PERIOD * (float(pid.output(target, state)) - state) / 0.2
-        result.append(state)
-    return result
-
-
 def test_the_output_is_the_sum_of_its_three_parts() -> None:
     """A ramp of the error: P, the sum of the samples before, and the filtered slope."""
     pid, slope = Pid(2.0, 3.0, 0.5, PERIOD), 1.7
@@ -31,11 +22,6 @@ def test_the_output_is_the_sum_of_its_three_parts() -> None:
     integral = -3.0 * PERIOD * slope * PERIOD * sum(range(last))
     message = -2.0 * slope * PERIOD * last + integral - 0.5 * slope
     assert outputs[last] == pytest.approx(message, rel=1e-9)
-
-
-def test_without_an_integral_an_error_stays_and_with_one_it_goes() -> None:
-    assert first_order(Pid(3.0, 0.0, 0.0, PERIOD), 1.0, 500)[-1] == pytest.approx(0.75, abs=1e-6)
-    assert first_order(Pid(3.0, 9.0, 0.0, PERIOD), 1.0, 500)[-1] == pytest.approx(1.0, abs=1e-6)
 
 
 def test_an_output_at_its_limit_does_not_wind_up() -> None:
