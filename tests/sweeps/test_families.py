@@ -71,13 +71,6 @@ def test_rows_without_a_family_are_built_alone(changes: dict[str, Any], made: li
     assert not made
 
 
-def test_row_with_an_invalid_value_reports_it_alone() -> None:
-    swept = plan(axes=(Axis(path="contact.stiffness", values=(1e4, -1.0, 2e4)),))
-    rows = Rows(swept).compute(range(swept.size))
-    assert [row["error"] == "" for row in rows] == [True, False, True]
-    assert "stiffness" in rows[1]["error"]
-
-
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_rows_whose_choices_depend_on_the_weight_are_built_alone(
     tmp_path: Path, made: list[Family]

@@ -103,20 +103,22 @@ def test_more_candidates_keep_the_first_and_other_seeds_do_not() -> None:
     assert not any((a.pose == b.pose).all() for a, b in zip(few, other, strict=True))
 
 
+def turned(scene: sg.GraspScene, shift: tuple[float, float, float]) -> sg.GraspScene:
+    """The scene rotated about the origin and moved, hand and object alike."""
+    obj, rotation = object_pose(scene), Rotation.from_rotvec([0.4, -1.0, 0.7])
+    own = rotation * Rotation.from_quat(obj.quaternion, scalar_first=True)
+    x, y, z = own.as_euler("ZYX")[::-1].tolist()
+    quaternion = tuple(rotation.as_quat(scalar_first=True).tolist())
+    return scene.replace(
+        hand_pose=sg.Pose(position=shift, quaternion=quaternion),
+        object_position=tuple(np.add(rotation.apply(obj.position), shift).tolist()),
+        object_euler=(x, y, z),
+    )
+
+
 def test_a_rotated_world_changes_no_pose_in_the_hand() -> None:
-    scene = pinch()
-    obj = object_pose(scene)
-    rotation = Rotation.from_rotvec([0.4, -1.0, 0.7])
-    position = np.add(rotation.apply(obj.position), [0.1, 0.2, 0.3])
-    own = Rotation.from_quat(obj.quaternion, scalar_first=True)
-    x, y, z = (rotation * own).as_euler("ZYX")[::-1].tolist()
-    hand = sg.Pose(
-        position=(0.1, 0.2, 0.3), quaternion=tuple(rotation.as_quat(scalar_first=True).tolist())
-    )
-    rotated = scene.replace(
-        hand_pose=hand, object_position=tuple(position.tolist()), object_euler=(x, y, z)
-    )
-    for a, b in zip(candidates_of(plan()), candidates_of(plan(scene=rotated)), strict=True):
+    other = plan(scene=turned(pinch(), (0.1, 0.2, 0.3)))
+    for a, b in zip(candidates_of(plan()), candidates_of(other), strict=True):
         assert a.pose == pytest.approx(b.pose, abs=1e-9)
         assert a.pulled_back == pytest.approx(b.pulled_back, abs=1e-9)
 
@@ -332,9 +334,6 @@ def test_grasps_with_epsilon_can_be_ranked_otherwise_and_those_without_not(
 # poses survive; what is asserted comes from another seed.
 
 
-pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
-pytest.importorskip("pyarrow", reason="pyarrow is the extra 'sweep'")
-
 POSES, BEST, OTHERS = 240, 5, 50
 
 
@@ -420,14 +419,8 @@ def test_kept_postures_are_those_synthesized_again(
 @pytest.mark.slow
 def test_a_rotated_world_changes_no_synthesized_posture() -> None:
     still = plan(method="synthesis", candidates=2, seeds=4)
-    obj = object_pose(still.scene)
-    rotation = Rotation.from_rotvec([0.4, -1.0, 0.7])
-    turned = rotation * Rotation.from_quat(obj.quaternion, scalar_first=True)
-    x, y, z = turned.as_euler("ZYX")[::-1].tolist()
-    hand = sg.Pose(quaternion=tuple(rotation.as_quat(scalar_first=True).tolist()))
-    position = tuple(rotation.apply(obj.position).tolist())
-    scene = still.scene.replace(hand_pose=hand, object_position=position, object_euler=(x, y, z))
-    for a, b in zip(candidates_of(still), candidates_of(still.replace(scene=scene)), strict=True):
+    other = still.replace(scene=turned(still.scene, (0.0, 0.0, 0.0)))
+    for a, b in zip(candidates_of(still), candidates_of(other), strict=True):
         assert a.pose == pytest.approx(b.pose, abs=1e-9)
 
 
