@@ -104,11 +104,6 @@ def test_no_mass_inside_a_cube_has_more_than_its_corners_do() -> None:
     assert inertia_check([body]).findings == ()
 
 
-def test_a_wrong_unit_of_inertia_is_named() -> None:
-    (finding,) = inertia_check([cube(factor=1e6)]).findings
-    assert finding.advice == "divided by 1e+06 it fits: kg·mm² written as kg·m²"
-
-
 @given(st.lists(st.floats(0.0, 1.0), min_size=3, max_size=3))
 def test_second_moments_give_possible_principal_moments(squares: list[float]) -> None:
     """Jx = ∫(y² + z²) dm: any three such sums obey the triangle inequality."""

@@ -92,21 +92,6 @@ def test_a_robot_of_water_has_no_findings() -> None:
     assert sg.checks.repair_robot(robot()) == robot()
 
 
-def test_masses_in_milligrams_and_their_repair() -> None:
-    water = 1000.0 * VOLUME
-    odd = robot(bar("a", water), bar("b", 1e6 * water), bar("c", 1e6 * water))
-    result = sg.inspect(odd)
-    assert [one.check for one in result.problems] == ["mass", "density", "density"]
-    assert result.problems[0].numbers["repaired_mass_kg"] == pytest.approx(3 * water)
-    whole = sg.checks.repair_robot(odd)
-    assert sg.inspect(whole).findings == ()
-    for link in whole.links:
-        assert link.inertial.mass == pytest.approx(water)
-        np.testing.assert_allclose(link.inertial.inertia, bar("a", water).inertial.inertia)
-    assert whole.source == "repaired by softgrasp (4 numbers)"
-    assert sg.checks.repairs(whole) == ()
-
-
 @settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from([1e3, 1e6, 1e9, 1e-3]),
