@@ -72,39 +72,22 @@ def finding(**changes: Any) -> Finding:
     return Finding(**(base | changes))
 
 
-def test_a_difference_beyond_its_tolerance_fails_with_the_whole_sentence() -> None:
-    beyond = finding(note="2 s after closing")
-    assert not beyond.passed
-    assert beyond.sentence == (
-        "Normal force of F1_P3 at rest: 5 % apart in ode, beyond the tolerance of 2 %; 2 s after "
-        "closing"
-    )
-
-
-def test_a_difference_within_its_tolerance_passes() -> None:
-    within = finding(difference=2.0)
-    assert within.passed
-    assert within.sentence == (
-        "Normal force of F1_P3 at rest: 2 % apart in ode, within the tolerance of 2 %"
-    )
-
-
-def test_no_difference_is_equal() -> None:
-    same = finding(difference=0.0, tolerance=0.0)
-    assert same.passed
-    assert same.sentence == "Normal force of F1_P3 at rest: equal"
-
-
-def test_what_is_only_reported_passes_whatever_it_is() -> None:
-    message = finding(tolerance=None, difference=90.0)
-    assert message.passed
-    assert message.sentence == "Normal force of F1_P3 at rest: 90 % apart in ode"
-
-
-def test_what_could_not_be_compared_does_not_pass() -> None:
-    unknown = finding(difference=math.nan)
-    assert not unknown.passed
-    assert unknown.sentence == "Normal force of F1_P3 at rest: could not be compared in ode"
+@pytest.mark.parametrize(
+    ("changes", "passed", "verdict"),
+    [
+        ({"note": "2 s after closing"}, False,
+         "5 % apart in ode, beyond the tolerance of 2 %; 2 s after closing"),
+        ({"difference": 2.0}, True, "2 % apart in ode, within the tolerance of 2 %"),
+        ({"difference": 0.0, "tolerance": 0.0}, True, "equal"),
+        ({"tolerance": None, "difference": 90.0}, True, "90 % apart in ode"),
+        ({"difference": math.nan}, False, "could not be compared in ode"),
+    ],
+)  # fmt: skip
+def test_a_finding_says_how_far_and_whether_it_passes(
+    changes: dict[str, Any], passed: bool, verdict: str
+) -> None:
+    one = finding(**changes)
+    assert (one.passed, one.sentence) == (passed, f"Normal force of F1_P3 at rest: {verdict}")
 
 
 def test_the_farthest_engine_is_named_and_a_number_that_is_none_is_farthest() -> None:

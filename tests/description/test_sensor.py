@@ -44,20 +44,6 @@ def test_sensors_that_do_not_fit_are_refused(
     golden.refused(lambda: pinch(**changes), message)
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"rows": 0}, "rows: expected a number at least 1, found 0"),
-        ({"noise": -0.1}, "noise: expected a number at least 0, found -0.1"),
-        ({"range": 0.0}, "range: expected a number above 0, found 0.0"),
-    ],
-)
-def test_numbers_out_of_range_are_refused(fields: dict[str, Any], message: str) -> None:
-    with pytest.raises(sg.DescriptionError) as error:
-        sg.description.TactileSensor(name="skin", body="F1_P3", **fields)
-    assert str(error.value) == message
-
-
 def test_torques_have_the_delay_of_the_forces(golden: Golden) -> None:
     golden.refused(
         lambda: sg.description.ForceTorqueSensor(

@@ -69,10 +69,6 @@ def test_an_object_out_of_reach_reports_by_how_much(gap: float) -> None:
     assert distances[1] - distances[0] == pytest.approx(gap, abs=2e-3)
 
 
-def test_a_hand_that_meets_the_object_has_no_message() -> None:
-    assert message(sg.simulate(pinch()), "nothing touched") == []
-
-
 def soft_grasp(pressure: float) -> sg.GraspResult:
     """A soft gripper closes on a sphere without weight."""
     scene = sg.GraspScene(

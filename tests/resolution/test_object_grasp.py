@@ -208,12 +208,6 @@ def test_a_box_is_held_by_opposing_fingers(hand: Hand) -> None:
     assert len(fingers) > 1
 
 
-def test_the_same_scene_has_the_same_grasp(hand: Hand) -> None:
-    first = scene_of(hand, BOX).preset
-    object_grasp._choose.cache_clear()
-    assert scene_of(hand, BOX).preset == first
-
-
 def test_specified_grasps_and_positions_remain(hand: Hand) -> None:
     scene = sg.GraspScene(hand=hand, object=BOX, object_position=(0.0, 0.0, 0.3))
     assert with_object_grasp(scene, {}) == scene.choose(adapt_grasp=False)
