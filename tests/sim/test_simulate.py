@@ -184,14 +184,6 @@ def test_two_runs_are_equal_bit_for_bit(result: sg.GraspResult, backend: str) ->
     assert again.events == result.events
 
 
-def test_results_are_saved_and_loaded(result: sg.GraspResult, tmp_path: Path) -> None:
-    result.save(tmp_path)
-    loaded = sg.load_result(tmp_path)
-    assert loaded.trajectory_sha256 == result.trajectory_sha256
-    assert loaded.backend == result.backend
-    assert loaded.events == result.events
-
-
 SCENES = {
     "prescribed": {"actuation": "prescribed", "success": None},
     "fixed object": {"object_mount": "fixed", "success": None},

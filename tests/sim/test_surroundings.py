@@ -232,13 +232,6 @@ def test_all_objects_are_recorded_and_come_back(tmp_path: Path) -> None:
     assert back.scene == result.scene
 
 
-def test_one_object_has_no_arrays_of_several() -> None:
-    result = sg.simulate(pinch())
-    assert result.object_positions is None
-    assert not {"object_positions", "object_names"} & set(result.trajectory())
-    assert result.other_contacts == ()
-
-
 def test_every_object_keeps_its_friction_law() -> None:
     slippery = sg.Contact(static_friction=0.6, dynamic_friction=0.2, critical_velocity=2e-3)
     other = side_by_side().objects[0].replace(contact=slippery)
