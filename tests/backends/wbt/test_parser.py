@@ -159,15 +159,14 @@ def test_whatever_is_cut_or_swapped_there_is_a_sentence_or_a_world(data: st.Data
     assert 1 <= line <= text.count("\n") + 1
 
 
-def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path, golden: Golden):
-    path = tmp_path / "none.wbt"
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"], ids=["missing", "no text"])
+def test_a_file_without_a_world_is_a_sentence(
+    content: bytes | None, tmp_path: Path, golden: Golden
+):
+    path = tmp_path / "a.wbt"
+    if content is not None:
+        path.write_bytes(content)
     golden.refused(lambda: read_world(path), "expected a readable world")
-
-
-def test_a_file_that_is_no_text_is_a_sentence(tmp_path: Path, golden: Golden):
-    path = tmp_path / "binary.wbt"
-    path.write_bytes(b"\xff\xfe\x00")
-    golden.refused(lambda: read_world(path), "expected a readable world, found: 'utf-8' codec")
 
 
 # --------------------
@@ -179,33 +178,20 @@ def pairs(text: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    "number", ["0", "-1", "+2", "1.5", ".5", "-.5", "1.", "1e-06", "-2.5E+3", "007"]
+    ("kind", "texts"),
+    [
+        ("number", ["0", "-1", "+2", "1.5", ".5", "-.5", "1.", "1e-06", "-2.5E+3", "007"]),
+        ("word", ["TRUE", "1e", "0x1", "nan", "inf", "--1", "1.2.3", "a-b", "é"]),
+    ],
 )
-def test_numbers(number: str):
-    assert pairs(number) == [("number", number)]
+def test_numbers_and_words(kind: str, texts: list[str]):
+    assert [pairs(text) for text in texts] == [[(kind, text)] for text in texts]
 
 
-@pytest.mark.parametrize("word", ["TRUE", "1e", "0x1", "nan", "inf", "--1", "1.2.3", "a-b", "é"])
-def test_all_else_that_is_not_bracketed_or_quoted_is_a_word(word: str):
-    assert pairs(word) == [("word", word)]
-
-
-def test_brackets_and_commas_part_what_stands_beside_them():
-    assert pairs('a{b[1,2]}"c"d') == [
-        ("word", "a"),
-        ("bracket", "{"),
-        ("word", "b"),
-        ("bracket", "["),
-        ("number", "1"),
-        ("number", "2"),
-        ("bracket", "]"),
-        ("bracket", "}"),
-        ("string", "c"),
-        ("word", "d"),
-    ]
-
-
-def test_comments_end_with_their_line_and_are_no_comments_in_strings():
+def test_brackets_commas_and_comments_part_what_stands_beside_them():
+    found = pairs('a{b[1,2]}"c"d')
+    assert [text for _, text in found] == ["a", "{", "b", "[", "1", "2", "]", "}", "c", "d"]
+    assert "".join(kind[0] for kind, _ in found) == "wbwbnnbbsw"
     assert pairs('a # b "c\n"d # e" # f') == [("word", "a"), ("string", "d # e")]
 
 

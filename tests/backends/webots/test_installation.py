@@ -66,7 +66,8 @@ def test_a_home_without_webots_is_not_passed_over(
 
 
 def test_on_the_path_the_program_reports_its_version(bare_machine: Path) -> None:
-    assert find_webots() == Webots(saying(bare_machine, "Webots version: R2025a"), "R2025a", None)
+    executable = saying(bare_machine, "Webots version: R2025a")
+    assert find_webots() == Webots(executable, "R2025a", None)
 
 
 def test_a_link_on_the_path_leads_to_the_home(tmp_path: Path, bare_machine: Path) -> None:
