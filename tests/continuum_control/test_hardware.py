@@ -22,7 +22,7 @@ from softgrasp.continuum_control.manager import ControlledRobot
 from softgrasp.description.bendable import Chamber
 from softgrasp.description.robot import Robot
 from tests.conftest import Golden
-from tests.continuum_control.arms import ANGLES, LENGTH, STIFFNESS, arm
+from tests.continuum_control.arms import ANGLES, LENGTH, STIFFNESS, arm, steered
 
 
 @given(st.floats(-2.0, 2.0), st.floats(-2.0, 2.0))
@@ -74,10 +74,7 @@ def test_parameters_of_the_file_are_honoured() -> None:
 
 def driven(robot: Robot, kappa: float, seconds: float = 4.0) -> ControlledRobot:
     """Every segment sent to one curvature, in planes that differ."""
-    machine = ControlledRobot(robot)
-    path = JointTrajectoryController(robot, name="path")
-    machine.manager.load(path)
-    machine.manager.switch(start=["path"])
+    machine, path = steered(robot)
     planes = {part.name: 0.5 + index for index, part in enumerate(robot.bendables)}
     targets = {name: (kappa, phi) for name, phi in planes.items()}
     machine.step(path.go(targets, machine.now, duration=6.0) + seconds)
@@ -119,12 +116,9 @@ def test_the_shipped_arm_follows_constant_curvature() -> None:
 def test_hanging_in_gravity_the_error_is_corrected() -> None:
     errors = {}
     for gain in ("0", "1"):
-        machine = ControlledRobot(
-            arm(params=(("integral_gain", gain),)), gravity=(0.0, 0.0, 9.81)
-        )  # the base looks up: gravity up hangs the arm from it
-        path = JointTrajectoryController(machine.robot, name="path")
-        machine.manager.load(path)
-        machine.manager.switch(start=["path"])
+        robot = arm(params=(("integral_gain", gain),))
+        # the base looks up: gravity up hangs the arm from it
+        machine, path = steered(robot, gravity=(0.0, 0.0, 9.81))
         machine.step(path.go({"s1": (2.0, 0.0)}, machine.now) + 8.0)
         errors[gain] = abs(machine.curvature("s1")[0] - 2.0) / 2.0
     assert errors["0"] > 0.03
