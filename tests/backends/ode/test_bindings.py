@@ -114,6 +114,13 @@ def test_the_wheel_has_its_library_under_the_name_of_the_system(
     assert opened == [(str(tmp_path / "libs" / file), "dartpy 6.20.0")]
 
 
+def test_a_library_can_be_named(
+    ode_library: bindings.OdeLibrary, fresh: pytest.MonkeyPatch
+) -> None:
+    fresh.setenv(bindings.VARIABLE, ode_library.path)
+    assert bindings.load_library().configuration == ode_library.configuration
+
+
 def test_a_function_that_is_not_in_the_table_is_reported(ode_library: bindings.OdeLibrary) -> None:
     with pytest.raises(AttributeError) as caught:
         bindings.load().BodyDance(1)

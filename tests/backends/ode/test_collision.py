@@ -169,6 +169,36 @@ def test_shapes_that_this_ode_cannot_collide_are_refused(ode_library, golden: Go
     golden.refused(built(*bodies, gravity=0.0).step, "Solids one and two", SimulationError)
 
 
+@pytest.mark.parametrize(
+    ("rotation", "top"),
+    [((0.0, 0.0, 1.0, 0.0), 0.15), (LYING, 0.05)],
+    ids=["on the flat side", "on the round side"],
+)
+@pytest.mark.parametrize("tilt", [0.0, 0.4])
+def test_a_capsule_lies_still_on_a_cylinder(rotation, top: float, tilt: float, digits) -> None:
+    """Along y like a lying cylinder, or turned across it; its weight is shared by the points."""
+    lying = Rotation.from_rotvec([math.pi / 2, 0.0, 0.0])
+    rotated = (Rotation.from_rotvec([0.0, 0.0, tilt]) * lying).as_rotvec()
+    angle = float(np.linalg.norm(rotated))
+    rod = solid(
+        "rod",
+        translation=(0.0, 0.0, top + 0.01),
+        rotation=(*(rotated / angle).tolist(), angle),
+        boundingObject=node("Capsule", radius=0.01, height=0.06),
+        physics=physics(0.1, inertia=1e-5),
+    )
+    cylinder = node("Cylinder", radius=0.05, height=0.3)
+    base = solid("base", rotation=rotation, boundingObject=cylinder)
+    laws = hard(2000.0, 40.0, 1e-3)
+    ode = run(built(base, rod, contactProperties=laws), 1.0)
+    rod_now = named(ode, "rod")
+    assert ode.contacts.force_on(rod_now).vector[2] == pytest.approx(0.981, rel=1e-4 + digits)
+    depth = top + 0.01 - ode.pose(rod_now).position[2]
+    assert 0.0 < depth <= 0.981 / 2000.0 * (1.0 + 1e-3)
+    linear, angular = ode.velocity(rod_now)
+    assert np.abs([*linear, *angular]).max() < 1e-3 + 1e3 * digits
+
+
 def test_distances_from_a_cylinder_are_those_of_its_points() -> None:
     """Against the nearest of many points on both, which is never nearer than the true one."""
     rng = np.random.default_rng(3)
