@@ -83,7 +83,7 @@ def finding(**changes: Any) -> Finding:
         ({"difference": math.nan}, False, "could not be compared in ode"),
     ],
 )  # fmt: skip
-def test_a_finding_says_how_far_and_whether_it_passes(
+def test_a_finding_passes_within_its_tolerance_and_has_a_sentence(
     changes: dict[str, Any], passed: bool, verdict: str
 ) -> None:
     one = finding(**changes)
