@@ -85,8 +85,7 @@ def test_files_count_by_content_and_not_by_path(tmp_path: Path) -> None:
     keep_choice(one, {"grasp": "power", "preset": {}})
     assert read_choice(other) is not None
     second.write_bytes(second.read_bytes() + b"\n")
-    changed = scene(sg.load_object(second, density=300.0).replace(name="it"))
-    assert read_choice(changed) is None
+    assert read_choice(scene(sg.load_object(second, density=300.0).replace(name="it"))) is None
 
 
 def test_a_directory_that_cannot_be_written_is_no_error(

@@ -68,7 +68,6 @@ def test_postures_that_hold_come_first_by_how_little_the_object_moves(
     chosen = distinct([one.posture.pose for one in placed[: len(first)]])
     assert first == sorted(first) or len(chosen) < len(first)
     outcome = placed[0].trial
-    assert outcome is not None
     closing = outcome.closing_displacement + ARM * outcome.closing_rotation
     pushes = outcome.push_displacement + ARM * outcome.push_rotation
     assert outcome.motion == pytest.approx(closing + pushes)

@@ -93,8 +93,7 @@ def _same_default(text: str, held: object) -> bool:
         return text == held
     if isinstance(held, bool) or held is None:
         return text == {True: "TRUE", False: "FALSE", None: "NULL"}[held]
-    parts = [float(part) for part in text.strip("[] ").replace(",", " ").split()]
-    return parts == _flat(held)
+    return [float(part) for part in text.strip("[] ").replace(",", " ").split()] == _flat(held)
 
 
 def _flat(held: object) -> list[float]:
