@@ -48,9 +48,7 @@ def test_a_difference_beyond_tolerance_ends_with_1(
 ) -> None:
     slippery = sg.Contact(stiffness=2e4, static_friction=0.3)
     monkeypatch.setitem(
-        ENGINES,
-        "twin",
-        lambda: ChangedEngine(lambda scene: scene.replace(contact=slippery)),
+        ENGINES, "twin", lambda: ChangedEngine(lambda scene: scene.replace(contact=slippery))
     )
     words = ("crosscheck", "four_finger_askew", *WORDS, "--out", "out")
     ran = run(*words)

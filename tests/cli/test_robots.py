@@ -170,11 +170,7 @@ def test_convert_to_plain_urdf_that_mujoco_reads(name: str, run: Run, golden: Go
 def test_convert_at_a_state(run: Run) -> None:
     words = ("--at", "kappa=2,phi=0.5", "--at", "segment2:kappa=1", "--at", "segment3:l=0.3")
     assert run("convert", "three_segment_arm", "arm.urdf", *words).code == 0
-    states = {
-        "segment1": (2.0, 0.5),
-        "segment2": (1.0, 0.5),
-        "segment3": (2.0, 0.5, 0.3),
-    }
+    states = {"segment1": (2.0, 0.5), "segment2": (1.0, 0.5), "segment3": (2.0, 0.5, 0.3)}
     with pytest.warns(SoftgraspWarning):
         target = rigid_urdf(load_robot("three_segment_arm"), states)
     assert Path("arm.urdf").read_text("utf-8") == target
@@ -293,11 +289,7 @@ def test_convert_without_xacro(
 
 
 @pytest.mark.parametrize(
-    ("at", "sentence"),
-    [
-        ("phi=2", "--at"),
-        ("segment1:kappa=1,kappa=2", "--at"),
-    ],
+    ("at", "sentence"), [("phi=2", "--at"), ("segment1:kappa=1,kappa=2", "--at")]
 )
 def test_a_state_that_means_nothing_is_refused(
     at: str, sentence: str, run: Run, golden: Golden

@@ -139,8 +139,7 @@ def test_yaml_of_many_parts_is_refused_before_it_is_parsed(
 
 
 def test_shared_parts_are_counted_once_each_time_they_occur(
-    monkeypatch: pytest.MonkeyPatch,
-    golden: Golden,
+    monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     monkeypatch.setattr(input_limits, "MAX_NODES", 9)
     part = [1, 2, 3]

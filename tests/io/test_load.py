@@ -40,13 +40,7 @@ def test_a_mesh_file_needs_a_mass(tmp_path: Path, golden: Golden) -> None:
     golden.refused(lambda: sg.load_object(path), "expected exactly one of mass and density")
 
 
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("a.xml", "a.xml"),
-        ("some/hand", "some/hand"),
-    ],
-)
+@pytest.mark.parametrize(("name", "sentence"), [("a.xml", "a.xml"), ("some/hand", "some/hand")])
 def test_files_of_other_kinds_are_refused(name: str, sentence: str, golden: Golden) -> None:
     golden.refused(lambda: sg.load_hand(name), sentence)
 

@@ -19,13 +19,7 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.object import expand_directories, object_file
 from softgrasp.model.object import object_mass
-from softgrasp.model.shapes import (
-    bounds,
-    compound_center,
-    convex_parts,
-    extent,
-    mass_properties,
-)
+from softgrasp.model.shapes import bounds, compound_center, convex_parts, extent, mass_properties
 from tests.conftest import Golden
 
 BOX = "<collision><origin xyz='{x} 0 0'/><geometry><box size='{a} {b} {c}'/></geometry></collision>"

@@ -51,18 +51,9 @@ def test_lengths_are_converted(tmp_path: Path) -> None:
             BALL.replace("density: 700", "density: -700"),
             "thing.yaml:4: density: expected a number above 0, found -700",
         ),
-        (
-            BALL.replace("700", ".nan"),
-            "thing.yaml:4: density: expected a finite number, found nan",
-        ),
-        (
-            BALL.replace("700", ".inf"),
-            "thing.yaml:4: density: expected a finite number, found inf",
-        ),
-        (
-            BALL + "mass: 1\n",
-            "thing.yaml: expected exactly one of mass and density, found both",
-        ),
+        (BALL.replace("700", ".nan"), "thing.yaml:4: density: expected a finite number, found nan"),
+        (BALL.replace("700", ".inf"), "thing.yaml:4: density: expected a finite number, found inf"),
+        (BALL + "mass: 1\n", "thing.yaml: expected exactly one of mass and density, found both"),
         (
             BALL.replace("density: 700", ""),
             "thing.yaml: expected exactly one of mass and density, found neither",

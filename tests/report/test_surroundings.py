@@ -49,10 +49,7 @@ def test_the_tables_name_objects_and_surroundings(
 ) -> None:
     assert {row["Object"][0] for row in grasp_tables.body_rows(two)} == {"large", "small"}
     assert {row["Object"][0] for row in grasp_tables.event_rows(two)} == {"large", "small"}
-    assert [row[0] for row in grasp_tables.pair_rows(two)][:2] == [
-        "F1 P2, small",
-        "F1 P3, small",
-    ]
+    assert [row[0] for row in grasp_tables.pair_rows(two)][:2] == ["F1 P2, small", "F1 P3, small"]
     assert "F1 P3" in [row[0] for row in grasp_tables.pair_rows(corner)]
     (row,) = grasp_tables.other_rows(two)
     assert tuple(row[:2]) == ("large", "small")

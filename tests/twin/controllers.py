@@ -79,10 +79,7 @@ class Bench:
 
 @asynccontextmanager
 async def rig(
-    registers: RegisterMap | None = None,
-    *,
-    clock: Clock | None = None,
-    valve: Valve | None = None,
+    registers: RegisterMap | None = None, *, clock: Clock | None = None, valve: Valve | None = None
 ) -> AsyncIterator[Bench]:
     """A server on a free port, whose plant runs on a clock that only the test moves."""
     heard: list[ControllerState] = []

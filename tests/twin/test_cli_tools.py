@@ -13,11 +13,7 @@ from PIL import Image as Pillow
 from examples.paper001.accuracy import STATIONS, reference_finger, shape_at
 from examples.paper001.images import RgbdTestRig, rgbd_camera
 from softgrasp import assets
-from softgrasp.twin.files import (
-    load_piece_angles,
-    load_pressure_fit,
-    save_camera,
-)
+from softgrasp.twin.files import load_piece_angles, load_pressure_fit, save_camera
 from softgrasp.vision import figures
 from softgrasp.vision.point_picking import Picks
 from tests.conftest import Run, files_in

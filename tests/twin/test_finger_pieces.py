@@ -16,12 +16,7 @@ from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.transforms import rotate_about, translate
 from softgrasp.twin.description import GripperMount, MountedPose
 from softgrasp.twin.files import load_twin
-from softgrasp.twin.finger_pieces import (
-    arm_joints,
-    flange_transform,
-    roots_in_flange,
-    twin_shape,
-)
+from softgrasp.twin.finger_pieces import arm_joints, flange_transform, roots_in_flange, twin_shape
 from softgrasp.twin.flange_server import SimulatedRobot
 from softgrasp.twin.piecewise_bending import angles_at
 

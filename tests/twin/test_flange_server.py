@@ -259,9 +259,7 @@ def test_slow_clients_are_closed_and_others_are_served(monkeypatch: pytest.Monke
     finished(run())
 
 
-def test_the_server_survives_a_thousand_malformed_requests(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_server_survives_a_thousand_malformed_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(robot_server, "HEAD_TIME", 0.1)
     chance = random.Random(7)
 

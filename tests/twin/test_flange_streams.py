@@ -20,12 +20,7 @@ from softgrasp.errors import (
     RequestRefusedError,
     StaleDataError,
 )
-from softgrasp.twin.description import (
-    CartesianFields,
-    FileFlange,
-    HttpFlange,
-    SimulatedFlange,
-)
+from softgrasp.twin.description import CartesianFields, FileFlange, HttpFlange, SimulatedFlange
 from softgrasp.twin.files import json_object, row_of, sample_from
 from softgrasp.twin.flange_server import RobotStream
 from softgrasp.twin.flange_streams import (

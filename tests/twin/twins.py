@@ -57,10 +57,7 @@ class Bench:
         self.clock = ManualClock()
         self.commands: list[Any] = []
         self.controller = SimulatedController(
-            self.twin.controller.map,
-            clock=self.clock.now,
-            heard=self.commands.append,
-            **controller,
+            self.twin.controller.map, clock=self.clock.now, heard=self.commands.append, **controller
         )
         link = BreakingLink(self.controller, self.clock, broken)
         self.client = ControllerClient(self.twin.controller.map, link, clock=self.clock.now)

@@ -9,11 +9,7 @@ from softgrasp.continuum.statics import joint_positions
 
 cv2 = pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
-from softgrasp.vision.joint_angles import (  # noqa: E402
-    ReadingOptions,
-    design_angles,
-    measure_photo,
-)
+from softgrasp.vision.joint_angles import ReadingOptions, design_angles, measure_photo  # noqa: E402
 from tests.vision.photo_cases import (  # noqa: E402
     FINGER,
     LOADS,
@@ -174,11 +170,7 @@ def test_a_checkerboard_takes_perspective_and_tilt_out():
     moved = frame + np.float32([[0, 0], [-60, 90], [-25, 10], [30, -40]])
     oblique = cv2.getPerspectiveTransform(frame, moved)
     image = cv2.warpPerspective(
-        seen.image,
-        oblique,
-        (width, height),
-        flags=cv2.INTER_CUBIC,
-        borderMode=cv2.BORDER_REPLICATE,
+        seen.image, oblique, (width, height), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
     )
     crooked = measure_photo(image, FINGER)
     straight = measure_photo(image, FINGER, ReadingOptions(scale=board()))

@@ -16,10 +16,7 @@ pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
 from softgrasp.vision import checkerboard
 from softgrasp.vision.checkerboard import Checkerboard
-from softgrasp.vision.joint_angles import (
-    ReadingOptions,
-    measure_photo,
-)
+from softgrasp.vision.joint_angles import ReadingOptions, measure_photo
 from softgrasp.vision.segmentation import FingerColour
 from softgrasp.vision.synthetic_photos import synthetic_photo
 from tests.conftest import Golden

@@ -203,8 +203,7 @@ def test_problem_files_hold_the_zero_and_the_empty_image(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("option", "sentence"),
-    [({"tilt": "steep"}, "photos.tilt"), ({"flip": "left"}, "photos.flip")],
+    ("option", "sentence"), [({"tilt": "steep"}, "photos.tilt"), ({"flip": "left"}, "photos.flip")]
 )
 def test_options_of_another_kind_are_refused(
     tmp_path: Path, option: dict, sentence: str, golden: Golden

@@ -18,14 +18,7 @@ from softgrasp.calibration.video_checks import OBLIQUE
 from softgrasp.continuum.settling import RULES, settling
 from softgrasp.vision.figures import annotate_frame
 from softgrasp.vision.image import Floats, Image, open_video
-from softgrasp.vision.tip_tracking import (
-    Patch,
-    Pose,
-    TipTrack,
-    signal,
-    tip_start,
-    track_tip,
-)
+from softgrasp.vision.tip_tracking import Patch, Pose, TipTrack, signal, tip_start, track_tip
 from tests.conftest import Golden
 from tests.support.photo_rig import PhotoRig
 from tests.support.synthetic_video import SyntheticVideo

@@ -68,11 +68,7 @@ def directory(path: Path) -> Path:
         (nothing, 960.0, "no.avi: expected a video or a directory of images, found no file"),
         (letter, 960.0, "letter.avi: expected a video, found a file that OpenCV cannot read"),
         (empty_folder, 960.0, r"expected frames as images \(.png, .*\), found none"),
-        (
-            directory,
-            None,
-            "frames: expected a frame rate, found none in .* frame_rate=960",
-        ),
+        (directory, None, "frames: expected a frame rate, found none in .* frame_rate=960"),
         (directory, -1.0, "frame_rate: expected a number above 0, found -1.0"),
     ],
 )

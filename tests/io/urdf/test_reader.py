@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from softgrasp.description.bendable import (
-    Chamber,
-    Origin,
-)
+from softgrasp.description.bendable import Chamber, Origin
 from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Mesh
 from softgrasp.description.robot import Mimic, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning

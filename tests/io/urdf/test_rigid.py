@@ -14,13 +14,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from softgrasp.continuum import pcc
-from softgrasp.description.bendable import (
-    Backbone,
-    Bendable,
-    CurvatureLimits,
-    Inertial,
-    Origin,
-)
+from softgrasp.description.bendable import Backbone, Bendable, CurvatureLimits, Inertial, Origin
 from softgrasp.description.robot import Link, RigidJoint, Robot
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.load import load_robot

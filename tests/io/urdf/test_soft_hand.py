@@ -116,11 +116,7 @@ def test_it_grasps() -> None:
     hand = soft_hand(gripper())
     ball = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.02), mass=0.03)
     scene = sg.GraspScene(
-        hand=hand,
-        object=ball,
-        surroundings=(sg.Table(),),
-        lift=sg.description.Lift(),
-        gravity=True,
+        hand=hand, object=ball, surroundings=(sg.Table(),), lift=sg.description.Lift(), gravity=True
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sg.SoftgraspWarning)
