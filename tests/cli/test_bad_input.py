@@ -140,18 +140,13 @@ f 3 4 8\nf 3 8 7\nf 1 7 5\nf 1 3 7\nf 2 6 8\nf 2 8 4
     ("name", "text", "sentence"),
     [
         ("empty.stl", "", "expected a mesh"),
-        (
-            "flat.obj",
-            "v 0 0 0\nv .03 0 0\nv 0 .03 0\nv .03 .03 0\nf 1 2 3\nf 2 4 3\n",
-            "expected a solid",
-        ),
-        (
-            "nan.obj",
-            "v 0 0 0\nv nan 0 0\nv 0 .03 0\nv 0 0 .03\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n",
-            "expected finite coordinates",
-        ),
+        ("flat.obj", "v 0 0 0\nv .03 0 0\nv 0 .03 0\nv .03 .03 0\nf 1 2 3\nf 2 4 3\n",
+         "expected a solid"),
+        ("nan.obj",
+         "v 0 0 0\nv nan 0 0\nv 0 .03 0\nv 0 0 .03\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n",
+         "expected finite coordinates"),
     ],
-)
+)  # fmt: skip
 def test_mesh_files(
     name: str, text: str, sentence: str, run: Run, tmp_path: Path, golden: Golden
 ) -> None:

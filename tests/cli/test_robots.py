@@ -80,34 +80,19 @@ BALANCED = CHAMBERS.replace('"2"', '"2.0943951023931953"').replace('"4"', '"-2.0
     [
         (BALANCED, "", []),
         (CHAMBERS, "", [f"{ALIKE}5.59 % of their lever arms unbalanced"]),
-        (
-            BALANCED.replace('angle="0"', 'angle="2.5"'),
-            "",
-            [
-                "bendable 'first': expected chambers that bend it in every plane, found none over "
-                "240° around the backbone",
-                f"{ALIKE}63.3 % of their lever arms unbalanced",
-            ],
-        ),
-        (
-            BALANCED.replace('angle="0"', 'angle="2.5"').replace("/>", ' pressure_min="-1"/>'),
-            "",
-            [f"{ALIKE}63.3 % of their lever arms unbalanced"],
-        ),
+        (BALANCED.replace('angle="0"', 'angle="2.5"'), "",
+         ["bendable 'first': expected chambers that bend it in every plane, found none over "
+         "240° around the backbone", f"{ALIKE}63.3 % of their lever arms unbalanced"]),
+        (BALANCED.replace('angle="0"', 'angle="2.5"').replace("/>", ' pressure_min="-1"/>'), "",
+         [f"{ALIKE}63.3 % of their lever arms unbalanced"]),
         ('<chamber angle="3" radius="0.01" area="1e-4"/>', 'phi_min="0" phi_max="0"', []),
-        (
-            '<chamber angle="1" radius="0.01" area="1e-4"/>',
-            'phi_min="0" phi_max="0"',
-            ["bendable 'first': expected chambers that bend it in its plane, found none"],
-        ),
-        (
-            '<tendon angle="3" radius="0.01"/>',
-            'phi_min="0" phi_max="0"',
-            ["bendable 'first': expected tendons that bend it in its plane, found none"],
-        ),
+        ('<chamber angle="1" radius="0.01" area="1e-4"/>', 'phi_min="0" phi_max="0"',
+         ["bendable 'first': expected chambers that bend it in its plane, found none"]),
+        ('<tendon angle="3" radius="0.01"/>', 'phi_min="0" phi_max="0"',
+         ["bendable 'first': expected tendons that bend it in its plane, found none"]),
         ('<tendon angle="1" radius="0.01"/>', 'phi_min="0" phi_max="0"', []),
     ],
-)
+)  # fmt: skip
 def test_check_examines_actuators(
     chambers: str, limits: str, problems: list[str], run: Run, tmp_path: Path
 ) -> None:

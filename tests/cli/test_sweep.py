@@ -178,21 +178,10 @@ def test_rows_that_fail_end_with_code_5_and_with_strict_before_the_start(
         (("--merge",), "--merge"),
         ((), "expected HAND OBJECT, a SCENE or a PLAN"),
         (("four_finger", "sphere", "--sample", "latin", "--vary", "object.density=1:2"), "samples"),
-        (
-            (
-                "four_finger",
-                "sphere",
-                "--density",
-                "1,2",
-                "--executor",
-                "dask",
-                "--scheduler",
-                "nowhere:1",
-            ),
-            "no dask scheduler answers at nowhere:1",
-        ),
+        (("four_finger", "sphere", "--density", "1,2", "--executor", "dask", "--scheduler",
+         "nowhere:1"), "no dask scheduler answers at nowhere:1"),
     ],
-)
+)  # fmt: skip
 def test_odd_words(
     words: tuple[str, ...], sentence: str, run: Run, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:

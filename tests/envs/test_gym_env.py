@@ -395,18 +395,14 @@ def test_a_missing_gymnasium_states_what_to_install(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (
-            {"sequence": ("close", "hold")},
-            "sequence: expected a closure with a ramp of gravity or a lift behind it in an "
-            "environment, found a sequence",
-        ),
-        (
-            {"success": sg.io.load_criterion("dexgraspbench")},
-            "success: expected a closure with a ramp of gravity or a lift behind it in an "
-            "environment, found a criterion with more than that",
-        ),
+        ({"sequence": ("close", "hold")},
+         "sequence: expected a closure with a ramp of gravity or a lift behind it in an "
+         "environment, found a sequence"),
+        ({"success": sg.io.load_criterion("dexgraspbench")},
+         "success: expected a closure with a ramp of gravity or a lift behind it in an "
+         "environment, found a criterion with more than that"),
     ],
-)
+)  # fmt: skip
 def test_what_environments_leave_out_is_refused(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(sg.DescriptionError) as message:
         envs.make_env(pinch().replace(**change))

@@ -125,21 +125,8 @@ class Harmful:
     ("content", "sentence"),
     [
         ({"other": 1}, "found a dictionary with other"),
-        (
-            bodex(
-                world_cfg=[
-                    {
-                        "mesh": {
-                            "scene_1_can": {
-                                "scale": [1.0, 2.0, 1.0],
-                                "pose": [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
-                            }
-                        }
-                    }
-                ]
-            ),
-            "expected one scale of 'scene_1_can' along all axes",
-        ),
+        (bodex(world_cfg=[{"mesh": {"scene_1_can": {"scale": [1.0, 2.0, 1.0], "pose": [0.0, 0.0,
+         0.0, 1.0, 0.0, 0.0, 0.0]}}}]), "expected one scale of 'scene_1_can' along all axes"),
         (bodex(manip_name=["can"]), "manip_name"),
         (bodex(robot_pose=np.array([[[posture(0.1)] * 7]])), "robot_pose"),
         ([1, 2], "expected grasps of DexGraspBench (grasp_qpos), BODex"),
@@ -161,14 +148,12 @@ class Harmful:
         ([{"qpos": {"WRJTx": "a"}}], "[0].qpos.WRJTx"),
         (bench(obj_pose=np.zeros(6)), "obj_pose"),
         ({"robot_pose": np.zeros((2, 3, 9))}, "expected the shape (1, grasps, 3, 7 + joints)"),
-        (
-            {"robot_pose": np.tile(posture(1.0), (1, 1, 3, 1)), "joint_names": ["a", "b"]},
-            "joint_names",
-        ),
+        ({"robot_pose": np.tile(posture(1.0), (1, 1, 3, 1)), "joint_names": ["a", "b"]},
+         "joint_names"),
         ([{"qpos": {"WRJTx": 0.0}}], "found none of WRJTy, WRJTz, WRJRx, WRJRy,"),
         ({"grasp_qpos": Harmful()}, "arrays and plain data"),
     ],
-)
+)  # fmt: skip
 def test_other_content_is_refused_with_the_reason(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

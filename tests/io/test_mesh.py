@@ -325,14 +325,11 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
         ("other.ply", b"solid thing", "expected a mesh in PLY format"),
         ("other.off", b"solid thing", "expected a mesh in OFF format"),
         ("other.stl", b"\x00" * 90, "expected"),
-        (
-            "nan.obj",
-            b"v 0 0 0\nv 1 0 nan\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 3 4\n",
-            "expected finite coordinates",
-        ),
+        ("nan.obj", b"v 0 0 0\nv 1 0 nan\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 3 4\n",
+         "expected finite coordinates"),
         ("far.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n", "expected"),
     ],
-)
+)  # fmt: skip
 def test_a_bad_file_gives_one_sentence(
     tmp_path: Path, name: str, content: bytes | None, text: str, golden: Golden
 ) -> None:

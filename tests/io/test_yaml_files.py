@@ -38,36 +38,26 @@ def test_lengths_are_converted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (
-            BALL.replace("mm", "mmm"),
-            "thing.yaml:3: units.length: no unit of length 'mmm'; did you mean 'mm'? "
-            "known: cm, dm, in, m, mm",
-        ),
-        (
-            BALL.replace("radius", "raduis"),
-            "thing.yaml:2: shape.raduis: no such field; did you mean 'radius'? known: radius, type",
-        ),
-        (
-            BALL.replace("density: 700", "density: -700"),
-            "thing.yaml:4: density: expected a number above 0, found -700",
-        ),
+        (BALL.replace("mm", "mmm"),
+         "thing.yaml:3: units.length: no unit of length 'mmm'; did you mean 'mm'? "
+         "known: cm, dm, in, m, mm"),
+        (BALL.replace("radius", "raduis"),
+         "thing.yaml:2: shape.raduis: no such field; did you mean 'radius'? known: radius, type"),
+        (BALL.replace("density: 700", "density: -700"),
+         "thing.yaml:4: density: expected a number above 0, found -700"),
         (BALL.replace("700", ".nan"), "thing.yaml:4: density: expected a finite number, found nan"),
         (BALL.replace("700", ".inf"), "thing.yaml:4: density: expected a finite number, found inf"),
         (BALL + "mass: 1\n", "thing.yaml: expected exactly one of mass and density, found both"),
-        (
-            BALL.replace("density: 700", ""),
-            "thing.yaml: expected exactly one of mass and density, found neither",
-        ),
-        (
-            BALL + "density: 800\n",
-            "thing.yaml:5: expected YAML, found: while constructing a mapping, found duplicate "
-            'key "density" with value "800" (original value: "700")',
-        ),
+        (BALL.replace("density: 700", ""),
+         "thing.yaml: expected exactly one of mass and density, found neither"),
+        (BALL + "density: 800\n",
+         "thing.yaml:5: expected YAML, found: while constructing a mapping, found duplicate "
+         'key "density" with value "800" (original value: "700")'),
         ("shape: [1, 2\n", None),
         ("", "thing.yaml: expected a mapping of fields, found nothing"),
         ("- 1\n- 2\n", "thing.yaml: expected a mapping of fields, found a list"),
     ],
-)
+)  # fmt: skip
 def test_mistakes_are_reported_with_file_line_and_field(
     tmp_path: Path, text: str, sentence: str | None
 ) -> None:

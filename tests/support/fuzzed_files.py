@@ -34,19 +34,11 @@ PROCESSOR_TIME = 2.0
 """Processor time for one file [s]."""
 NUMBERS = (b"0", b"-1", b"1e9", b"1e308", b"-1e-300", b"nan", b"inf", b"99999999999", b"1e400", b"")
 PIECES = (
-    *(
-        b"[" * 500,
-        b"{" * 500,
-        b"(" * 5000,
-        b"\x00",
-        b"\xff\xfe",
-        b"\x1b[31m",
-        b"&a *a ",
-        b"<a>" * 300,
-    ),
+    *(b"[" * 500, b"{" * 500, b"(" * 5000, b"\x00", b"\xff\xfe", b"\x1b[31m", b"&a *a ",
+     b"<a>" * 300),
     *(b"<!DOCTYPE a [<!ENTITY b 'c'>]>", b"A" * 100_000, b"../" * 50, b"\n" * 1000, b": - : -"),
     *(b"${" + b"9**" * 20 + b"9}", b"!!python/object:os.system", b"\t", b"'", b'"', b"null"),
-)
+)  # fmt: skip
 REQUESTED = np.array([[1.0, 2.0], [3.0, 4.0]])
 """Parameters of an evaluation in the journal of a calibration."""
 _NUMBER = re.compile(rb"-?\d+\.?\d*(?:[eE][-+]?\d+)?")

@@ -175,21 +175,17 @@ GOOD = picks_of(RADIANS, edges=False)
 @pytest.mark.parametrize(
     ("picks", "sentence"),
     [
-        (
-            Picks(GOOD.cuts),
-            "expected a reference line, or two picks per cut, found one pick per cut",
-        ),
+        (Picks(GOOD.cuts),
+         "expected a reference line, or two picks per cut, found one pick per cut"),
         (Picks(GOOD.cuts[:1], GOOD.line), "cuts: expected two cuts or more"),
         (Picks(GOOD.cuts[[0, 1, 1, 2]], GOOD.line), "cuts: .*different picks"),
         (Picks(GOOD.cuts, GOOD.line[:1]), r"line: expected two picks, found shape \(1, 2\)"),
         (Picks(GOOD.cuts, GOOD.line[[0, 0]]), "line: .*different picks"),
-        (
-            Picks(GOOD.cuts, GOOD.line, np.ones(4)),
-            "depths: expected 5 depths, one per pick, found 4",
-        ),
+        (Picks(GOOD.cuts, GOOD.line, np.ones(4)),
+         "depths: expected 5 depths, one per pick, found 4"),
         (Picks(GOOD.cuts, GOOD.line, np.zeros(5)), "depths: expected depths above 0 m"),
     ],
-)
+)  # fmt: skip
 def test_invalid_picks_are_refused(picks: Picks, sentence: str) -> None:
     with pytest.raises(DescriptionError, match=sentence):
         pick_angles(CAMERA, picks)

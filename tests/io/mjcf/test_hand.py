@@ -274,29 +274,19 @@ def test_joints_without_limits_are_reported(tmp_path: Path) -> None:
 
 
 MISTAKES = {
-    "syntax": (
-        "<mujoco>\n<worldbody>\n</mujoco>",
-        "{file}:3: expected XML, found: Opening and ending tag mismatch: worldbody line 2 and "
-        "mujoco",
-    ),
-    "root": (
-        "<robot/>",
-        "{file}:1: expected a MuJoCo model with the root element <mujoco>, found <robot>",
-    ),
-    "include": (
-        '<mujoco>\n<include file="more.xml"/>\n</mujoco>',
-        "{file}:2: include.file: expected the file to include, found none at {folder}/more.xml",
-    ),
-    "mesh": (
-        '<mujoco><compiler meshdir="m"/>\n<asset><mesh file="a.stl"/></asset><worldbody><body>'
-        '<joint/><geom type="mesh" mesh="a"/></body></worldbody></mujoco>',
-        "{file}:2: mesh.file: expected the file of a mesh, found none at {folder}/m/a.stl",
-    ),
-    "joints": (
-        "<mujoco><worldbody><body><geom size='1'/></body></worldbody></mujoco>",
-        "{file}: expected a hand with hinge or slide joints, found a model without",
-    ),
-}
+    "syntax": ("<mujoco>\n<worldbody>\n</mujoco>",
+     "{file}:3: expected XML, found: Opening and ending tag mismatch: worldbody line 2 and "
+     "mujoco"),
+    "root": ("<robot/>",
+     "{file}:1: expected a MuJoCo model with the root element <mujoco>, found <robot>"),
+    "include": ('<mujoco>\n<include file="more.xml"/>\n</mujoco>',
+     "{file}:2: include.file: expected the file to include, found none at {folder}/more.xml"),
+    "mesh": ('<mujoco><compiler meshdir="m"/>\n<asset><mesh file="a.stl"/></asset><worldbody><body>'
+     '<joint/><geom type="mesh" mesh="a"/></body></worldbody></mujoco>',
+     "{file}:2: mesh.file: expected the file of a mesh, found none at {folder}/m/a.stl"),
+    "joints": ("<mujoco><worldbody><body><geom size='1'/></body></worldbody></mujoco>",
+     "{file}: expected a hand with hinge or slide joints, found a model without"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", MISTAKES)

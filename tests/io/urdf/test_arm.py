@@ -110,17 +110,12 @@ def test_a_side_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("extra", "sentence"),
     [
-        (
-            link("twig") + joint("branch", "upper", "twig", "0 0 0", inside=LIMIT),
-            "14: joint 'branch': parent",
-        ),
-        (
-            link("more")
-            + joint("slave", "wrist", "more", "0 0 0", inside=LIMIT + '<mimic joint="first"/>'),
-            "14: joint 'slave': mimic",
-        ),
+        (link("twig") + joint("branch", "upper", "twig", "0 0 0", inside=LIMIT),
+         "14: joint 'branch': parent"),
+        (link("more") + joint("slave", "wrist", "more", "0 0 0",
+         inside=LIMIT + '<mimic joint="first"/>'), "14: joint 'slave': mimic"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_arm(extra: str, sentence: str, tmp_path: Path, golden: Golden) -> None:
     path = written(tmp_path, ARM.replace("</robot>", extra + "</robot>"), "arm.urdf")
     golden.refused(lambda: load_arm(path), sentence)

@@ -438,11 +438,8 @@ COUPLED = """<robot name="pair">
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        (
-            f'type="revolute">{LEFT_1}',
-            f'type="continuous">{LEFT_1.replace(LIMIT, "")}',
-            "5: joint 'left_1': type",
-        ),
+        (f'type="revolute">{LEFT_1}', f'type="continuous">{LEFT_1.replace(LIMIT, "")}',
+         "5: joint 'left_1': type"),
         (LIMIT, "", "5: joint 'left_1': lower"),
         (LIMIT, LIMIT + '<mimic joint="nobody"/>', "5: joint 'left_1': mimic.joint"),
         ('lower="-0.2"', 'lower="nan"', "5: joint 'left_1': limit.lower"),
@@ -450,7 +447,7 @@ COUPLED = """<robot name="pair">
         ('<parent link="base"/>', '<parent link="left_far"/>', "6: joint 'left_2': parent"),
         ('<link name="base">', '<link name="stray"/><link name="base">', "2: link 'base': name"),
     ],
-)
+)  # fmt: skip
 def test_mistakes(old: str, new: str, sentence: str, tmp_path: Path, golden: Golden) -> None:
     assert old in GRIPPER
     result = refused(tmp_path, GRIPPER.replace(old, new, 1))

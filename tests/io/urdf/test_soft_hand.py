@@ -149,18 +149,14 @@ LEFT = "bendable 'left_finger': "
 @pytest.mark.parametrize(
     ("robot", "sentence"),
     [
-        (
-            sg.io.load_robot("three_segment_arm").replace(
-                bendables=(), control=(), joints=(), links=(Link(name="base"),)
-            ),
-            "bendable",
-        ),
+        (sg.io.load_robot("three_segment_arm").replace(bendables=(), control=(), joints=(),
+         links=(Link(name="base"),)), "bendable"),
         (with_joint(gripper()), "joint 'knuckle'"),
         (hung_apart(gripper()), "bendable"),
         (opposite(gripper()), "bendable"),
         (gripper(actuation=OPEN), "bendable 'left_finger'"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_hand_is_refused(robot: Robot, sentence: str, golden: Golden) -> None:
     golden.refused(lambda: soft_hand(robot), sentence)
 

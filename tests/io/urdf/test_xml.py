@@ -39,21 +39,15 @@ def changed(text: str, old: str, new: str) -> str:
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        (
-            '<child link="middle"/>',
-            '<child link="middle">',
-            "22: expected </child>, opened in line 8",
-        ),
+        ('<child link="middle"/>', '<child link="middle">',
+         "22: expected </child>, opened in line 8"),
         ('type="pcc"', 'type="arc"', "11: bendable 'first': model.type"),
         ('length="0.3"', 'length="-0.3"', "13: bendable 'first': backbone.length"),
         ('length="0.3"', 'lenght="0.3"', "13: bendable 'first': backbone.lenght"),
         ('kappa_max="4"', 'kappa_max="4" theta_max="1"', "12: bendable 'first': limits.theta_max"),
         ("<actuation>", "<actuators/><actuation>", "16: bendable 'first': actuators"),
-        (
-            '<joint name="first">',
-            '<joint name="fist">',
-            "35: ros2_control 'arm': joint 'fist': name",
-        ),
+        ('<joint name="first">', '<joint name="fist">',
+         "35: ros2_control 'arm': joint 'fist': name"),
         ('<parent link="base"/>', '<parent link="end"/>', "24: bendable 'second': parent"),
         ('<link name="end"/>', '<link name="end"/><link name="stray"/>', "5: link 'stray': name"),
         ('<child link="end"/>', '<child link="middle"/>', "25: bendable 'second': child"),
@@ -61,38 +55,21 @@ def changed(text: str, old: str, new: str) -> str:
         ('links="8"', 'links="0"', "13: bendable 'first': backbone.links"),
         ('links="8"', 'links="8.5"', "13: bendable 'first': backbone.links"),
         ('links="8"', 'discs="-1"', "13: bendable 'first': backbone.discs"),
-        (
-            'bending_stiffness="0.5"',
-            'bending_stiffness="-0.5"',
-            "13: bendable 'first': backbone.bending_stiffness",
-        ),
+        ('bending_stiffness="0.5"', 'bending_stiffness="-0.5"',
+         "13: bendable 'first': backbone.bending_stiffness"),
         ('radius="0.02"', 'radius="0.4"', "13: bendable 'first': backbone.radius"),
         ('angle="4"', 'angle="2"', "19: bendable 'first': chamber.angle"),
-        (
-            '<command_interface name="kappa"><param name="max">4</param></command_interface>',
-            "",
-            "35: ros2_control 'arm': joint 'first'",
-        ),
-        (
-            '<command_interface name="phi"/>',
-            '<command_interface name="tau"/>',
-            "37: ros2_control 'arm': joint 'first': command_interface 'tau': name",
-        ),
-        (
-            '<param name="max">4</param>',
-            '<param name="max">four</param>',
-            "36: ros2_control 'arm': joint 'first':",
-        ),
-        (
-            '<param name="max">4</param>',
-            '<param name="max">4</param><param name="max">5</param>',
-            "36: ros2_control 'arm': joint 'first':",
-        ),
-        (
-            '<param name="max">4</param>',
-            '<param name="max">4</param><param name="initial_value">5</param>',
-            "36: ros2_control 'arm': joint 'first':",
-        ),
+        ('<command_interface name="kappa"><param name="max">4</param></command_interface>', "",
+         "35: ros2_control 'arm': joint 'first'"),
+        ('<command_interface name="phi"/>', '<command_interface name="tau"/>',
+         "37: ros2_control 'arm': joint 'first': command_interface 'tau': name"),
+        ('<param name="max">4</param>', '<param name="max">four</param>',
+         "36: ros2_control 'arm': joint 'first':"),
+        ('<param name="max">4</param>', '<param name="max">4</param><param name="max">5</param>',
+         "36: ros2_control 'arm': joint 'first':"),
+        ('<param name="max">4</param>',
+         '<param name="max">4</param><param name="initial_value">5</param>',
+         "36: ros2_control 'arm': joint 'first':"),
         ("<plugin>SoftRobotInterface</plugin>", "", "33: ros2_control 'arm': plugin"),
         (' length="0.3"', "", "13: bendable 'first': backbone.length"),
         ('length="0.3"', 'length="long"', "13: bendable 'first': backbone.length"),
@@ -105,52 +82,29 @@ def changed(text: str, old: str, new: str) -> str:
         ('frame="bishop"', 'degree="1"', "11: bendable 'first': model.degree"),
         ('degree="2"', 'degree="10"', "27: bendable 'second': model.degree"),
         ('<mass value="0.2"/>', "", "21: bendable 'first': inertial"),
-        (
-            '<chamber angle="0" radius="0.01" area="1e-4"/>',
-            '<tendon angle="0" radius="0.01"/>',
-            "16: bendable 'first': actuation",
-        ),
-        (
-            '<chamber angle="0" radius="0.01" area="1e-4"/>',
-            '<chamber angle="0" radius="0.01" area="1e-4" pressure_min="5" pressure_max="1"/>',
-            "17: bendable 'first': chamber.pressure_min",
-        ),
-        (
-            "<backbone length",
-            "<o:part xmlns:o='other'/><backbone length",
-            "13: bendable 'first': {other}part",
-        ),
+        ('<chamber angle="0" radius="0.01" area="1e-4"/>', '<tendon angle="0" radius="0.01"/>',
+         "16: bendable 'first': actuation"),
+        ('<chamber angle="0" radius="0.01" area="1e-4"/>',
+         '<chamber angle="0" radius="0.01" area="1e-4" pressure_min="5" pressure_max="1"/>',
+         "17: bendable 'first': chamber.pressure_min"),
+        ("<backbone length", "<o:part xmlns:o='other'/><backbone length",
+         "13: bendable 'first': {other}part"),
         ("</bendable>", "<actuation/></bendable>", "22: bendable 'first': actuation"),
-        (
-            "<backbone length",
-            "<limits kappa_max='1'/><backbone length",
-            "13: bendable 'first': limits",
-        ),
-        (
-            '<inertial><mass value="0.2"/></inertial>',
-            "<inertial>0.2 kg</inertial>",
-            "21: bendable 'first': inertial",
-        ),
-        (
-            '<parent link="base"/>',
-            '<parent link="base">base</parent>',
-            "7: bendable 'first': parent",
-        ),
-        (
-            '<parent link="base"/>',
-            '<parent link="base"><child/></parent>',
-            "7: bendable 'first': child",
-        ),
-        (
-            '<origin xyz="0 0 0.1" rpy="0 0 0"/>',
-            '<origin xyz="0 0.1"/>',
-            "9: bendable 'first': origin.xyz",
-        ),
+        ("<backbone length", "<limits kappa_max='1'/><backbone length",
+         "13: bendable 'first': limits"),
+        ('<inertial><mass value="0.2"/></inertial>', "<inertial>0.2 kg</inertial>",
+         "21: bendable 'first': inertial"),
+        ('<parent link="base"/>', '<parent link="base">base</parent>',
+         "7: bendable 'first': parent"),
+        ('<parent link="base"/>', '<parent link="base"><child/></parent>',
+         "7: bendable 'first': child"),
+        ('<origin xyz="0 0 0.1" rpy="0 0 0"/>', '<origin xyz="0 0.1"/>',
+         "9: bendable 'first': origin.xyz"),
         ('<bendable name="second">', '<bendable name="first">', "23: bendable 'first': name"),
         ('<bendable name="second">', "<bendable>", "23: bendable.name"),
         ('<robot name="arm">', "<robot>", "2: robot.name"),
     ],
-)
+)  # fmt: skip
 def test_ucrdf(old: str, new: str, sentence: str, tmp_path: Path, golden: Golden) -> None:
     golden(refused(tmp_path, changed(ARM, old, new)), sentence)
 
@@ -165,56 +119,32 @@ def test_ucrdf(old: str, new: str, sentence: str, tmp_path: Path, golden: Golden
         ('xyz="0 1 0"', 'xyz="0 0 0"', "18: joint 'elbow': axis"),
         ('<parent link="base"/>', "", "15: joint 'elbow'"),
         ('<parent link="base"/>', "<parent/>", "16: joint 'elbow': parent.link"),
-        (
-            '<axis xyz="0 1 0"/>',
-            '<axis xyz="0 1 0"/><axis xyz="0 0 1"/>',
-            "18: joint 'elbow': axis",
-        ),
-        (
-            '<axis xyz="0 1 0"/>',
-            '<axis xyz="0 1 0"/><mimic joint="elbow"/>',
-            "18: joint 'elbow': mimic.joint",
-        ),
+        ('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><axis xyz="0 0 1"/>',
+         "18: joint 'elbow': axis"),
+        ('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="elbow"/>',
+         "18: joint 'elbow': mimic.joint"),
         ('<mass value="0.5"/>', '<mass value="-1"/>', "6: link 'arm': mass"),
         ('<mass value="0.5"/>', '<mass value="1_000"/>', "6: link 'arm': mass.value"),
         ('ixx="1e-3" ', "", "7: link 'arm': inertia.ixx"),
         ('<box size="0.04 0.04 0.3"/>', '<box size="0.04 0.04 -0.3"/>', "13: link 'arm': box.size"),
         ('<box size="0.04 0.04 0.3"/>', "<box/>", "13: link 'arm': box.size"),
-        (
-            '<cylinder radius="0.02" length="0.3"/>',
-            '<cylinder radius="0.02"/>',
-            "10: link 'arm': cylinder.height",
-        ),
+        ('<cylinder radius="0.02" length="0.3"/>', '<cylinder radius="0.02"/>',
+         "10: link 'arm': cylinder.height"),
         ('<cylinder radius="0.02" length="0.3"/>', "<heightmap/>", "10: link 'arm': geometry"),
-        (
-            '<geometry><cylinder radius="0.02" length="0.3"/></geometry>',
-            "",
-            "9: link 'arm': visual",
-        ),
+        ('<geometry><cylinder radius="0.02" length="0.3"/></geometry>', "",
+         "9: link 'arm': visual"),
         ('<color rgba="0.5 0.5 0.5 1"/>', "", "11: link 'arm': material 'grey'"),
         ('rgba="0.5 0.5 0.5 1"', 'rgba="0.5 0.5 0.5"', "2: material 'grey': color.rgba"),
-        (
-            '<box size="0.04 0.04 0.3"/>',
-            '<mesh filename="no.stl"/>',
-            "13: link 'arm': mesh.filename",
-        ),
-        (
-            '<box size="0.04 0.04 0.3"/>',
-            '<mesh filename="package://a/no.stl"/>',
-            "13: link 'arm': mesh.filename",
-        ),
-        (
-            '<box size="0.04 0.04 0.3"/>',
-            '<mesh filename="arm.fbx"/>',
-            "13: link 'arm': mesh.filename",
-        ),
-        (
-            '<link name="base"/>',
-            '<xacro:link xmlns:xacro="http://www.ros.org/wiki/xacro"/>',
-            "3: expected plain XML, found <xacro:link>",
-        ),
+        ('<box size="0.04 0.04 0.3"/>', '<mesh filename="no.stl"/>',
+         "13: link 'arm': mesh.filename"),
+        ('<box size="0.04 0.04 0.3"/>', '<mesh filename="package://a/no.stl"/>',
+         "13: link 'arm': mesh.filename"),
+        ('<box size="0.04 0.04 0.3"/>', '<mesh filename="arm.fbx"/>',
+         "13: link 'arm': mesh.filename"),
+        ('<link name="base"/>', '<xacro:link xmlns:xacro="http://www.ros.org/wiki/xacro"/>',
+         "3: expected plain XML, found <xacro:link>"),
     ],
-)
+)  # fmt: skip
 def test_urdf(old: str, new: str, sentence: str, tmp_path: Path, golden: Golden) -> None:
     result = refused(tmp_path, changed(HINGE, old, new), "robot.urdf")
     golden(result, sentence)
@@ -321,15 +251,12 @@ MACRO = """<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="r">
     ("old", "new", "sentence"),
     [
         ('<parent link="base"/>', '<parent link="bas"/>', "6: joint 'tip_joint': parent"),
-        (
-            '<parent link="base"/>',
-            '<parent link="${basis}"/>',
-            "6: macro 'segment': expression 'basis'",
-        ),
+        ('<parent link="base"/>', '<parent link="${basis}"/>',
+         "6: macro 'segment': expression 'basis'"),
         ("<xacro:segment ", "<xacro:segmnt ", "expected macros that expand"),
         ("</joint>", "", "9: expected </joint>, opened in line 5"),
     ],
-)
+)  # fmt: skip
 def test_xacro(old: str, new: str, sentence: str, tmp_path: Path, golden: Golden) -> None:
     golden(refused(tmp_path, changed(MACRO, old, new), "robot.urdf.xacro"), sentence)
 
