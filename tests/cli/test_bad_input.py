@@ -136,26 +136,6 @@ f 3 4 8\nf 3 8 7\nf 1 7 5\nf 1 3 7\nf 2 6 8\nf 2 8 4
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "sentence"),
-    [
-        ("empty.stl", "", "expected a mesh"),
-        ("flat.obj", "v 0 0 0\nv .03 0 0\nv 0 .03 0\nv .03 .03 0\nf 1 2 3\nf 2 4 3\n",
-         "expected a solid"),
-        ("nan.obj",
-         "v 0 0 0\nv nan 0 0\nv 0 .03 0\nv 0 0 .03\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n",
-         "expected finite coordinates"),
-    ],
-)  # fmt: skip
-def test_mesh_files(
-    name: str, text: str, sentence: str, run: Run, tmp_path: Path, golden: Golden
-) -> None:
-    file = tmp_path / name
-    file.write_text(text, encoding="utf-8")
-    result = refused(run, tmp_path, "grasp", "four_finger", name, "--density", "700", *QUICK)
-    golden(result, sentence)
-
-
 @pytest.mark.parametrize("weight", [(), ("--mass", "0.1")])
 def test_a_missing_mesh_file(weight: tuple[str, ...], run: Run, tmp_path: Path) -> None:
     result = refused(run, tmp_path, "grasp", "four_finger", "no.stl", *weight, *QUICK)
@@ -166,12 +146,6 @@ def test_a_mesh_file_without_a_mass(run: Run, tmp_path: Path, golden: Golden) ->
     (tmp_path / "cube.obj").write_text(CUBE, encoding="utf-8")
     result = refused(run, tmp_path, "grasp", "four_finger", "cube.obj", *QUICK)
     golden(result, "cube.obj: a mesh file needs --mass or --density, found neither")
-
-
-def test_a_step_file_gets_the_conversion(run: Run, tmp_path: Path) -> None:
-    result = refused(run, tmp_path, "grasp", "four_finger", "cup.step", *QUICK)
-    assert "found a CAD file; convert it first" in result
-    assert "gmsh cup.step -2 -o cup.stl" in result
 
 
 def test_a_mesh_a_thousand_times_too_large_is_reported_with_a_guess(

@@ -26,12 +26,9 @@ NEEDS = {
     "plan two_finger_planar sphere": "sweep",
 }
 WORKS = (
-    "list hands",
-    "check demo",
-    "doctor",
-    "schema hand",
+    "list hands", "check demo", "doctor", "schema hand",
     "grasp two_finger_planar sphere --no-video",
-)
+)  # fmt: skip
 
 
 def run(words: str, directory: Path) -> subprocess.CompletedProcess[str]:

@@ -158,14 +158,6 @@ def files_of(directory: Path) -> set[str]:
     return {path.name for path in directory.iterdir() if not path.name.startswith(".")}
 
 
-def test_a_request_that_fails_leaves_nothing(run: Run, tables: Path) -> None:
-    words = ("calibrate", "--finger", "paper000", "--hung", str(tables / "hung.csv"))
-    ran = run(*words, "--stage", "dampers", "--out", str(tables / "out"))
-    assert ran.code == 2
-    assert "dampers: expected measurements, found none to fit" in ran.err
-    assert not (tables / "out").exists()
-
-
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

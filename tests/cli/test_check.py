@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from softgrasp.cli import terminal
 from softgrasp.io.urdf import read_robot
 from tests.checks.test_robot import BARRETT, VOLUME, bar, robot
 from tests.conftest import Golden, Run, files_in
@@ -116,33 +115,6 @@ def test_the_barrett_is_fixed_on_the_command_line(run: Run) -> None:
     assert fixed.json["mass_kg"] == pytest.approx(0.6422, abs=1e-4)
     assert len(fixed.json["repairs"]) == 16
     assert run("check", "fixed.urdf").code == 0
-
-
-def test_a_terminal_hears_what_is_going_on(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    from contextlib import contextmanager
-
-    heard: list[str] = []
-
-    @contextmanager
-    def bar_of_progress():  # type: ignore[no-untyped-def]
-        yield lambda text, done: heard.append(text)
-
-    monkeypatch.setattr(terminal, "progress_bar", bar_of_progress)
-    source = sg.load_object("pear").shape
-    assert isinstance(source, sg.Mesh)
-    from softgrasp import assets as library
-
-    copy = tmp_path / "p.obj"
-    copy.write_bytes((library.root() / source.file).read_bytes())
-    assert run("check", copy).code == 0
-    assert heard == [
-        f"reading {copy}",
-        "reading p.obj",
-        "making the collision parts of p.obj",
-        "measuring mesh 'p.obj'",
-    ]
 
 
 def test_fix_writes_nothing_where_it_can_repair_nothing(

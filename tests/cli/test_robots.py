@@ -14,7 +14,7 @@ from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.load import load_robot
 from softgrasp.io.urdf import read_robot, rigid_urdf
 from tests.cli.test_bad_input import refused
-from tests.conftest import Golden, Run, files_in
+from tests.conftest import Golden, Run
 from tests.support.robots import ARM, HINGE, outside_robot, written
 
 NAMES = assets.names("robots")
@@ -58,12 +58,6 @@ def test_check_reports_rigid_joints(run: Run) -> None:
     assert "in the plane at 0°" in text
     joints = run("check", "rigid_soft_finger", "--json").json["rigid_joints"]
     assert [joint["limits"] for joint in joints] == [[-0.3, 1.4], [0.0, 1.6]]
-
-
-@pytest.mark.parametrize("name", ["roberto3.ucrdf.xacro", "gripper2.ucrdf"])
-def test_check_the_outside_robots(name: str, run: Run) -> None:
-    ran = run("check", outside_robot(name), "--json")
-    assert (ran.code, ran.json["problems"]) == (0, [])
 
 
 SECOND_IS_BARE = [
@@ -124,24 +118,6 @@ def test_check_examines_control_and_masses(run: Run, tmp_path: Path) -> None:
     written(tmp_path, HINGE[:start] + HINGE[end:], "hinge.urdf")
     message = "remark: joint 'elbow': expected a mass in what it moves, found none; a simulation"
     assert message in run("check", "hinge.urdf").out
-
-
-def test_check_names_what_is_not_kept(run: Run, tmp_path: Path) -> None:
-    written(tmp_path, HINGE.replace("</robot>", "<gazebo/></robot>"), "hinge.urdf")
-    ran = run("check", "hinge.urdf")
-    assert ran.code == 0
-    assert "remark: hinge.urdf: left out: <gazebo> (line 22)\n" in ran.out
-
-
-def test_check_what_cannot_be_read(run: Run, tmp_path: Path, golden: Golden) -> None:
-    text = ARM.replace('lenght="0.3"', "").replace('length="0.3"', 'length="-0.3"')
-    file = written(tmp_path, text, "arm.ucrdf")
-    golden(
-        refused(run, tmp_path, "check", "arm.ucrdf"),
-        "arm.ucrdf:13: bendable 'first': backbone.length",
-    )
-    file.unlink()
-    golden(refused(run, tmp_path, "check", "arm.ucrdf"), "arm.ucrdf")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -211,18 +187,6 @@ def test_convert_xacro_to_ucrdf(run: Run) -> None:
     assert read_robot("arm.ucrdf") == read_robot(source)
 
 
-def test_convert_urdf_to_itself_changes_nothing(run: Run, tmp_path: Path) -> None:
-    source = written(tmp_path, HINGE, "hinge.urdf")
-    assert run("convert", "hinge.urdf", "again.urdf").err == ""
-    assert read_robot("again.urdf") == read_robot(source)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_convert_to_a_model_that_loads(name: str, run: Run) -> None:
-    assert run("convert", name, "arm.xml").code == 0
-    assert mujoco.MjModel.from_xml_path("arm.xml").nv > 0
-
-
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -257,20 +221,6 @@ def test_arguments_and_trust_of_xacro_are_options(run: Run, tmp_path: Path) -> N
     refusal = refused(run, tmp_path, "convert", "hinge.urdf.xacro", "two.urdf", "--arg", "size")
     assert refusal == "--arg: expected NAME=VALUE, found 'size'"
     assert run("convert", "hinge.urdf.xacro", "three.urdf", "--trust-xacro").code == 0
-
-
-def test_convert_without_xacro(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
-) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "xacro", None)
-    written(tmp_path, HINGE, "hinge.urdf.xacro")
-    golden(
-        refused(run, tmp_path, "convert", "hinge.urdf.xacro", "hinge.urdf", code=3),
-        "hinge.urdf.xacro: a .xacro file needs the package xacro",
-    )
-    assert files_in(tmp_path) == ["hinge.urdf.xacro"]
 
 
 @pytest.mark.parametrize(

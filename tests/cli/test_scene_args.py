@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -13,9 +11,7 @@ import pytest
 import softgrasp as sg
 from softgrasp import assets
 from softgrasp.cli import main
-from softgrasp.cli.grasp import grasp
 from softgrasp.cli.options import SceneOptions
-from softgrasp.cli.plan import plan
 from softgrasp.cli.scene_args import SENSORS, scene_of
 from softgrasp.cli.sweep import plan_of
 from softgrasp.description.closure import CLOSURES
@@ -24,17 +20,6 @@ from softgrasp.errors import DescriptionError
 from softgrasp.sweeps.parameters import scene_of_row, with_one_grasp
 from tests.conftest import QUICK, Golden, Run
 from tests.resolution.test_object_grasp import hand_text
-
-
-def test_scene_options_of_a_verb_come_from_the_table() -> None:
-    names = [field.name for field in fields(SceneOptions)]
-    parameters = list(inspect.signature(grasp).parameters)
-    assert [name for name in parameters if name in names] == names
-    assert "options" not in parameters
-    some = set(inspect.signature(plan).parameters) & set(names)
-    assert {"density", "gravity", "settings"} < some
-    assert "timestep" not in some
-
 
 # Closures.
 
@@ -46,17 +31,6 @@ def closure_scene(closure: str | None, *settings: str, hand: str = "four_finger"
 @pytest.mark.parametrize("name", [name for name in CLOSURES if name != "pressure"])
 def test_a_name_is_enough(name: str) -> None:
     assert closure_scene(name).closure == CLOSURES[name]()
-
-
-def test_fields_are_set_together_with_the_name() -> None:
-    scene = closure_scene("force-limited", "closure.torque=0.3", "closure.samples=5")
-    assert scene.closure == sg.description.ForceLimitedClosure(torque=0.3, samples=5)
-    scene = closure_scene(
-        "underactuated", "closure.control_mode=tension", "closure.differential=true"
-    )
-    assert scene.closure == sg.description.UnderactuatedClosure(
-        control_mode="tension", differential=True
-    )
 
 
 def test_only_grasps_that_no_option_names_are_adapted() -> None:
@@ -102,12 +76,6 @@ def test_the_list_reports_all_parameters(capsys: pytest.CaptureFixture[str]) -> 
     assert rows[3]["parameters"]["pulley_radius"] == 0.01
     assert main(["list", "closures"]) == 0
     assert "contact_rate_fraction=0.05" in capsys.readouterr().out
-
-
-def test_a_grasp_with_another_closure_is_run_again(tmp_path: Path) -> None:
-    words = ["grasp", "four_finger", "sphere", "--closure", "underactuated", "--no-video"]
-    assert main([*words, "--no-report", "--duration", "0.2", "--out", str(tmp_path)]) == 1
-    assert main(["rerun", str(tmp_path)]) == 0
 
 
 # Sequences and criteria.
@@ -273,12 +241,6 @@ def test_mistakes_end_with_2_and_one_sentence(
     golden(ran.err, sentence)
 
 
-def test_an_object_that_does_not_exist(run: Run) -> None:
-    ran = run(*SHORT, "--object", "sphare@1,0,0")
-    assert ran.code == 2
-    assert ran.err.startswith("softgrasp: error: no object 'sphare'; did you mean 'sphere'?")
-
-
 def test_the_summary_names_further_objects_and_surroundings(run: Run) -> None:
     ran = run("grasp", "beside", *QUICK)
     lines = {line.split()[0]: line for line in ran.out.splitlines()}
@@ -287,24 +249,7 @@ def test_the_summary_names_further_objects_and_surroundings(run: Run) -> None:
     assert lines["support"].startswith("support   small presses on table with 0.0497 N at the end")
 
 
-def test_two_objects_are_listed_with_their_scene(run: Run) -> None:
-    assert "large + small" in run("list", "scenes").out
-
-
-def test_a_scene_with_surroundings_is_checked(run: Run) -> None:
-    ran = run("check", "corner")
-    assert ran.code == 0
-    assert "surroundings: [table, left, right]" in ran.out
-
-
 # Contact models and sensors.
-
-
-def test_what_can_be_named_is_listed(run: Run) -> None:
-    models = run("list", "contact-models", "--json").json
-    assert [row["name"] for row in models] == ["compliant", "soft-finger", "native", "deformable"]
-    sensors = run("list", "sensors", "--json").json
-    assert [row["name"] for row in sensors] == ["tactile", "force", "wrist", "joints"]
 
 
 @pytest.mark.parametrize("model", ["soft-finger", "native", "deformable"])

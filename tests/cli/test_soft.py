@@ -97,10 +97,6 @@ def test_check_reports_a_hand_with_soft_fingers(run: Run) -> None:
     assert run("check", "soft_gripper").code == 0
 
 
-def test_the_soft_demo_is_a_demo(run: Run, golden: Golden) -> None:
-    golden(run("demo", "sof").err, "no demonstration 'sof'")
-
-
 def test_a_soft_hand_becomes_mjcf(run: Run, tmp_path: Path) -> None:
     assert run("convert", "soft_gripper", "soft.xml").code == 0
     text = (tmp_path / "soft.xml").read_text()

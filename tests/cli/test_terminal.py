@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -76,12 +73,6 @@ def test_what_a_library_user_logs_is_his(caplog: pytest.LogCaptureFixture) -> No
     assert caplog.messages[1].startswith("four_finger on ball: TIMED_OUT after 0.020 s of the run")
 
 
-def test_no_bar_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
-    with terminal.progress_bar() as update:
-        update("working", 0.5)
-    assert capfd.readouterr() == ("", "")
-
-
 def test_a_bar_in_a_terminal_reports_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     class Tty(io.StringIO):
         def isatty(self) -> bool:
@@ -95,27 +86,3 @@ def test_a_bar_in_a_terminal_reports_time_left(monkeypatch: pytest.MonkeyPatch) 
         update("working", 0.5)
     assert "working" in stream.getvalue()
     assert "left" in stream.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("typed", "offered"), [("cross", "crosscheck"), ("grasp --bac", "--backend")]
-)
-def test_a_shell_completes_verbs_and_options(typed: str, offered: str, tmp_path: Path) -> None:
-    words = f"softgrasp {typed}"
-    requested = {
-        "_SOFTGRASP_COMPLETE": "complete_bash",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split()) - 1),
-        "PYTHONPATH": os.pathsep.join(sys.path),
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "softgrasp"],
-        env=os.environ | requested, cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert offered in done.stdout.split()
-
-
-def test_completion_is_offered_in_the_help(run: Run) -> None:
-    message = run("--help").out
-    assert "--install-completion" in message
-    assert "--verbose" in message

@@ -118,12 +118,6 @@ def test_new_writes_what_closes_as_it_stands_and_never_overwrites(
     assert (tmp_path / "mine.yaml").read_text("utf-8") == text
 
 
-def test_new_takes_a_directory_or_a_file(run: Run, tmp_path: Path) -> None:
-    assert run("new", "hand", "h", "--out", "hands", "--json").json == {"file": "hands/h.yaml"}
-    assert run("new", "hand", "h", "--out", "hands/other.yaml").code == 0
-    assert files_in(tmp_path) == ["hands", "hands/h.yaml", "hands/other.yaml"]
-
-
 @pytest.mark.parametrize("kind", ["hands", "objects", "scenes", "robots"])
 def test_list_names_everything_that_is_shipped(kind: str, run: Run) -> None:
     ran = run("list", kind)
@@ -135,33 +129,10 @@ def test_list_names_everything_that_is_shipped(kind: str, run: Run) -> None:
     assert json.loads(Path("lists", f"{kind}.json").read_text("utf-8")) == rows
 
 
-def test_list_alone_reports_what_can_be_listed(run: Run) -> None:
-    rows = run("list", "--json").json
-    assert [row["kind"] for row in rows] == [*KINDS]
-    assert all(row["what"] for row in rows)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_can_be_listed(kind: ListedKind, run: Run) -> None:
     assert run("list", kind).code == 0
-
-
-def test_list_sizes_and_masses(run: Run) -> None:
-    sphere = next(row for row in run("list", "objects", "--json").json if row["name"] == "sphere")
-    assert sphere["size_m"] == [0.06, 0.06, 0.06]
-    assert sphere["mass_kg"] == pytest.approx(700 * 4 / 3 * np.pi * 0.03**3, rel=1e-3)
-
-
-def test_list_backends_and_closures(run: Run) -> None:
-    backends = run("list", "backends", "--json").json
-    assert backends[0] == {"name": "mujoco", "version": mujoco.__version__}
-    assert [row["name"] for row in backends] == ["mujoco", "ode", "webots", "warp"]
-    names = [row["name"] for row in run("list", "closures", "--json").json]
-    assert names == [
-        "position-increment", "synergy-increment", "force-limited", "underactuated",
-        "joint-torque", "pressure",
-    ]  # fmt: skip
 
 
 def test_check_a_hand(run: Run) -> None:
@@ -251,12 +222,6 @@ def test_check_doubts_sizes_and_masses_that_nobody_grasps(run: Run, tmp_path: Pa
         assert ran.code == 1
         assert f"problem: {message}\n" in ran.out
         assert "kg; mass is in kg, density in kg/m³" in ran.out
-
-
-def test_check_something_unknown(run: Run) -> None:
-    ran = run("check", "strawbery")
-    assert ran.code == 2
-    assert "no hand, object, scene or robot 'strawbery'; did you mean 'strawberry'?" in ran.err
 
 
 @pytest.mark.parametrize("source", ["four_finger", "demo"])
@@ -357,22 +322,6 @@ def test_doctor_knows_every_extra_that_brings_a_library(run: Run) -> None:
                     "backend webots", "cache", "library"}  # fmt: skip
     few = {"all", "dev", "dist", "docs", "learn"}
     assert {extra for extra, _ in OPTIONAL.values()} == set(extras) - few
-
-
-def test_doctor_takes_another_opencv(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from softgrasp.cli import doctor
-    from softgrasp.rendering import renderer as gl
-
-    monkeypatch.setattr(gl, "gl_available", lambda kind: True)
-    monkeypatch.setattr(doctor, "_version", {"opencv-python": "4.10"}.get)
-    monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    result = {row["what"]: row for row in run("doctor", "--json").json}
-    assert result["opencv-python-headless"]["value"] == "4.10, of opencv-python"
-    assert result["viser"]["value"] == "not installed; for scenes in the browser"
-    assert result["viser"]["cure"] == "pip install 'softgrasp[view]'"
-    assert result["threads"]["value"].endswith("usable, OMP_NUM_THREADS=3") or (
-        "OMP_NUM_THREADS=3, " in result["threads"]["value"]
-    )
 
 
 def test_doctor_sees_a_cache_that_cannot_be_written(

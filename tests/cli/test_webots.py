@@ -18,14 +18,10 @@ def test_a_scene_becomes_a_project_that_the_checker_accepts(
     ran = run("convert", "demo", "project/worlds/demo.wbt")
     assert ran.code == 0
     assert files_in(tmp_path / "project") == [
-        "controllers",
-        "controllers/softgrasp_job",
-        "controllers/softgrasp_job/demo.json",
-        "controllers/softgrasp_job/laws.py",
-        "controllers/softgrasp_job/softgrasp_job.py",
-        "worlds",
+        "controllers", "controllers/softgrasp_job", "controllers/softgrasp_job/demo.json",
+        "controllers/softgrasp_job/laws.py", "controllers/softgrasp_job/softgrasp_job.py", "worlds",
         "worlds/demo.wbt",
-    ]
+    ]  # fmt: skip
     assert ran.out.splitlines()[0] == "wrote project/worlds/demo.wbt"
     assert "WEBOTS_EXTRA_PROJECT_PATH" not in ran.out
     golden(ran.err, "softgrasp: warning: parts of the hand do not touch one")

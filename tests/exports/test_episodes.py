@@ -243,14 +243,8 @@ def test_a_sweep_writes_a_file_of_grasps_for_each_hand(tmp_path: Path) -> None:
 def test_a_sweep_writes_episodes_for_lerobot(run: Run, tmp_path: Path) -> None:
     pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
     words = (
-        "four_finger",
-        "sphere",
-        "--density",
-        "160,700",
-        "--set",
-        "duration=0.3",
-        "--no-report",
-    )
+        "four_finger", "sphere", "--density", "160,700", "--set", "duration=0.3", "--no-report",
+    )  # fmt: skip
     out = tmp_path / "out"
     assert run("sweep", *words, "--dataset", "lerobot", "--out", out).code == 0
     info = json.loads((out / "dataset/lerobot/meta/info.json").read_text("utf-8"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import warnings
 from pathlib import Path
@@ -76,23 +75,6 @@ def test_a_box_has_the_volume_and_inertia_of_a_box(tmp_path: Path, suffix: str) 
     assert len(body.parts) == 1
     assert len(body.parts[0][0]) == 8
     assert body.warnings == ()
-
-
-def test_a_fine_ball_has_the_inertia_of_a_ball(tmp_path: Path) -> None:
-    body = load_mesh(written(trimesh.creation.icosphere(4, radius=0.03), tmp_path))
-    volume = 4 / 3 * math.pi * 0.03**3
-    assert body.volume == pytest.approx(volume, rel=5e-3)
-    np.testing.assert_allclose(np.diag(body.inertia_per_density), 0.4 * volume * 0.03**2, rtol=1e-2)
-
-
-def test_a_fine_cylinder_has_the_inertia_of_a_cylinder(tmp_path: Path) -> None:
-    mesh = trimesh.creation.cylinder(radius=0.02, height=0.1, sections=200)
-    body = load_mesh(written(mesh, tmp_path))
-    volume = math.pi * 0.02**2 * 0.1
-    across = volume * (3 * 0.02**2 + 0.1**2) / 12
-    expected = [across, across, volume * 0.02**2 / 2]
-    assert body.volume == pytest.approx(volume, rel=1e-3)
-    np.testing.assert_allclose(np.diag(body.inertia_per_density), expected, rtol=1e-3)
 
 
 L_SHAPE = np.array([[0, 0], [3, 0], [3, 1], [1, 1], [1, 3], [0, 3]]) * 0.02
@@ -232,15 +214,6 @@ def test_collada_is_the_same_mesh_in_its_unit(unit: float, up: str, tmp_path: Pa
 
 
 # Units, scale, names
-
-
-def test_units_and_scale_are_applied(tmp_path: Path) -> None:
-    big = BOX.copy()
-    big.apply_scale(1000)
-    shape = written(big, tmp_path)
-    assert load_mesh(shape.replace(units="mm")).volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
-    stretched = load_mesh(shape.replace(units="mm", scale=(2.0, 1.0, 0.5)))
-    np.testing.assert_allclose(np.ptp(stretched.vertices, axis=0), [0.08, 0.05, 0.03], rtol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [(-1.0, 1.0, 1.0), (-1e-3, -2e-3, -1e-3), (-1e-3, 1e-3, -1e-3)])
@@ -469,25 +442,6 @@ def test_space_counted_twice_falls_back_to_the_hull() -> None:
     )
 
 
-def test_a_moebius_strip_has_no_inside() -> None:
-    t = np.linspace(0, 2 * np.pi, 40, endpoint=False)
-    rims = [
-        np.column_stack(
-            [
-                (1 + s * np.cos(t / 2)) * np.cos(t),
-                (1 + s * np.cos(t / 2)) * np.sin(t),
-                s * np.sin(t / 2),
-            ]
-        )
-        for s in (-0.3, 0.3)
-    ]
-    faces = [(i, i + 1, i + 41) for i in range(39)] + [(i, i + 41, i + 40) for i in range(39)]
-    faces += [(39, 40, 0), (39, 0, 79)]
-    solid = make_solid(np.vstack(rims), np.array(faces))
-    assert not solid.closed
-    assert solid.volume == pytest.approx(solid.hull_volume)
-
-
 # What touches
 
 
@@ -564,11 +518,3 @@ def test_the_volume_of_a_union_counts_overlap_once(shift: float) -> None:
     boxes = [hull_of(BOX.vertices)[:2], hull_of(BOX.vertices + np.array([shift, 0, 0]))[:2]]
     exact = CUBE_VOLUME * (1 + min(shift / 0.04, 1))
     assert union_volume(boxes) == pytest.approx(exact, rel=0.01)
-
-
-def test_a_hull_keeps_no_inner_vertices() -> None:
-    points = np.vstack([BOX.vertices, BOX.vertices / 3])
-    hull = hull_of(points)
-    assert len(hull.vertices) == 8
-    assert hull.volume == pytest.approx(CUBE_VOLUME)
-    assert raw(hull.vertices, hull.faces).volume == pytest.approx(CUBE_VOLUME)

@@ -10,7 +10,6 @@ import pytest
 import trimesh
 
 import softgrasp as sg
-from softgrasp import assets
 from softgrasp.cli.sweep import axis_of
 from softgrasp.errors import DescriptionError
 from softgrasp.io.mesh import load_mesh
@@ -19,16 +18,6 @@ from softgrasp.io.scene import load_plan
 from tests.conftest import Golden
 from tests.support.outside import outside_file
 from tests.support.scenes import pinch
-
-SHIPPED = ["dexgraspbench", "hold", "isaac_shake", "lift_10cm", "pull_out", "sequence"]
-
-
-def test_what_is_shipped_is_named_and_sourced() -> None:
-    assert assets.names("criteria") == SHIPPED
-    for name in SHIPPED:
-        criterion = sg.io.load_criterion(name)
-        assert criterion.name == name
-        assert criterion.source
 
 
 def test_the_default_hold_test_is_a_file_too() -> None:
@@ -175,14 +164,11 @@ def ycb_directory(tmp_path: Path) -> Path:
     """A YCB folder with boxes for objects."""
     box = trimesh.creation.box((0.04, 0.05, 0.06))
     files = [
-        "016_pear/google_16k/nontextured.stl",
-        "025_mug/full.stl",
-        "025_mug/decimated_2k.obj",
+        "016_pear/google_16k/nontextured.stl", "025_mug/full.stl", "025_mug/decimated_2k.obj",
         "043_phillips_screwdriver/google_16k/nontextured.ply",
-        "044_flat_screwdriver/google_16k/nontextured.ply",
-        "065-a_cups/google_16k/nontextured.stl",
+        "044_flat_screwdriver/google_16k/nontextured.ply", "065-a_cups/google_16k/nontextured.stl",
         "099_thing/google_16k/textured.obj",
-    ]
+    ]  # fmt: skip
     for file in files:
         target = tmp_path / file
         target.parent.mkdir(parents=True, exist_ok=True)

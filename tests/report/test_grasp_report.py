@@ -36,20 +36,10 @@ from softgrasp.report.style import DPI, WIDTH, figure
 from softgrasp.report.time_series import draw_joints, draw_object
 
 FILES = [
-    "result.json",
-    "trajectory.npz",
-    "contacts.png",
-    "contacts.csv",
-    "joints.png",
-    "joints.csv",
-    "object.png",
-    "object.csv",
-    "quality.png",
-    "quality.csv",
-    "strip.png",
-    "grasp.mp4",
+    "result.json", "trajectory.npz", "contacts.png", "contacts.csv", "joints.png", "joints.csv",
+    "object.png", "object.csv", "quality.png", "quality.csv", "strip.png", "grasp.mp4",
     "report.html",
-]
+]  # fmt: skip
 FINE, COARSE = style.DPI, 60
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 
@@ -254,16 +244,6 @@ def test_free_fall_does_not_set_the_scale_of_motion(held: sg.GraspResult, tmp_pa
         assert not any("10000" in text.get_text() for text in axes.get_legend().get_texts())
 
 
-def test_captions_of_key_frames_have_one_line():
-    assert (
-        contact_figures._one_line("last established: left P2 + 2 more") == "last: left P2 + 2 more"
-    )
-    assert (
-        contact_figures._one_line("first contact: F1 P3 + 3 more")
-        == "first contact: F1 P3 + 3 more"
-    )
-
-
 def test_runs_are_compared(held: sg.GraspResult, no_contact: sg.GraspResult, tmp_path: Path):
     results, labels = [held, no_contact], ["held", "not touched"]
     overlay = overlay_objects(results, labels, tmp_path / "overlay.png")
@@ -312,12 +292,6 @@ def test_figures_leave_no_trace_in_matplotlib(held: sg.GraspResult, tmp_path: Pa
     before = dict(mpl.rcParams)
     draw_object(held, tmp_path / "object.png")
     assert dict(mpl.rcParams) == before
-
-
-def test_templates_travel_with_the_package():
-    directory = files("softgrasp.report") / "templates"
-    assert (directory / "report.html.j2").is_file()
-    assert (directory / "report.css").is_file()
 
 
 TEMPLATES = sorted(

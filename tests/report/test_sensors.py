@@ -31,22 +31,10 @@ def felt() -> sg.GraspResult:
 def test_the_report_has_a_section_for_sensors(felt: sg.GraspResult, tmp_path: Path) -> None:
     written = sg.write_report(felt, tmp_path, renderer="none", video=False)
     assert [path.name for path in written] == [
-        "result.json",
-        "trajectory.npz",
-        "contacts.png",
-        "contacts.csv",
-        "joints.png",
-        "joints.csv",
-        "object.png",
-        "object.csv",
-        "quality.png",
-        "quality.csv",
-        "sensors.png",
-        "sensors.csv",
-        "tactile.png",
-        "tactile.csv",
-        "report.html",
-    ]
+        "result.json", "trajectory.npz", "contacts.png", "contacts.csv", "joints.png", "joints.csv",
+        "object.png", "object.csv", "quality.png", "quality.csv", "sensors.png", "sensors.csv",
+        "tactile.png", "tactile.csv", "report.html",
+    ]  # fmt: skip
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "<h2>Sensors</h2>" in page
     assert page.count("<img") == 6

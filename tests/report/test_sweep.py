@@ -211,13 +211,8 @@ def test_the_map_has_a_cell_with_the_outcome_of_every_combination(
     cells = drawn(tmp_path / "a.png")
     assert [cell["outcome"] for cell in cells] == rows["outcome"].tolist()
     assert [cell["friction margin [–]"] for cell in cells] == [
-        "0.2",
-        "0.9",
-        "0.4",
-        "0.4",
-        "",
-        "0.1",
-    ]
+        "0.2", "0.9", "0.4", "0.4", "", "0.1",
+    ]  # fmt: skip
 
 
 def test_repeats_and_further_axes_are_the_commonest_outcome(

@@ -39,12 +39,6 @@ def test_mistakes(run: Run, words: tuple[str, ...], sentence: str) -> None:
     assert "Traceback" not in ran.err
 
 
-def test_twin_alone_shows_its_verbs(run: Run) -> None:
-    ran = run("twin")
-    assert ran.code == 2
-    assert "robot" in ran.err
-
-
 @pytest.fixture(scope="module")
 def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("twin") / "record"
@@ -121,21 +115,6 @@ def test_a_second_run_needs_another_directory(record: Path, run: Run) -> None:
     done = run("twin", "run", "--duration", "0.1", "--no-view", "--out", record)
     assert done.code == 2
     assert "expected no record here yet, found one" in done.err
-
-
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
-        ("twins", "three_fingers"),
-        ("arms", "irb120"),
-        ("register-maps", "softgrasp_default"),
-        ("robot-programs", "pick_and_place"),
-    ],
-)
-def test_the_parts_of_a_twin_are_listed(run: Run, kind: str, name: str) -> None:
-    rows = run("list", kind, "--json").json
-    assert name in [row["name"] for row in rows]
-    assert all(row["source"] for row in rows)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -105,22 +105,6 @@ def test_invalid_options_are_reported(
     assert files_in(tmp_path) == ["angles.csv"]
 
 
-def test_shipped_twins_are_listed(run: Run) -> None:
-    ran = run("list", "pressure-fits")
-    assert [line.split()[0] for line in ran.out.splitlines()[1:]] == assets.names("pressure_fits")
-    assert "-90 … 120" in ran.out
-    assert "own: simulated" in run("list", "pressure-fits", "--json").json[0]["source"]
-
-
-def test_the_verbs_of_the_twin_have_help(run: Run) -> None:
-    ran = run("twin")
-    assert ran.code == 2
-    assert "fit " in ran.err
-    assert "pick " in ran.err
-    help_ = " ".join(run("twin", "fit", "--help").out.split())
-    assert "Example: softgrasp twin fit four_piece --sigma-deg 0.3" in help_
-
-
 pytest.importorskip("cv2", reason="OpenCV is an extra")
 
 

@@ -8,15 +8,12 @@ from collections import Counter
 import pytest
 
 from softgrasp.errors import BadAnswerError, ConnectionLostError, DescriptionError
-from softgrasp.twin.files import load_register_map
 from softgrasp.twin.loop import Cycle, poll
 from softgrasp.twin.modbus import Backoff
 from softgrasp.twin.pneumatic_controller import (
     ControllerClient,
     ControllerState,
-    SimulatedController,
 )
-from tests.support.memory_link import MemoryLink
 from tests.twin.controllers import PATIENCE, Bench, Clock, rig
 from tests.twin.faulty_proxy import QUICK_FAULTS, Plan, faulty, listed, seeded
 
@@ -240,17 +237,3 @@ def test_ten_minutes_of_traffic_at_50_hz_with_all_faults(
     message = asyncio.run(asyncio.wait_for(talk(), 600))
     with capsys.disabled():
         print(f"\n{message}")
-
-
-@pytest.mark.slow
-def test_an_hour_at_50_hz_in_memory() -> None:
-    async def talk() -> None:
-        clock, heard = Clock(), []
-        controller = SimulatedController(load_register_map(), clock=clock, heard=heard.append)
-        client = ControllerClient(controller.registers, MemoryLink(controller), clock=clock)
-        rotations = await traffic(client, 180_000, clock)
-        assert check(rotations, 180_000, heard) == {}
-        assert clock.now == pytest.approx(100.0 + 3600.0, abs=0.05)
-        assert sum(rotation.missed for rotation in rotations) == 0
-
-    asyncio.run(talk())

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
 import softgrasp as sg
 from softgrasp.description.base import is_loopback
-from softgrasp.twin.description import FileFlange, FlangeSource, HttpFlange
+from softgrasp.twin.description import HttpFlange
 from softgrasp.twin.files import load_robot_program
 
 PART = st.floats(-1.0, 1.0)
@@ -50,22 +49,6 @@ def test_only_finite_numbers(field: str, wrong: object) -> None:
     fields[field] = wrong if field == "time" else [wrong, *fields[field][1:]]  # type: ignore[index]
     with pytest.raises(sg.DescriptionError, match=rf"{field}.*expected a .*number"):
         sg.twin.FlangeSample(**fields)
-
-
-def test_a_sample_has_its_pose() -> None:
-    one = sample((0.0, 1.0, 0.0, 0.0))
-    assert one.pose == sg.Pose(position=one.position, quaternion=one.quaternion)
-
-
-@pytest.mark.parametrize(
-    ("tree", "kind"),
-    [
-        ({"type": "http", "url": "http://127.0.0.1:80/pose", "rate": 20.0}, HttpFlange),
-        ({"type": "file", "path": "poses.csv"}, FileFlange),
-    ],
-)
-def test_sources_are_distinguished_by_their_type(tree: dict[str, object], kind: type) -> None:
-    assert isinstance(TypeAdapter(FlangeSource).validate_python(tree), kind)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,6 @@ from softgrasp.twin.flange_streams import (
     FlangeStream,
     HttpStream,
     ReplayStream,
-    SystemClock,
     Ticks,
     cartesian_document,
     sample_of,
@@ -96,22 +95,6 @@ def test_without_a_key_the_time_is_that_of_the_clock() -> None:
 
     # a robot that stands gives the same pose again: that is no stale one
     assert [sample.time for sample in finished(run())] == pytest.approx([7.0, 7.1, 7.2])
-
-
-def test_one_connection_serves_all_requests() -> None:
-    made = []
-
-    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        made.append(1)
-        await answers([body(1.0)])(reader, writer)
-
-    async def run() -> None:
-        server, port = await listening(talk)
-        async with server:
-            await first(HttpStream(source(port), ManualClock()), 10)
-
-    finished(run())
-    assert made == [1]
 
 
 def test_a_lost_connection_is_restored() -> None:
@@ -359,27 +342,6 @@ def test_ticks_stay_on_their_grid_for_any_workload(work: list[float]) -> None:
     assert positions == pytest.approx([round(position) for position in positions], abs=1e-6)
     assert all(after - before > 0.5 for before, after in itertools.pairwise(positions))
     assert ticks.missed == round(positions[-1]) - (len(positions) - 1)
-
-
-def test_an_hour_of_ticks_does_not_drift() -> None:
-    clock = ManualClock()
-    ticks = Ticks(clock, 50.0)
-
-    async def run() -> float:
-        for _ in range(50 * 60):
-            await ticks.next()
-            await clock.sleep(0.013)
-        return await ticks.next()
-
-    assert finished(run()) == pytest.approx(60.0, abs=1e-9)
-    assert ticks.missed == 0
-
-
-def test_the_system_clock_advances() -> None:
-    clock = SystemClock()
-    before = clock.now()
-    finished(clock.sleep(0.001))
-    assert clock.now() > before
 
 
 # replays

@@ -103,12 +103,6 @@ def check(rig: Bench, link: BadLink, rotations: int) -> None:
 
 
 @pytest.mark.slow
-def test_one_minute(tmp_path: Path) -> None:
-    rig, link = an_hour(tmp_path, 3000, 3)
-    check(rig, link, 3000)
-
-
-@pytest.mark.slow
 def test_one_hour(tmp_path: Path) -> None:
     rig, link = an_hour(tmp_path, TURNS_OF_AN_HOUR, 1)
     check(rig, link, TURNS_OF_AN_HOUR)

@@ -35,7 +35,6 @@ from softgrasp.twin.pneumatic_controller import (
     advance,
     connect_controller,
     measure,
-    sample_number,
     target_of,
 )
 from tests.twin.controllers import Clock, odd_map, rig
@@ -389,10 +388,6 @@ def test_noise_has_its_size_and_depends_on_seed_and_time() -> None:
     other = Valve(noise=200.0, seed=6)
     assert measure(states[9], other) != errors[9]
     assert measure(states[9], VALVE) == states[9].pressure
-
-
-def test_samples_are_counted() -> None:
-    assert sample_number(ControllerState(time=0.0105), VALVE) == 10
 
 
 def test_the_range_of_a_valve_includes_ambient_pressure() -> None:

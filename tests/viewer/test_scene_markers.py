@@ -116,12 +116,6 @@ def test_a_port_in_use_is_passed_over_and_reported(page: Page) -> None:
         )
 
 
-def test_nothing_is_printed(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    with Page("quiet", port=0):
-        pass
-    assert capfd.readouterr().out == ""
-
-
 # Posed hands.
 
 
@@ -154,17 +148,6 @@ def test_frames_of_a_native_model_have_z_along_the_axes(text: str, tmp_path: Pat
         np.testing.assert_allclose(frame.pose[:3, 3], one.data.xanchor[joint], atol=1e-12)
         np.testing.assert_allclose(frame.pose[:3, :3].T @ frame.pose[:3, :3], np.eye(3), atol=1e-9)
         assert np.linalg.det(frame.pose[:3, :3]) == pytest.approx(1.0)
-
-
-def test_followers_follow() -> None:
-    hand = sg.load_hand("dlr_hit_ii_coupled")
-    one = posed(hand)
-    one.pose(part_way(hand, 0.6))
-    values = {frame.name: frame.value for frame in one.frames()}
-    assert hand.couplings
-    for coupling in hand.couplings:
-        target = coupling.ratio * values[coupling.leader] + coupling.offset
-        assert values[coupling.joint] == pytest.approx(target)
 
 
 @pytest.mark.parametrize("name", ["soft_gripper", "hybrid_gripper"])

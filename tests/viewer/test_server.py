@@ -19,7 +19,7 @@ from websockets.sync.client import connect
 
 from softgrasp.errors import BackendUnavailable
 from softgrasp.viewer import server
-from softgrasp.viewer.page import Page, free_port
+from softgrasp.viewer.page import Page
 from softgrasp.viewer.server import refusal_of
 
 PATIENCE = 120.0
@@ -155,9 +155,3 @@ def test_a_connection_from_before_the_checks_is_closed() -> None:
         early.sendall(request("127.0.0.1"))
         assert early.recv(10) == b""
     opened.stop()
-
-
-def test_a_port_in_use_is_replaced_by_the_next() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        assert free_port(port) > port

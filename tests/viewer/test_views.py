@@ -155,12 +155,6 @@ def test_playing_goes_on_at_its_speed_and_starts_again(view: ResultView) -> None
     assert view._slider.value == view._end
 
 
-def test_a_saved_scene_needs_no_server(view: ResultView, tmp_path: Path) -> None:
-    text = view.save(tmp_path / "scene.html", frames=3).read_text()
-    assert text.startswith("<!DOCTYPE html>") or "<html" in text[:200]
-    assert "http://127.0.0.1" not in text
-
-
 def test_cones_open_by_the_angle_of_friction() -> None:
     points = np.array([[0.1, 0.2, 0.3], [0.0, 0.0, 0.0]])
     normals = np.array([[0.0, 0.6, 0.8], [1.0, 0.0, 0.0]])

@@ -81,15 +81,6 @@ def test_angles_with_everything_at_once():
         assert rms_deg(result) < LIMIT_DEG[width], width
 
 
-def test_wider_images_are_better():
-    by_width = [
-        rms_deg(np.array([errors(load, width, noise=0.02) for load in (0.04, 0.1)]))
-        for width in (320, 640, 1280)
-    ]
-    assert by_width == sorted(by_width, reverse=True)
-    assert by_width[0] < 1.5
-
-
 def test_joint_points_lie_in_the_valleys():
     seen = photo(0.1)
     measured = measure_photo(seen.image, FINGER, ReadingOptions(scale=seen.metres_per_px))

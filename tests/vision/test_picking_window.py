@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from softgrasp.description.sensor import PinholeCamera
-from softgrasp.errors import BackendUnavailable, DescriptionError
+from softgrasp.errors import DescriptionError
 from softgrasp.vision import figures
 from softgrasp.vision.figures import PickingWindow, pick_in_window, save_overlay
 from softgrasp.vision.point_picking import Picks, angles_text, measure_picks
@@ -66,14 +66,6 @@ def test_clicks_become_picks_in_pixels_of_the_image() -> None:
     np.testing.assert_allclose(picks.line, LINE, atol=1e-9)
     np.testing.assert_allclose(picks.cuts, CUTS, atol=1e-9)
     assert hand.closed == 1
-
-
-def test_both_edges_of_each_cut() -> None:
-    hand = Hand(edges=True)
-    hand.click(*LINE, *EDGES.reshape(-1, 2))
-    hand.press("enter")
-    assert hand.window.picks is not None
-    np.testing.assert_allclose(hand.window.picks.cuts, EDGES, atol=1e-9)
 
 
 @pytest.mark.parametrize("edges", [False, True])
@@ -147,16 +139,6 @@ def test_the_title_has_the_next_point_and_the_error() -> None:
     hand.click(CUTS[0])
     assert "expected different picks, found one twice" in hand.window.title
     assert hand.window.title.startswith("Click the tip")
-
-
-def test_without_a_display_the_error_names_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
-    from matplotlib import pyplot as plt
-
-    plt.switch_backend("agg")
-    plt.close("all")  # those of other tests
-    with pytest.raises(BackendUnavailable, match="give the points by --points"):
-        pick_in_window(IMAGE, 2, False, measure)
-    assert plt.get_fignums() == []
 
 
 def test_the_window_is_shown_until_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,11 +155,8 @@ def test_the_gripper_as_a_hand(tmp_path: Path) -> None:
     assert [finger.name for finger in hand.fingers] == ["left", "right"]
     assert [finger.convention for finger in hand.fingers] == ["placed", "placed"]
     assert [actuator.name for actuator in hand.actuators] == [
-        "left_1",
-        "left_2",
-        "right_1",
-        "right_2",
-    ]
+        "left_1", "left_2", "right_1", "right_2",
+    ]  # fmt: skip
     assert hand.actuators[0].stops == ("left_near", "left_far")
     row = hand.fingers[0].phalanges[0]
     assert (row.force_limit, row.limits) == (2.0, (-0.2, 1.2))
@@ -200,11 +197,8 @@ def test_a_finger_that_branches(tmp_path: Path) -> None:
     twin = link("twin_far") + joint("twin_2", "left_near", "twin_far", "0 0.04 0.065")
     hand = hand_of(tmp_path, robot(PALM, LEFT, RIGHT, twin))
     assert [(f.name, f.on) for f in hand.fingers] == [
-        ("left_near", ""),
-        ("left_far", "left_near"),
-        ("twin_far", "left_near"),
-        ("right", ""),
-    ]
+        ("left_near", ""), ("left_far", "left_near"), ("twin_far", "left_near"), ("right", ""),
+    ]  # fmt: skip
 
 
 def test_reserved_names_are_kept_free(tmp_path: Path) -> None:

@@ -66,11 +66,8 @@ def test_a_plain_urdf(tmp_path: Path) -> None:
     assert arm.collisions[0].shape == Cuboid(size=(0.04, 0.04, 0.3))
     assert arm.collisions[0].rgba is None
     assert (elbow.type, elbow.parent, elbow.child, elbow.axis) == (
-        "revolute",
-        "base",
-        "arm",
-        (0.0, 1.0, 0.0),
-    )
+        "revolute", "base", "arm", (0.0, 1.0, 0.0),
+    )  # fmt: skip
     assert (elbow.lower, elbow.upper, elbow.effort, elbow.velocity) == (-1.0, 1.0, 5.0, 2.0)
     assert (elbow.damping, elbow.friction) == (0.1, 0.01)
 
