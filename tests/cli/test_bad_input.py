@@ -8,7 +8,7 @@ import pytest
 
 from softgrasp import assets
 from softgrasp.io.files import template
-from tests.conftest import QUICK, Golden, Run, files_in
+from tests.conftest import QUICK, Run, files_in
 
 HANDS, OBJECTS = ", ".join(assets.names("hands")), ", ".join(assets.names("objects"))
 HAND, OBJECT = template("hand", "mine"), template("object", "mine")
@@ -66,7 +66,7 @@ def refused(run: Run, directory: Path, *words: str, code: int = 2) -> str:
         ("gone.yaml sphere", "gone.yaml"),
     ],
 )
-def test_words(words: str, sentence: str, run: Run, tmp_path: Path, golden: Golden) -> None:
+def test_words(words, sentence, run, tmp_path, golden):
     golden(refused(run, tmp_path, "grasp", *words.split(), *QUICK), sentence)
 
 
@@ -89,9 +89,7 @@ def test_words(words: str, sentence: str, run: Run, tmp_path: Path, golden: Gold
         ("      - [0, -1, 0, 40]", "      - [0, 1, 0, 40]", "hand.yaml:23: finger 'F1': base"),
     ],
 )
-def test_hand_files(
-    old: str, new: str, sentence: str, run: Run, tmp_path: Path, golden: Golden
-) -> None:
+def test_hand_files(old, new, sentence, run, tmp_path, golden):
     assert old in HAND
     (tmp_path / "hand.yaml").write_text(HAND.replace(old, new, 1), encoding="utf-8")
     result = refused(run, tmp_path, "grasp", "hand.yaml", "sphere", *QUICK)
@@ -108,16 +106,14 @@ def test_hand_files(
         ("name: mine", "name: mine\nname: other", "thing.yaml:3"),
     ],
 )
-def test_object_files(
-    old: str, new: str, sentence: str, run: Run, tmp_path: Path, golden: Golden
-) -> None:
+def test_object_files(old, new, sentence, run, tmp_path, golden):
     assert old in OBJECT
     (tmp_path / "thing.yaml").write_text(OBJECT.replace(old, new, 1), encoding="utf-8")
     golden(refused(run, tmp_path, "grasp", "four_finger", "thing.yaml", *QUICK), sentence)
 
 
 @pytest.mark.parametrize("text", ["- 1\n- 2\n", "just words\n", "", "unknown: 1\n"])
-def test_files_that_are_nothing_we_know(text: str, run: Run, tmp_path: Path) -> None:
+def test_files_that_are_nothing_we_know(text, run, tmp_path):
     (tmp_path / "odd.yaml").write_text(text, encoding="utf-8")
     expected = {
         "- 1\n- 2\n": "odd.yaml: expected a mapping of fields, found a list",
@@ -137,20 +133,18 @@ f 3 4 8\nf 3 8 7\nf 1 7 5\nf 1 3 7\nf 2 6 8\nf 2 8 4
 
 
 @pytest.mark.parametrize("weight", [(), ("--mass", "0.1")])
-def test_a_missing_mesh_file(weight: tuple[str, ...], run: Run, tmp_path: Path) -> None:
+def test_a_missing_mesh_file(weight, run, tmp_path):
     result = refused(run, tmp_path, "grasp", "four_finger", "no.stl", *weight, *QUICK)
     assert result == f"{tmp_path / 'no.stl'}: expected a mesh file, found no such file"
 
 
-def test_a_mesh_file_without_a_mass(run: Run, tmp_path: Path, golden: Golden) -> None:
+def test_a_mesh_file_without_a_mass(run, tmp_path, golden):
     (tmp_path / "cube.obj").write_text(CUBE, encoding="utf-8")
     result = refused(run, tmp_path, "grasp", "four_finger", "cube.obj", *QUICK)
     golden(result, "cube.obj: a mesh file needs --mass or --density, found neither")
 
 
-def test_a_mesh_a_thousand_times_too_large_is_reported_with_a_guess(
-    run: Run, tmp_path: Path, golden: Golden
-) -> None:
+def test_a_mesh_a_thousand_times_too_large_is_reported_with_a_guess(run, tmp_path, golden):
     (tmp_path / "cube.obj").write_text(CUBE, encoding="utf-8")
     ran = run("grasp", "four_finger", "cube.obj", "--density", "700", *QUICK)
     assert ran.code == 2
@@ -166,7 +160,7 @@ def test_a_mesh_a_thousand_times_too_large_is_reported_with_a_guess(
     assert "the largest extent" not in cured.err
 
 
-def test_a_directory_that_cannot_be_written(run: Run, tmp_path: Path, golden: Golden) -> None:
+def test_a_directory_that_cannot_be_written(run, tmp_path, golden):
     (tmp_path / "file").write_text("", encoding="utf-8")
     result = refused(run, tmp_path, "grasp", "four_finger", "sphere", "--out", "file/run", *QUICK)
     assert result == "file/run: expected a directory that can be written, found: Not a directory"
@@ -197,20 +191,18 @@ def test_a_directory_that_cannot_be_written(run: Run, tmp_path: Path, golden: Go
         ("new hand a/b", "expected a name of letters, digits, _ and -, beginning with a letter"),
     ],
 )
-def test_other_verbs(words: str, sentence: str, run: Run, tmp_path: Path, golden: Golden) -> None:
+def test_other_verbs(words, sentence, run, tmp_path, golden):
     golden(refused(run, tmp_path, *words.split()), sentence)
 
 
-def test_no_verb_shows_what_there_is(run: Run) -> None:
+def test_no_verb_shows_what_there_is(run):
     ran = run()
     assert ran.code == 2
     assert ran.out == ""
     assert "Simulate:" in ran.err
 
 
-def test_opengl_that_is_requested_and_missing(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_opengl_that_is_requested_and_missing(run, tmp_path, monkeypatch):
     from softgrasp.rendering import renderer as gl
 
     monkeypatch.setattr(gl, "gl_available", lambda kind: False)

@@ -10,7 +10,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.io.urdf import read_robot
 from tests.checks.test_robot import BARRETT, VOLUME, bar, robot
-from tests.conftest import Golden, Run, files_in
+from tests.conftest import files_in
 from tests.support.outside import outside_file
 
 WATER = 1000.0 * VOLUME
@@ -25,7 +25,7 @@ def heavy(tmp_path: Path) -> Path:
     return write_robot(odd, tmp_path / "heavy.urdf")
 
 
-def test_checks_stand_in_a_table_before_the_verdict(run: Run) -> None:
+def test_checks_stand_in_a_table_before_the_verdict(run):
     ran = run("check", "sphere")
     assert ran.code == 0
     assert ran.out.splitlines()[-5:] == [
@@ -37,7 +37,7 @@ def test_checks_stand_in_a_table_before_the_verdict(run: Run) -> None:
     ]
 
 
-def test_findings_are_json_with_numbers(run: Run, heavy: Path) -> None:
+def test_findings_are_json_with_numbers(run, heavy):
     ran = run("check", heavy, "--json", "--out", "o")
     assert ran.code == 1
     assert json.loads(Path("o", "check.json").read_text("utf-8")) == ran.json
@@ -52,14 +52,14 @@ def test_findings_are_json_with_numbers(run: Run, heavy: Path) -> None:
     }  # fmt: skip
 
 
-def test_remarks_are_no_problems(run: Run) -> None:
+def test_remarks_are_no_problems(run):
     ran = run("check", "mug")
     assert ran.code == 0
     assert "remark: object 'mug': expected the file's origin at the centre of mass" in ran.out
     assert ran.out.endswith("8 checks: no problems found, 2 remarks\n")
 
 
-def test_fix_writes_a_robot_that_is_well(run: Run, heavy: Path, tmp_path: Path) -> None:
+def test_fix_writes_a_robot_that_is_well(run, heavy, tmp_path):
     ran = run("check", heavy, "--fix", "--out", "fixed.urdf")
     assert ran.code == 0
     assert ran.err == "softgrasp: wrote fixed.urdf\n"
@@ -92,9 +92,7 @@ def test_fix_writes_a_robot_that_is_well(run: Run, heavy: Path, tmp_path: Path) 
         (("three_segment_arm", "--fix", "--out", "f.urdf"), "--out"),
     ],
 )
-def test_what_fix_refuses(
-    words: tuple[str, ...], sentence: str, run: Run, heavy: Path, tmp_path: Path, golden: Golden
-) -> None:
+def test_what_fix_refuses(words, sentence, run, heavy, tmp_path, golden):
     ran = run("check", *(str(heavy) if word == "HEAVY" else word for word in words))
     assert ran.code == 2
     golden(ran.err, sentence)
@@ -102,7 +100,7 @@ def test_what_fix_refuses(
 
 
 @pytest.mark.slow
-def test_the_barrett_is_fixed_on_the_command_line(run: Run) -> None:
+def test_the_barrett_is_fixed_on_the_command_line(run):
     ran = run("check", outside_file(BARRETT), "--json")
     assert ran.code == 1
     assert ran.json["problems"] == [
@@ -117,9 +115,7 @@ def test_the_barrett_is_fixed_on_the_command_line(run: Run) -> None:
     assert run("check", "fixed.urdf").code == 0
 
 
-def test_fix_writes_nothing_where_it_can_repair_nothing(
-    run: Run, heavy: Path, tmp_path: Path
-) -> None:
+def test_fix_writes_nothing_where_it_can_repair_nothing(run, heavy, tmp_path):
     assert run("check", heavy, "--fix", "--out", "fixed.urdf").code == 0
     ran = run("check", "fixed.urdf", "--fix", "--out", "again.urdf")
     assert ran.code == 0

@@ -14,7 +14,6 @@ from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.load import load_robot
 from softgrasp.io.urdf import read_robot, rigid_urdf
 from tests.cli.test_bad_input import refused
-from tests.conftest import Golden, Run
 from tests.support.robots import ARM, HINGE, outside_robot, written
 
 NAMES = assets.names("robots")
@@ -26,7 +25,7 @@ CHAMBERS = """      <chamber angle="0" radius="0.01" area="1e-4"/>
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("form", ["{}", "{}.ucrdf"])
-def test_a_shipped_robot_is_clean(name: str, form: str, run: Run) -> None:
+def test_a_shipped_robot_is_clean(name, form, run):
     ran = run("check", form.format(name))
     assert ran.code == 0
     assert ran.out.startswith(f"kind: robot\nname: {name}\n")
@@ -34,7 +33,7 @@ def test_a_shipped_robot_is_clean(name: str, form: str, run: Run) -> None:
     assert ran.err == ""
 
 
-def test_check_reports_lengths_angles_masses_limits_actuators_and_interfaces(run: Run) -> None:
+def test_check_reports_lengths_angles_masses_limits_actuators_and_interfaces(run):
     result = run("check", "three_segment_arm.ucrdf", "--json", "--out", "o").json
     assert json.loads(Path("o", "check.json").read_text("utf-8")) == result
     assert (result["kind"], result["root"], result["problems"]) == ("robot", "base", [])
@@ -52,7 +51,7 @@ def test_check_reports_lengths_angles_masses_limits_actuators_and_interfaces(run
     ) in run("check", "three_segment_arm").out
 
 
-def test_check_reports_rigid_joints(run: Run) -> None:
+def test_check_reports_rigid_joints(run):
     text = run("check", "soft_gripper_two").out
     assert "rigid joints:\n  wrist: mount → palm, prismatic, -0.05 … 0.05 m\n" in text
     assert "in the plane at 0°" in text
@@ -87,9 +86,7 @@ BALANCED = CHAMBERS.replace('"2"', '"2.0943951023931953"').replace('"4"', '"-2.0
         ('<tendon angle="1" radius="0.01"/>', 'phi_min="0" phi_max="0"', []),
     ],
 )  # fmt: skip
-def test_check_examines_actuators(
-    chambers: str, limits: str, problems: list[str], run: Run, tmp_path: Path
-) -> None:
+def test_check_examines_actuators(chambers, limits, problems, run, tmp_path):
     text = ARM.replace(CHAMBERS, chambers).replace('kappa_max="4"', f'kappa_max="4" {limits}')
     written(tmp_path, text, "arm.ucrdf")
     ran = run("check", "arm.ucrdf", "--json")
@@ -97,7 +94,7 @@ def test_check_examines_actuators(
     assert sorted(ran.json["problems"]) == sorted(problems + SECOND_IS_BARE)
 
 
-def test_check_examines_control_and_masses(run: Run, tmp_path: Path) -> None:
+def test_check_examines_control_and_masses(run, tmp_path):
     text = ARM.replace(CHAMBERS, BALANCED).replace(
         '<param name="max">4</param>', '<param name="max">5</param>'
     )
@@ -121,14 +118,14 @@ def test_check_examines_control_and_masses(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_convert_to_plain_urdf_that_mujoco_reads(name: str, run: Run, golden: Golden) -> None:
+def test_convert_to_plain_urdf_that_mujoco_reads(name, run, golden):
     ran = run("convert", name, "arm.urdf", "--out", "o")
     assert (ran.code, ran.out) == (0, "wrote o/arm.urdf\n")
     golden(ran.err, "softgrasp: warning")
     mujoco.MjModel.from_xml_path("o/arm.urdf")
 
 
-def test_convert_at_a_state(run: Run) -> None:
+def test_convert_at_a_state(run):
     words = ("--at", "kappa=2,phi=0.5", "--at", "segment2:kappa=1", "--at", "segment3:l=0.3")
     assert run("convert", "three_segment_arm", "arm.urdf", *words).code == 0
     states = {"segment1": (2.0, 0.5), "segment2": (1.0, 0.5), "segment3": (2.0, 0.5, 0.3)}
@@ -137,9 +134,7 @@ def test_convert_at_a_state(run: Run) -> None:
     assert Path("arm.urdf").read_text("utf-8") == target
 
 
-def test_convert_at_a_state_of_polynomial_curvature(
-    run: Run, tmp_path: Path, golden: Golden
-) -> None:
+def test_convert_at_a_state_of_polynomial_curvature(run, tmp_path, golden):
     robot = read_robot(written(tmp_path, ARM, "arm.ucrdf"))
     assert run("convert", "arm.ucrdf", "arm.urdf", "--at", "second:kappa/1=2,phi=1").code == 0
     with pytest.warns(SoftgraspWarning):
@@ -151,7 +146,7 @@ def test_convert_at_a_state_of_polynomial_curvature(
     )
 
 
-def test_convert_with_floating_discs(run: Run) -> None:
+def test_convert_with_floating_discs(run):
     run("convert", "three_segment_arm", "arm.urdf", "--discs", "floating")
     assert Path("arm.urdf").read_text("utf-8").count('type="floating"') == 18
     checked = run("check", "arm.urdf", "--json").json
@@ -166,7 +161,7 @@ def test_convert_with_floating_discs(run: Run) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_converted_robots_pass_the_checks(name: str, run: Run) -> None:
+def test_converted_robots_pass_the_checks(name, run):
     """An exported model collides; a chain of revolute joints has a mass in every link."""
     run("convert", name, "robot.xml")
     run("convert", name, "robot.urdf", "--discs", "revolute")
@@ -175,12 +170,12 @@ def test_converted_robots_pass_the_checks(name: str, run: Run) -> None:
         assert (checked.code, checked.json["problems"]) == (0, []), file
 
 
-def test_revolute_joints_have_no_state(run: Run, tmp_path: Path, golden: Golden) -> None:
+def test_revolute_joints_have_no_state(run, tmp_path, golden):
     words = ("three_segment_arm", "a.urdf", "--discs", "revolute", "--at", "kappa=1,phi=0")
     golden(refused(run, tmp_path, "convert", *words), "--at")
 
 
-def test_convert_xacro_to_ucrdf(run: Run) -> None:
+def test_convert_xacro_to_ucrdf(run):
     source = outside_robot("roberto3.ucrdf.xacro")
     ran = run("convert", source, "arm.ucrdf", "--json")
     assert (ran.code, ran.json) == (0, {"file": "arm.ucrdf", "kind": "robot"})
@@ -205,14 +200,12 @@ def test_convert_xacro_to_ucrdf(run: Run) -> None:
         ),
     ],
 )
-def test_convert_refuses(
-    words: str, sentence: str, run: Run, tmp_path: Path, golden: Golden
-) -> None:
+def test_convert_refuses(words, sentence, run, tmp_path, golden):
     written(tmp_path, HINGE, "hinge.urdf")
     golden(refused(run, tmp_path, "convert", *words.split()), sentence)
 
 
-def test_arguments_and_trust_of_xacro_are_options(run: Run, tmp_path: Path) -> None:
+def test_arguments_and_trust_of_xacro_are_options(run, tmp_path):
     pytest.importorskip("xacro")
     text = HINGE.replace("<robot ", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ', 1)
     text = text.replace("<link", '<xacro:arg name="size" default="1"/><link', 1)
@@ -226,9 +219,7 @@ def test_arguments_and_trust_of_xacro_are_options(run: Run, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("at", "sentence"), [("phi=2", "--at"), ("segment1:kappa=1,kappa=2", "--at")]
 )
-def test_a_state_that_means_nothing_is_refused(
-    at: str, sentence: str, run: Run, golden: Golden
-) -> None:
+def test_a_state_that_means_nothing_is_refused(at, sentence, run, golden):
     ran = run("convert", "three_segment_arm.ucrdf", "arm.urdf", "--at", at)
     assert ran.code == 2
     golden(ran.err, sentence)
@@ -242,8 +233,8 @@ def test_a_state_that_means_nothing_is_refused(
     ],
 )
 def test_hardware_that_no_controller_can_command_is_a_problem(
-    before: str, after: str, sentence: str, run: Run, tmp_path: Path
-) -> None:
+    before, after, sentence, run, tmp_path
+):
     text = assets.find("robots", "three_segment_arm").read_text("utf-8")
     (tmp_path / "arm.ucrdf").write_text(text.replace(before, after), encoding="utf-8")
     ran = run("check", tmp_path / "arm.ucrdf")

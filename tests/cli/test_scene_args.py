@@ -18,7 +18,7 @@ from softgrasp.description.closure import CLOSURES
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError
 from softgrasp.sweeps.parameters import scene_of_row, with_one_grasp
-from tests.conftest import QUICK, Golden, Run
+from tests.conftest import QUICK, Run
 from tests.resolution.test_object_grasp import hand_text
 
 # Closures.
@@ -29,11 +29,11 @@ def closure_scene(closure: str | None, *settings: str, hand: str = "four_finger"
 
 
 @pytest.mark.parametrize("name", [name for name in CLOSURES if name != "pressure"])
-def test_a_name_is_enough(name: str) -> None:
+def test_a_name_is_enough(name):
     assert closure_scene(name).closure == CLOSURES[name]()
 
 
-def test_only_grasps_that_no_option_names_are_adapted() -> None:
+def test_only_grasps_that_no_option_names_are_adapted():
     for options, expected in [
         (SceneOptions(), True),
         (SceneOptions(density=700.0, hold=True, settings=("seed=2",)), True),
@@ -45,27 +45,27 @@ def test_only_grasps_that_no_option_names_are_adapted() -> None:
     assert not scene_of("demo", None, SceneOptions()).adapts_grasp
 
 
-def test_a_scene_keeps_its_closure() -> None:
+def test_a_scene_keeps_its_closure():
     scene = scene_of("santello_sphere", None, SceneOptions())
     assert scene.closure == sg.description.SynergyIncrementClosure()
     scene = scene_of("santello_sphere", None, SceneOptions(closure="joint-torque"))
     assert scene.closure == sg.description.JointTorqueClosure()
 
 
-def test_soft_hands_close_by_pressure(golden: Golden) -> None:
+def test_soft_hands_close_by_pressure(golden):
     assert (
         closure_scene("pressure", hand="soft_gripper").closure == sg.description.PressureClosure()
     )
     golden.refused(lambda: closure_scene("pressure"), "--closure pressure")
 
 
-def test_what_does_not_fit_is_reported(golden: Golden) -> None:
+def test_what_does_not_fit_is_reported(golden):
     with pytest.raises(DescriptionError) as caught:
         closure_scene("force-limited", "closure.force=3", "closure.torque=0.3")
     golden(caught.value, "--closure force-limited")
 
 
-def test_the_list_reports_all_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_reports_all_parameters(capsys):
     assert main(["list", "closures", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in rows] == list(CLOSURES)
@@ -85,7 +85,7 @@ def sequence_scene(**options: object) -> sg.GraspScene:
     return scene_of("four_finger", "strawberry", SceneOptions(**options))
 
 
-def test_a_sequence_that_lifts_comes_with_table_gravity_and_criterion() -> None:
+def test_a_sequence_that_lifts_comes_with_table_gravity_and_criterion():
     scene = sequence_scene(sequence="approach, close,lift,shake")
     assert [phase.type for phase in scene.sequence] == ["approach", "close", "lift", "shake"]
     assert scene.gravity == (0.0, 0.0, -9.81)
@@ -94,7 +94,7 @@ def test_a_sequence_that_lifts_comes_with_table_gravity_and_criterion() -> None:
     assert scene.lift is None
 
 
-def test_one_that_does_not_lift_comes_alone() -> None:
+def test_one_that_does_not_lift_comes_alone():
     scene = sequence_scene(sequence="approach,close")
     assert (scene.table, scene.success) == (None, None)
     assert scene.gravity == (0.0, 0.0, 0.0)
@@ -104,7 +104,7 @@ def test_one_that_does_not_lift_comes_alone() -> None:
     assert sequence_scene(sequence="close,lift", gravity=False).table is None
 
 
-def test_a_criterion_and_a_preshape_by_name() -> None:
+def test_a_criterion_and_a_preshape_by_name():
     scene = sequence_scene(criterion="dexgraspbench", preshape="open")
     assert scene.success == sg.io.load_criterion("dexgraspbench")
     assert scene.start == scene.hand.preshape("open").positions
@@ -117,7 +117,7 @@ def test_a_criterion_and_a_preshape_by_name() -> None:
     assert longer.sequence[1] == sg.description.LiftPhase(height=0.2)
 
 
-def test_a_criterion_file_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_criterion_file_is_checked(tmp_path, capsys):
     path = tmp_path / "mine.yaml"
     path.write_text("motion:\n  - {type: lift, height: 0.05}\nmax_drop: 0.002\n")
     assert main(["check", str(path), "--json"]) == 0
@@ -127,7 +127,7 @@ def test_a_criterion_file_is_checked(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert message["passes"] == "at most 2.0 mm and 5.7°"
 
 
-def test_criteria_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_criteria_are_listed(capsys):
     assert main(["list", "criteria", "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["dexgraspbench"]["test"] == "6 directions, 10 m/s² for 2 s each"
@@ -143,9 +143,7 @@ def test_criteria_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         ({"sequence": ""}, "--sequence"),
     ],
 )
-def test_combinations_that_are_refused(
-    options: dict[str, object], sentence: str, golden: Golden
-) -> None:
+def test_combinations_that_are_refused(options, sentence, golden):
     golden.refused(lambda: sequence_scene(**options), sentence)
 
 
@@ -162,7 +160,7 @@ def scene_from(run: Run, *words: str) -> sg.GraspScene:
     return sg.GraspScene(**ran.json["scene"])
 
 
-def test_objects_and_walls_arrive_in_the_scene(run: Run) -> None:
+def test_objects_and_walls_arrive_in_the_scene(run):
     scene = scene_from(
         run, *SHORT, "--object", "sphere_25@0.2,0,-0.05", "--object", "sphere@-0.2,0.1,0",
         "--wall", "-0.4,0,0,1,0,0", "--wall", "0,0.4,0,0,-1,0", "--table",
@@ -174,7 +172,7 @@ def test_objects_and_walls_arrive_in_the_scene(run: Run) -> None:
     assert scene.lift is None
 
 
-def test_a_table_and_a_lift_can_be_left_out(run: Run, golden: Golden) -> None:
+def test_a_table_and_a_lift_can_be_left_out(run, golden):
     ran = run("grasp", "demo_soft", "--no-lift", "--no-table", "--duration", "0.02", *QUICK,
               "--json")  # fmt: skip
     assert ran.json["scene"]["surroundings"] == []
@@ -183,7 +181,7 @@ def test_a_table_and_a_lift_can_be_left_out(run: Run, golden: Golden) -> None:
     golden(ran.err, "--no-table")
 
 
-def test_a_hold_test_can_replace_a_lift_under_another_gravity(run: Run) -> None:
+def test_a_hold_test_can_replace_a_lift_under_another_gravity(run):
     words = ("grasp", "demo_soft", "--duration", "0.02", *QUICK)
     held = scene_from(run, *words, "--no-lift", "--hold", "--no-gravity", "--wall", "-1,0,0,1,0,0")
     assert (held.lift, held.gravity) == (None, (0, 0, 0))
@@ -194,7 +192,7 @@ def test_a_hold_test_can_replace_a_lift_under_another_gravity(run: Run) -> None:
     assert moon.gravity == (0, 0, -1.62)
 
 
-def test_gravity_of_any_direction(run: Run) -> None:
+def test_gravity_of_any_direction(run):
     words = ("--gravity-vector", "0", "-3", "-1")
     closing = scene_from(run, *SHORT, *words)
     assert closing.gravity == (0, -3, -1)
@@ -209,7 +207,7 @@ def test_gravity_of_any_direction(run: Run) -> None:
     assert scene_from(run, *SHORT, "--gravity").gravity == (0, 0, -9.81)
 
 
-def test_self_contact_can_be_left_out(run: Run) -> None:
+def test_self_contact_can_be_left_out(run):
     assert scene_from(run, *SHORT, "--no-self-contact").self_contact is False
     assert scene_from(run, *SHORT).self_contact is True
     meet = ("grasp", "fingers_meet", "--no-hold", *QUICK, "--json")
@@ -233,15 +231,13 @@ def test_self_contact_can_be_left_out(run: Run) -> None:
         ),
     ],
 )
-def test_mistakes_end_with_2_and_one_sentence(
-    run: Run, words: tuple[str, ...], sentence: str, golden: Golden
-) -> None:
+def test_mistakes_end_with_2_and_one_sentence(run, words, sentence, golden):
     ran = run(*SHORT, *words)
     assert ran.code == 2
     golden(ran.err, sentence)
 
 
-def test_the_summary_names_further_objects_and_surroundings(run: Run) -> None:
+def test_the_summary_names_further_objects_and_surroundings(run):
     ran = run("grasp", "beside", *QUICK)
     lines = {line.split()[0]: line for line in ran.out.splitlines()}
     assert lines["beside"].startswith("beside    small moved ")
@@ -253,7 +249,7 @@ def test_the_summary_names_further_objects_and_surroundings(run: Run) -> None:
 
 
 @pytest.mark.parametrize("model", ["soft-finger", "native", "deformable"])
-def test_a_grasp_by_each_model(run: Run, model: str) -> None:
+def test_a_grasp_by_each_model(run, model):
     words = ("four_finger", "sphere", "--grasp", "precision", "--contact-model", model)
     done = run("grasp", *words, *QUICK, "--out", "o")
     assert done.code == 0
@@ -265,7 +261,7 @@ def test_a_grasp_by_each_model(run: Run, model: str) -> None:
         assert scene.requested_contact.model == model
 
 
-def test_sensors_by_name(run: Run) -> None:
+def test_sensors_by_name(run):
     words = ("--sensor", "tactile", "--sensor", "wrist", "--sensor", "force:F1_P1")
     done = run(
         "grasp", "four_finger", "sphere", "--grasp", "precision", *words, *QUICK, "--out", "o",
@@ -290,15 +286,13 @@ def test_sensors_by_name(run: Run) -> None:
         (("--sensor", "wrist:palm"), "--sensor"),
     ],
 )
-def test_wrong_names_are_reported(
-    run: Run, words: tuple[str, ...], message: str, golden: Golden
-) -> None:
+def test_wrong_names_are_reported(run, words, message, golden):
     done = run("grasp", "four_finger", "sphere", *words, *QUICK)
     assert done.code == 2
     golden(" ".join(done.err.split()), message)
 
 
-def test_the_same_grasp_again_has_the_same_hash(run: Run) -> None:
+def test_the_same_grasp_again_has_the_same_hash(run):
     words = ("--contact-model", "deformable", "--sensor", "tactile")
     run("grasp", "four_finger", "sphere", "--grasp", "precision", *words, *QUICK, "--out", "o")
     assert run("rerun", "o").code == 0
@@ -309,7 +303,7 @@ def test_the_same_grasp_again_has_the_same_hash(run: Run) -> None:
 
 @pytest.mark.parametrize("sensor", SENSORS)
 @pytest.mark.parametrize("closure", [name for name in CLOSURES if name != "pressure"])
-def test_every_closure_runs_with_every_sensor(run: Run, closure: str, sensor: str) -> None:
+def test_every_closure_runs_with_every_sensor(run, closure, sensor):
     words = ("grasp", "four_finger", "sphere", "--closure", closure, "--sensor", sensor)
     ran = run(*words, "--duration", "0.02", *QUICK, "--json")
     assert ran.code == 1
@@ -319,7 +313,7 @@ def test_every_closure_runs_with_every_sensor(run: Run, closure: str, sensor: st
 
 
 @pytest.mark.parametrize("sensor", SENSORS)
-def test_sensors_of_a_soft_hand_run_or_are_refused(run: Run, sensor: str) -> None:
+def test_sensors_of_a_soft_hand_run_or_are_refused(run, sensor):
     words = ("grasp", "soft_gripper", "sphere")
     ran = run(*words, "--sensor", sensor, "--duration", "0.02", *QUICK)
 
@@ -332,7 +326,7 @@ def test_sensors_of_a_soft_hand_run_or_are_refused(run: Run, sensor: str) -> Non
 
 
 @pytest.mark.slow
-def test_the_command_of_compliant_synergies_in_the_manual_holds_the_ball(run: Run) -> None:
+def test_the_command_of_compliant_synergies_in_the_manual_holds_the_ball(run):
     """The ball lies where the synergy closes; at the power grasp's centre it is ejected."""
     text = (Path(__file__).parents[2] / "docs" / "closures.md").read_text("utf-8")
     (line,) = re.findall(r"^\$ softgrasp (.* --set closure.synergy_stiffness=.*)$", text, re.M)
@@ -351,14 +345,14 @@ def planned(hand: str, axis: str, grasp: str | None = None) -> SweepPlan:
     return with_one_grasp(plan_of(hand, "sphere", words, None, [axis], **fields))
 
 
-def test_a_sweep_that_varies_the_grasp_adapts_none() -> None:
+def test_a_sweep_that_varies_the_grasp_adapts_none():
     plan = planned("four_finger", "grasp=power,precision")
     rows = [scene_of_row(plan, row) for row in range(2)]
     assert [row.grasp for row in rows] == ["power", "precision"]
     assert not any(row.adapts_grasp for row in rows)
 
 
-def test_a_sweep_of_the_object_adapts_the_grasp_in_every_row() -> None:
+def test_a_sweep_of_the_object_adapts_the_grasp_in_every_row():
     plan = planned("four_finger", "object.radius=0.02,0.03")
     words = scene_of("four_finger", "sphere", SceneOptions(hold=True))
     assert plan.scene == words.choose(grasp="power", adapt_grasp=True)  # states that it is open
@@ -366,7 +360,7 @@ def test_a_sweep_of_the_object_adapts_the_grasp_in_every_row() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
-def test_the_same_words_have_the_same_grasp_in_python_and_in_every_verb(tmp_path: Path) -> None:
+def test_the_same_words_have_the_same_grasp_in_python_and_in_every_verb(tmp_path):
     file = tmp_path / "hand.xml"
     file.write_text(hand_text())
     alone = scene_of(str(file), "sphere", SceneOptions(hold=True))
@@ -389,7 +383,7 @@ def test_the_same_words_have_the_same_grasp_in_python_and_in_every_verb(tmp_path
 
 
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
-def test_an_open_grasp_stays_open_in_json() -> None:
+def test_an_open_grasp_stays_open_in_json():
     """Workers of a cluster read the plan as JSON: their rows have to be those of local ones."""
     for axis in ("object.radius=0.02,0.03", "contact.damping=300,310", "grasp=power,precision"):
         plan = planned("soft_gripper", axis)

@@ -7,15 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import softgrasp as sg
 from softgrasp.cli.sweep import axis_of
 from softgrasp.sweeps.dataset import dataset, trajectories
-from tests.conftest import Golden, Run
 from tests.support.processes import are_gone, children_of
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
@@ -23,7 +20,7 @@ pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 SMALL = ("--set", "duration=0.02", "--workers", "1", "--no-report")
 
 
-def test_density_and_another_field_make_a_grid(run: Run, tmp_path: Path) -> None:
+def test_density_and_another_field_make_a_grid(run, tmp_path):
     ran = run(
         "sweep", "four_finger", "sphere", "--density", "160,700", "--vary",
         "contact.friction=0.3:0.9:3", *SMALL, "--json", "--out", tmp_path / "out",
@@ -49,7 +46,7 @@ def test_density_and_another_field_make_a_grid(run: Run, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["", "plan.json"])
-def test_a_directory_resumes_where_it_is(name: str, run: Run, tmp_path: Path) -> None:
+def test_a_directory_resumes_where_it_is(name, run, tmp_path):
     out = tmp_path / "out"
     words = ("sweep", "four_finger", "sphere", "--density", "160,700,900", *SMALL)
     assert run(*words, "--out", out).code == 0
@@ -65,7 +62,7 @@ def test_a_directory_resumes_where_it_is(name: str, run: Run, tmp_path: Path) ->
     assert {path.parent for path in tmp_path.rglob("sweep.csv")} == {out}
 
 
-def test_a_shard_resumes_in_the_directory_of_its_sweep(run: Run, tmp_path: Path) -> None:
+def test_a_shard_resumes_in_the_directory_of_its_sweep(run, tmp_path):
     out = tmp_path / "out"
     words = ("sweep", "four_finger", "sphere", "--density", "160,700", *SMALL)
     assert run(*words, "--shard", "1/2", "--out", out).code == 0
@@ -89,9 +86,7 @@ def test_a_shard_resumes_in_the_directory_of_its_sweep(run: Run, tmp_path: Path)
         (("{search}", "--resume"), "that of a grasp search, which softgrasp plan --resume"),
     ],
 )  # fmt: skip
-def test_a_directory_that_cannot_resume_is_refused(
-    words: tuple[str, ...], sentence: str, run: Run, tmp_path: Path
-) -> None:
+def test_a_directory_that_cannot_resume_is_refused(words, sentence, run, tmp_path):
     names = {name: tmp_path / name for name in ("out", "empty", "search")}
     for directory in names.values():
         directory.mkdir()
@@ -104,7 +99,7 @@ def test_a_directory_that_cannot_resume_is_refused(
     assert sentence.format(**names) in ran.err
 
 
-def test_the_summary_has_warnings_by_their_sentences(run: Run, tmp_path: Path) -> None:
+def test_the_summary_has_warnings_by_their_sentences(run, tmp_path):
     words = ("sweep", "four_finger", "sphere", "--density", "30000,40000", *SMALL)
     ran = run(*words, "--json", "--out", tmp_path / "out")
     (warning,) = (one for one in ran.json["warnings"] if "no material" in one["text"])
@@ -116,7 +111,7 @@ def test_the_summary_has_warnings_by_their_sentences(run: Run, tmp_path: Path) -
     assert table["warning_texts"].str.count(r" \| ").tolist() == (table["warnings"] - 1).tolist()
 
 
-def test_trajectories_and_a_dataset_are_kept_where_requested(run: Run, tmp_path: Path) -> None:
+def test_trajectories_and_a_dataset_are_kept_where_requested(run, tmp_path):
     words = ("sweep", "four_finger", "sphere", "--density", "160,700", *SMALL)
     assert run(*words, "--trajectories", "--dataset", "arrays", "--out", tmp_path / "all").code == 0
     assert run(*words, "--out", tmp_path / "bare").code == 0
@@ -129,7 +124,7 @@ def test_trajectories_and_a_dataset_are_kept_where_requested(run: Run, tmp_path:
     ]  # fmt: skip
 
 
-def test_shards_are_merged(run: Run, tmp_path: Path) -> None:
+def test_shards_are_merged(run, tmp_path):
     words = ("sweep", "four_finger", "sphere", "--density", "160,700,900", *SMALL, "--out",
              tmp_path / "out")  # fmt: skip
     for part in ("1/2", "2/2"):
@@ -139,7 +134,7 @@ def test_shards_are_merged(run: Run, tmp_path: Path) -> None:
     assert ran.json["rows"] == 3
 
 
-def test_a_plan_in_a_file(run: Run, tmp_path: Path) -> None:
+def test_a_plan_in_a_file(run, tmp_path):
     (tmp_path / "plan.yaml").write_text(
         "scene: {hand: four_finger, object: sphere, duration: 0.02}\n"
         "axes: {object.density: [160, 700]}\n",
@@ -153,9 +148,7 @@ def test_a_plan_in_a_file(run: Run, tmp_path: Path) -> None:
     assert "expected all of the plan in its file, found options that change it" in ran.err
 
 
-def test_rows_that_fail_end_with_code_5_and_with_strict_before_the_start(
-    run: Run, tmp_path: Path
-) -> None:
+def test_rows_that_fail_end_with_code_5_and_with_strict_before_the_start(run, tmp_path):
     words = ("sweep", "four_finger", "sphere", "--vary", "object.radius=0.02,-1", *SMALL)
     ran = run(*words)
     assert ran.code == 5
@@ -182,9 +175,7 @@ def test_rows_that_fail_end_with_code_5_and_with_strict_before_the_start(
          "nowhere:1"), "no dask scheduler answers at nowhere:1"),
     ],
 )  # fmt: skip
-def test_odd_words(
-    words: tuple[str, ...], sentence: str, run: Run, monkeypatch: pytest.MonkeyPatch, golden: Golden
-) -> None:
+def test_odd_words(words, sentence, run, monkeypatch, golden):
     from softgrasp.sweeps import executors as dask_cluster
 
     monkeypatch.setattr(dask_cluster, "CONNECT_TIME", 0.5)
@@ -205,12 +196,12 @@ def test_odd_words(
         ("a=true,null", {"path": "a", "values": (True, None)}),
     ],
 )
-def test_what_vary_means(text: str, axis: dict[str, Any]) -> None:
+def test_what_vary_means(text, axis):
     assert axis_of(text) == axis
 
 
 @pytest.mark.slow
-def test_a_video_of_a_row(run: Run, tmp_path: Path) -> None:
+def test_a_video_of_a_row(run, tmp_path):
     out = tmp_path / "out"
     assert run("sweep", "four_finger", "sphere", "--density", "160,700", *SMALL,
                "--out", out).code == 0  # fmt: skip
@@ -226,7 +217,7 @@ def test_a_video_of_a_row(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_workers_and_reports_how_to_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_ends_workers_and_reports_how_to_go_on(tmp_path):
     words = ["four_finger", "sphere", "--vary", "object.density=200:3000:400", "--workers", "2"]
     out = tmp_path / "out"
     process = subprocess.Popen(

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import softgrasp as sg
 from softgrasp import assets
 from softgrasp.io.hand import hand_from, hand_yaml, load_finger, save_finger
-from tests.conftest import Golden
 
 numbers = st.floats(-1e3, 1e3)
 positive = st.floats(1e-6, 1e4)  # lengths, too: up to 10 km
@@ -52,17 +51,17 @@ def fingers(draw: st.DrawFn) -> sg.SoftFinger:
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(finger=fingers())
-def test_a_finger_comes_back_equal(finger: sg.SoftFinger, tmp_path: Path) -> None:
+def test_a_finger_comes_back_equal(finger, tmp_path):
     assert load_finger(save_finger(finger, tmp_path / "finger.yaml")) == finger
 
 
 @pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029", "a\nb", " ", "#", "'", '"'])
-def test_odd_words_come_back_equal(mark: str, tmp_path: Path) -> None:
+def test_odd_words_come_back_equal(mark, tmp_path):
     finger = load_finger("paper000").replace(source=mark)
     assert load_finger(save_finger(finger, tmp_path / "finger.yaml")) == finger
 
 
-def test_what_is_usual_is_not_written(tmp_path: Path) -> None:
+def test_what_is_usual_is_not_written(tmp_path):
     finger = sg.rld.discretise(0.1, 2e-3, 0.02, 1)
     text = save_finger(finger, tmp_path / "finger.yaml").read_text("utf-8")
     assert "joints:\n  - position: [0.05, 0.0, 0.0]\n    stiffness: 0.02\n" in text
@@ -70,7 +69,7 @@ def test_what_is_usual_is_not_written(tmp_path: Path) -> None:
         assert word not in text
 
 
-def test_only_yaml_is_written(tmp_path: Path) -> None:
+def test_only_yaml_is_written(tmp_path):
     finger = sg.rld.discretise(0.1, 2e-3, 0.02)
     path = tmp_path / "finger.json"
     with pytest.raises(sg.DescriptionError) as refused:
@@ -79,7 +78,7 @@ def test_only_yaml_is_written(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_path_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_is_reported(tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(sg.ResultError, match="expected a writable path"):
         save_finger(sg.rld.discretise(0.1, 2e-3, 0.02), tmp_path / "file" / "finger.yaml")
@@ -136,7 +135,7 @@ def changed(old: str, new: str) -> str:
     return HAND.replace(old, new, 1)
 
 
-def test_units_and_defaults_hold_for_every_field(tmp_path: Path) -> None:
+def test_units_and_defaults_hold_for_every_field(tmp_path):
     hand = read(tmp_path, HAND)
     first, second = hand.fingers[0].phalanges
     assert (first.a, first.radius, first.density) == (0.04, 0.008, 1200)
@@ -150,14 +149,14 @@ def test_units_and_defaults_hold_for_every_field(tmp_path: Path) -> None:
     assert {finger.convention for finger in hand.fingers} == {"standard"}
 
 
-def test_rates_and_start_postures_are_angles(tmp_path: Path) -> None:
+def test_rates_and_start_postures_are_angles(tmp_path):
     grasps = read(tmp_path, HAND).grasps
     assert grasps.power.rates.for_fingers((2, 2)) == pytest.approx([math.pi / 2] * 4)
     assert grasps.precision.rates == pytest.approx((math.pi / 2, math.pi / 20))
     assert grasps.precision.start == pytest.approx((math.radians(5), 0, math.radians(5), 0))
 
 
-def test_numbers_without_a_units_header_are_si(tmp_path: Path) -> None:
+def test_numbers_without_a_units_header_are_si(tmp_path):
     text = HAND.replace("units: {length: mm, angle: deg}\n", "").replace("[-10, 90]", "[-1, 1]")
     text = text.replace("start: 5", "start: 0.5").replace("[5, 0, 5, 0]", "[0.5, 0, 0.5, 0]")
     hand = read(tmp_path, text)
@@ -165,7 +164,7 @@ def test_numbers_without_a_units_header_are_si(tmp_path: Path) -> None:
     assert hand.joints[0].start == 0.5
 
 
-def test_a_prismatic_joint_is_measured_in_the_unit_of_length(tmp_path: Path) -> None:
+def test_a_prismatic_joint_is_measured_in_the_unit_of_length(tmp_path):
     slide = "{a: 30, joint: prismatic, limits: [0, 25], start: 5}"
     text = HAND.replace("{a: 30, theta: 20}", slide).replace(
         "      - {a: 30}\n", f"      - {slide}\n"
@@ -177,12 +176,12 @@ def test_a_prismatic_joint_is_measured_in_the_unit_of_length(tmp_path: Path) -> 
     assert hand.grasps.precision.start == pytest.approx((math.radians(5), 0.002) * 2)
 
 
-def test_a_mass_replaces_the_default_density(tmp_path: Path) -> None:
+def test_a_mass_replaces_the_default_density(tmp_path):
     row = read(tmp_path, changed("{a: 30, theta: 20}", "{a: 30, mass: 0.02}")).joints[1]
     assert (row.mass, row.density) == (0.02, None)
 
 
-def test_a_finger_may_follow_another_convention(tmp_path: Path) -> None:
+def test_a_finger_may_follow_another_convention(tmp_path):
     text = changed(
         "  - name: right\n", "  - name: right\n    convention: modified\n    tip: [30, 0, 0]\n"
     )
@@ -191,7 +190,7 @@ def test_a_finger_may_follow_another_convention(tmp_path: Path) -> None:
     assert right.tip == (0.03, 0, 0)
 
 
-def test_shapes_of_phalanges_and_palm_stand_in_poses(tmp_path: Path) -> None:
+def test_shapes_of_phalanges_and_palm_stand_in_poses(tmp_path):
     shape = "shape: {type: capsule, radius: 7, length: 20}"
     pose = "shape_pose: {position: [9, 0, 0], euler: [0, 90, 0]}"
     palm = "kind: shape, shape: {type: cuboid, size: [80, 40, 10]}, pose: {position: [0, 0, 5]}"
@@ -205,7 +204,7 @@ def test_shapes_of_phalanges_and_palm_stand_in_poses(tmp_path: Path) -> None:
     assert hand.palm.pose.position == (0, 0, 0.005)
 
 
-def test_euler_angles_quaternions_and_matrices_agree(tmp_path: Path) -> None:
+def test_euler_angles_quaternions_and_matrices_agree(tmp_path):
     rotated = [
         "{position: [30, 0, 0], euler: [-90, 90, 0]}",
         "{position: [30, 0, 0], quaternion: [0.5, -0.5, 0.5, 0.5]}",
@@ -285,14 +284,12 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_one_sentence_with_file_line_and_field(
-    tmp_path: Path, mistake: str, golden: Golden
-) -> None:
+def test_a_mistake_is_one_sentence_with_file_line_and_field(tmp_path, mistake, golden):
     text, part = MISTAKES[mistake]
     golden(refusal(tmp_path, text), f"hand.yaml:{part}")
 
 
-def test_a_base_frame_that_is_only_rounded_is_repaired_and_reported(tmp_path: Path) -> None:
+def test_a_base_frame_that_is_only_rounded_is_repaired_and_reported(tmp_path):
     text = changed("[0, -1, 0, 30]", "[0, -1.00002, 0, 30]")
     with pytest.warns(sg.SoftgraspWarning) as caught:
         hand = read(tmp_path, text)
@@ -304,9 +301,7 @@ def test_a_base_frame_that_is_only_rounded_is_repaired_and_reported(tmp_path: Pa
 
 @settings(max_examples=30, deadline=None)
 @given(st.floats(1.1e-4, 0.3), st.integers(0, 2), st.integers(0, 2))
-def test_frames_are_refused_or_repaired_by_how_far_they_are_off(
-    error: float, row: int, column: int
-) -> None:
+def test_frames_are_refused_or_repaired_by_how_far_they_are_off(error, row, column):
     """Nothing between a refusal and a rotation: off by more than 1e-4 never gets in."""
     matrix = [[0, -1, 0, 30], [0, 0, 1, 0], [-1, 0, 0, 0]]
     tree = {
@@ -330,7 +325,7 @@ def test_frames_are_refused_or_repaired_by_how_far_they_are_off(
 
 
 @pytest.mark.parametrize("name", assets.names("hands"))
-def test_a_shipped_hand_reads_back_equal(name: str, tmp_path: Path) -> None:
+def test_a_shipped_hand_reads_back_equal(name, tmp_path):
     hand = sg.load_hand(name)
     assert sg.load_hand(sg.io.save_hand(hand, tmp_path / "hand.yaml")) == hand
 
@@ -351,12 +346,7 @@ def test_a_shipped_hand_reads_back_equal(name: str, tmp_path: Path) -> None:
     rate=st.floats(0.001, 2.0),
     source=st.text(max_size=20),
 )
-def test_any_hand_reads_back_equal(
-    rows: list[tuple[float, float, str, bool, str]],
-    rate: float,
-    source: str,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
+def test_any_hand_reads_back_equal(rows, rate, source, tmp_path_factory):
     weights = [{"mass": 0.1}, {"density": 900.0}]
     phalanges = tuple(
         sg.description.Phalanx(a=a, theta=theta, joint=joint, radius=0.004, **weights[heavy])
@@ -376,7 +366,7 @@ def test_any_hand_reads_back_equal(
     assert sg.load_hand(sg.io.save_hand(hand, directory / "hand.yaml")) == hand
 
 
-def test_a_hand_with_a_mesh_and_modified_rows_reads_back_equal(tmp_path: Path) -> None:
+def test_a_hand_with_a_mesh_and_modified_rows_reads_back_equal(tmp_path):
     mesh = sg.Mesh(file=assets.portable_name(assets.root() / "objects/meshes/strawberry.obj"))
     row = sg.description.Phalanx(
         shape=mesh, shape_pose=sg.Pose(position=(0.0, 0.1, 0.2)), density=500.0
@@ -391,7 +381,7 @@ def test_a_hand_with_a_mesh_and_modified_rows_reads_back_equal(tmp_path: Path) -
     assert sg.load_hand(sg.io.save_hand(hand, tmp_path / "hand.yaml")) == hand
 
 
-def test_what_all_rows_have_in_common_stands_once() -> None:
+def test_what_all_rows_have_in_common_stands_once():
     text = hand_yaml(sg.load_hand("four_finger"))
     assert text.count("convention: standard") == 1
     assert text.count("density") == 1

@@ -21,7 +21,6 @@ from softgrasp.io.convex_decomposition import union_volume
 from softgrasp.io.mesh import MeshBody, load_mesh
 from softgrasp.io.mesh_files import lacks_reader, read_groups
 from softgrasp.io.mesh_repair import hull_of, make_solid, signed_volume
-from tests.conftest import Golden
 
 READABLE = [name for name in MESH_SUFFIXES if not lacks_reader(f"mesh{name}")]
 BOX = trimesh.creation.box((0.04, 0.05, 0.06))
@@ -57,7 +56,7 @@ def refusal(shape: Mesh, **options: Path) -> str:
 
 
 @pytest.mark.parametrize("suffix", READABLE)
-def test_a_box_has_the_volume_and_inertia_of_a_box(tmp_path: Path, suffix: str) -> None:
+def test_a_box_has_the_volume_and_inertia_of_a_box(tmp_path, suffix):
     moved = BOX.copy()
     moved.apply_translation([0.3, -0.2, 0.1])
     body = load_mesh(written(moved, tmp_path, f"box{suffix}"))
@@ -100,9 +99,7 @@ finite = st.floats(-1, 1)
     axis=st.tuples(finite, finite, finite).filter(lambda v: np.linalg.norm(v) > 0.1),
     angle=st.floats(-3, 3),
 )
-def test_moving_and_rotating_a_solid_moves_and_rotates_its_mass_properties(
-    offset: tuple[float, float, float], axis: tuple[float, float, float], angle: float
-) -> None:
+def test_moving_and_rotating_a_solid_moves_and_rotates_its_mass_properties(offset, axis, angle):
     mesh = l_solid()
     rotation = trimesh.transformations.rotation_matrix(angle, axis)[:3, :3]
     before = make_solid(mesh.vertices, mesh.faces)
@@ -116,7 +113,7 @@ def test_moving_and_rotating_a_solid_moves_and_rotates_its_mass_properties(
 
 
 @pytest.mark.parametrize("name", ["strawberry", "pear", "screwdriver", "mug"])
-def test_mass_properties_are_those_of_mujocos_exact_mesh_inertia(name: str) -> None:
+def test_mass_properties_are_those_of_mujocos_exact_mesh_inertia(name):
     body = load_mesh(shipped(name))
     spec = mujoco.MjSpec()
     mesh = spec.add_mesh(
@@ -137,7 +134,7 @@ def shipped(name: str) -> Mesh:
     return Mesh(file=f"objects/meshes/{name}.obj", parts=f"objects/meshes/{name}_parts.obj")
 
 
-def test_arrays_are_locked_and_reading_again_is_free(tmp_path: Path) -> None:
+def test_arrays_are_locked_and_reading_again_is_free(tmp_path):
     shape = written(BOX, tmp_path)
     body = load_mesh(shape)
     with pytest.raises(ValueError, match="read-only"):
@@ -145,7 +142,7 @@ def test_arrays_are_locked_and_reading_again_is_free(tmp_path: Path) -> None:
     assert load_mesh(shape) is body
 
 
-def test_a_file_that_was_written_again_is_read_again(tmp_path: Path) -> None:
+def test_a_file_that_was_written_again_is_read_again(tmp_path):
     shape = written(BOX, tmp_path)
     first = load_mesh(shape)
     written(trimesh.creation.box((0.04, 0.05, 0.07)), tmp_path)
@@ -187,7 +184,7 @@ def collada(unit: float, up: str, parts: list[tuple[trimesh.Trimesh, np.ndarray]
 
 @pytest.mark.parametrize("up", ["X_UP", "Y_UP", "Z_UP"])
 @pytest.mark.parametrize("unit", [1.0, 0.001, 0.0254])
-def test_collada_is_the_same_mesh_in_its_unit(unit: float, up: str, tmp_path: Path) -> None:
+def test_collada_is_the_same_mesh_in_its_unit(unit, up, tmp_path):
     """Nodes are placed by their matrices, one of which mirrors; the axis does not matter."""
     pytest.importorskip("collada")
     turned = trimesh.transformations.euler_matrix(0.3, -0.2, 0.5)
@@ -218,9 +215,7 @@ def test_collada_is_the_same_mesh_in_its_unit(unit: float, up: str, tmp_path: Pa
 
 @pytest.mark.parametrize("scale", [(-1.0, 1.0, 1.0), (-1e-3, -2e-3, -1e-3), (-1e-3, 1e-3, -1e-3)])
 @pytest.mark.parametrize("collision", ["link", "hull", "decompose"])
-def test_a_negative_scale_mirrors(
-    scale: tuple[float, float, float], collision: str, tmp_path: Path
-) -> None:
+def test_a_negative_scale_mirrors(scale, collision, tmp_path):
     """A mesh scaled in the description is the mesh scaled in the file."""
     mesh = l_solid()
     mesh.apply_scale(1.0 / abs(scale[0]))
@@ -240,7 +235,7 @@ def test_a_negative_scale_mirrors(
         assert signed_volume(points, triangles) > 0.0
 
 
-def test_a_scale_of_zero_is_refused() -> None:
+def test_a_scale_of_zero_is_refused():
     with pytest.raises(DescriptionError, match="scale: expected factors that are not 0"):
         Mesh(file="a.stl", scale=(1.0, 0.0, 1.0))
 
@@ -256,25 +251,25 @@ TWICE = "was it converted from millimetres twice? With `scale: 1000` it is 60 mm
         (1e6, "6e+04 m, more than 2 m; check `units` and `scale`"),
     ],
 )
-def test_a_wrong_unit_is_guessed(tmp_path: Path, factor: float, text: str) -> None:
+def test_a_wrong_unit_is_guessed(tmp_path, factor, text):
     wrong = BOX.copy()
     wrong.apply_scale(factor)
     _, result = quietly(written(wrong, tmp_path))
     assert result == [f"thing.stl: the largest extent is {text}"]
 
 
-def test_metres_taken_for_millimetres_are_guessed(tmp_path: Path, golden: Golden) -> None:
+def test_metres_taken_for_millimetres_are_guessed(tmp_path, golden):
     _, result = quietly(written(BOX, tmp_path).replace(units="mm"))
     golden(*result, "thing.stl: the largest extent is 0.06 mm, less than 2 mm")
 
 
-def test_files_are_located_beside_the_description(tmp_path: Path) -> None:
+def test_files_are_located_beside_the_description(tmp_path):
     written(BOX, tmp_path)
     body = load_mesh(Mesh(file="thing.stl"), relative_to=tmp_path)
     assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
 
 
-def test_a_changed_file_is_refused(tmp_path: Path) -> None:
+def test_a_changed_file_is_refused(tmp_path):
     shape = written(BOX, tmp_path)
     known = load_mesh(shape).sha256
     assert load_mesh(shape.replace(sha256=known)).sha256 == known
@@ -303,9 +298,7 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
         ("far.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n", "expected"),
     ],
 )  # fmt: skip
-def test_a_bad_file_gives_one_sentence(
-    tmp_path: Path, name: str, content: bytes | None, text: str, golden: Golden
-) -> None:
+def test_a_bad_file_gives_one_sentence(tmp_path, name, content, text, golden):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     result = refusal(Mesh(file=str(tmp_path / name)))
@@ -314,20 +307,20 @@ def test_a_bad_file_gives_one_sentence(
 
 
 @pytest.mark.parametrize("suffix", [".step", ".STP", ".iges"])
-def test_a_cad_file_names_the_conversion(tmp_path: Path, suffix: str) -> None:
+def test_a_cad_file_names_the_conversion(tmp_path, suffix):
     result = refusal(Mesh(file=str(tmp_path / f"pear{suffix}")))
     assert "found a CAD file; convert it first: export STL from FreeCAD, or run" in result
     assert f"`gmsh pear{suffix} -2 -o pear.stl`" in result
 
 
-def test_a_directory_is_refused(tmp_path: Path) -> None:
+def test_a_directory_is_refused(tmp_path):
     (tmp_path / "a.stl").mkdir()
     assert refusal(Mesh(file=str(tmp_path / "a.stl"))).endswith(
         "expected a mesh file, found a directory"
     )
 
 
-def test_a_flat_mesh_is_refused(tmp_path: Path, golden: Golden) -> None:
+def test_a_flat_mesh_is_refused(tmp_path, golden):
     shape = written(raw([[0, 0, 0], [0.1, 0, 0], [0, 0.2, 0]], [[0, 1, 2]]), tmp_path)
     golden(refusal(shape), "expected a solid")
 
@@ -336,7 +329,7 @@ def test_a_flat_mesh_is_refused(tmp_path: Path, golden: Golden) -> None:
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(content=st.binary(max_size=200), suffix=st.sampled_from(READABLE))
-def test_rubbish_gives_a_description_error(tmp_path: Path, content: bytes, suffix: str) -> None:
+def test_rubbish_gives_a_description_error(tmp_path, content, suffix):
     headers = {".ply": b"ply\nformat ascii 1.0\nelement vertex 3\n", ".off": b"OFF\n3 1 0\n"}
     for start in (b"", headers.get(suffix, b"v 1 2 3\n")):
         file = tmp_path / f"rubbish{suffix}"
@@ -348,14 +341,14 @@ def test_rubbish_gives_a_description_error(tmp_path: Path, content: bytes, suffi
 # Mended, and said
 
 
-def test_a_small_hole_is_closed_and_reported(tmp_path: Path, golden: Golden) -> None:
+def test_a_small_hole_is_closed_and_reported(tmp_path, golden):
     ball = trimesh.creation.icosphere(3, radius=0.03)
     body, text = quietly(written(raw(ball.vertices, ball.faces[1:]), tmp_path))
     assert body.volume == pytest.approx(ball.volume, rel=1e-3)
     golden(*text, "thing.stl: not watertight: 3 edges belong to one face only")
 
 
-def test_a_large_hole_falls_back_to_the_hull_with_a_warning(tmp_path: Path) -> None:
+def test_a_large_hole_falls_back_to_the_hull_with_a_warning(tmp_path):
     ball = trimesh.creation.icosphere(3, radius=0.03)
     bowl = ball.faces[ball.triangles_center[:, 2] < 0.0]
     body, text = quietly(written(raw(ball.vertices, bowl), tmp_path))
@@ -383,9 +376,7 @@ AGAINST = np.where(np.isin(np.arange(12), (2, 7))[:, None], BOX.faces[:, ::-1], 
         ),
     ],
 )
-def test_faces_are_repaired_and_reported(
-    faces: np.ndarray, sentence: str, tmp_path: Path, golden: Golden
-) -> None:
+def test_faces_are_repaired_and_reported(faces, sentence, tmp_path, golden):
     body, text = quietly(written(raw(BOX.vertices, faces), tmp_path))
     assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
     golden(*text, sentence)
@@ -394,9 +385,7 @@ def test_faces_are_repaired_and_reported(
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("distance", [0.0, 0.05, 2.0])
 @pytest.mark.parametrize("collision", ["auto", "hull", "link"])
-def test_stray_faces_change_nothing(
-    tmp_path: Path, collision: str, distance: float, count: int
-) -> None:
+def test_stray_faces_change_nothing(tmp_path, collision, distance, count):
     corners = np.random.default_rng(count).normal(scale=0.001, size=(count, 3, 3))
     corners += distance * np.eye(3)[:count, None]
     strays = [raw(triangle, [[0, 1, 2]]) for triangle in corners]
@@ -409,14 +398,14 @@ def test_stray_faces_change_nothing(
     np.testing.assert_allclose(body.parts[0][0], clean.parts[0][0], atol=1e-9)
 
 
-def test_flat_pieces_that_are_much_of_a_surface_are_kept() -> None:
+def test_flat_pieces_that_are_much_of_a_surface_are_kept():
     fin = raw([[0.1, 0, 0], [0.15, 0, 0], [0.1, 0.05, 0]], [[0, 1, 2]])
     both = trimesh.util.concatenate([BOX, fin])
     solid = make_solid(both.vertices, both.faces)
     assert np.ptp(solid.vertices, axis=0)[0] == pytest.approx(0.17)
 
 
-def test_a_closed_cavity_is_kept() -> None:
+def test_a_closed_cavity_is_kept():
     vertices = np.vstack([BOX.vertices, BOX.vertices / 2])
     faces = np.vstack([BOX.faces, (BOX.faces + 8)[:, ::-1]])
     solid = make_solid(vertices, faces)
@@ -426,14 +415,14 @@ def test_a_closed_cavity_is_kept() -> None:
     assert rotated.volume == pytest.approx(solid.volume, rel=1e-9)
 
 
-def test_one_of_two_pieces_inside_out_is_flipped() -> None:
+def test_one_of_two_pieces_inside_out_is_flipped():
     vertices = np.vstack([BOX.vertices, BOX.vertices + np.array([0.2, 0, 0])])
     solid = make_solid(vertices, np.vstack([BOX.faces, (BOX.faces + 8)[:, ::-1]]))
     assert solid.volume == pytest.approx(2 * CUBE_VOLUME, rel=1e-9)
     assert solid.notes == ("1 of 2 separate pieces were inside out; turned outward",)
 
 
-def test_space_counted_twice_falls_back_to_the_hull() -> None:
+def test_space_counted_twice_falls_back_to_the_hull():
     vertices = np.vstack([BOX.vertices, BOX.vertices + np.array([0.004, 0, 0])])
     solid = make_solid(vertices, np.vstack([BOX.faces, BOX.faces + 8]))
     assert solid.volume == pytest.approx(1.1 * CUBE_VOLUME, rel=1e-9)
@@ -445,9 +434,7 @@ def test_space_counted_twice_falls_back_to_the_hull() -> None:
 # What touches
 
 
-def test_the_hull_of_a_hollow_object_is_a_warning_with_numbers(
-    tmp_path: Path, golden: Golden
-) -> None:
+def test_the_hull_of_a_hollow_object_is_a_warning_with_numbers(tmp_path, golden):
     body, text = quietly(written(l_solid(), tmp_path).replace(collision="hull"))
     assert len(body.parts) == 1
     golden(*text, "thing.stl: the convex hull fills 56 cm³ where the mesh")
@@ -468,7 +455,7 @@ def two_boxes(directory: Path, gap: float = 0.0) -> Mesh:
 
 
 @pytest.mark.parametrize("suffix", [".obj", ".glb"])
-def test_parts_from_a_file_stand_in_the_frame_of_the_mesh(tmp_path: Path, suffix: str) -> None:
+def test_parts_from_a_file_stand_in_the_frame_of_the_mesh(tmp_path, suffix):
     shape = two_boxes(tmp_path).replace(parts=str(tmp_path / f"arms{suffix}"))
     body = load_mesh(shape)
     assert [len(vertices) for vertices, _ in body.parts] == [8, 8]
@@ -478,7 +465,7 @@ def test_parts_from_a_file_stand_in_the_frame_of_the_mesh(tmp_path: Path, suffix
     assert body.warnings == ()
 
 
-def test_parts_in_another_frame_are_a_warning(tmp_path: Path) -> None:
+def test_parts_in_another_frame_are_a_warning(tmp_path):
     shape = two_boxes(tmp_path, gap=0.03).replace(parts=str(tmp_path / "arms.obj"))
     _, text = quietly(shape)
     assert text == [
@@ -486,25 +473,25 @@ def test_parts_in_another_frame_are_a_warning(tmp_path: Path) -> None:
     ]
 
 
-def test_a_part_that_is_not_convex_is_refused(tmp_path: Path) -> None:
+def test_a_part_that_is_not_convex_is_refused(tmp_path):
     shape = written(l_solid(), tmp_path, "l.obj")
     text = refusal(shape.replace(collision="parts", parts=shape.file))
     assert text.endswith("expected a convex surface, found faces 6.67 mm inside its hull")
     assert f"{shape.file}: part '" in text
 
 
-def test_parts_without_a_file_are_refused(tmp_path: Path) -> None:
+def test_parts_without_a_file_are_refused(tmp_path):
     text = refusal(written(BOX, tmp_path).replace(collision="parts"))
     assert text.endswith("parts: expected a file with convex parts, found none: give `parts`")
 
 
-def test_a_parts_file_that_would_not_be_used_is_refused(tmp_path: Path) -> None:
+def test_a_parts_file_that_would_not_be_used_is_refused(tmp_path):
     shape = written(BOX, tmp_path)
     text = refusal(shape.replace(collision="hull", parts=shape.file))
     assert "expected no `parts` beside `collision: hull`" in text
 
 
-def test_parts_that_are_too_small_are_a_warning(tmp_path: Path, golden: Golden) -> None:
+def test_parts_that_are_too_small_are_a_warning(tmp_path, golden):
     shape = written(BOX, tmp_path, "box.obj")
     small = BOX.copy()
     small.apply_scale(0.93)
@@ -514,7 +501,7 @@ def test_parts_that_are_too_small_are_a_warning(tmp_path: Path, golden: Golden) 
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.02, 0.04, 0.08])
-def test_the_volume_of_a_union_counts_overlap_once(shift: float) -> None:
+def test_the_volume_of_a_union_counts_overlap_once(shift):
     boxes = [hull_of(BOX.vertices)[:2], hull_of(BOX.vertices + np.array([shift, 0, 0]))[:2]]
     exact = CUBE_VOLUME * (1 + min(shift / 0.04, 1))
     assert union_volume(boxes) == pytest.approx(exact, rel=0.01)

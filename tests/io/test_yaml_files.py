@@ -12,7 +12,6 @@ from ruamel.yaml import YAML
 import softgrasp as sg
 from softgrasp.io.object import read_object
 from softgrasp.io.yaml_files import YamlFile, dump, take_units, to_si
-from tests.conftest import Golden
 
 
 def written(directory: Path, text: str) -> Path:
@@ -30,7 +29,7 @@ def refusal(path: Path) -> str:
 BALL = "name: ball\nshape: {type: sphere, radius: 30}\nunits: {length: mm}\ndensity: 700\n"
 
 
-def test_lengths_are_converted(tmp_path: Path) -> None:
+def test_lengths_are_converted(tmp_path):
     ball = read_object(written(tmp_path, BALL))
     assert ball.shape == sg.Sphere(radius=0.03)
 
@@ -58,9 +57,7 @@ def test_lengths_are_converted(tmp_path: Path) -> None:
         ("- 1\n- 2\n", "thing.yaml: expected a mapping of fields, found a list"),
     ],
 )  # fmt: skip
-def test_mistakes_are_reported_with_file_line_and_field(
-    tmp_path: Path, text: str, sentence: str | None
-) -> None:
+def test_mistakes_are_reported_with_file_line_and_field(tmp_path, text, sentence):
     result = refusal(written(tmp_path, text))
     if sentence is None:
         assert result.startswith("thing.yaml:2: expected YAML, found:")
@@ -68,11 +65,11 @@ def test_mistakes_are_reported_with_file_line_and_field(
         assert result == sentence
 
 
-def test_a_missing_file_is_reported(tmp_path: Path, golden: Golden) -> None:
+def test_a_missing_file_is_reported(tmp_path, golden):
     golden(refusal(tmp_path / "thing.yaml"), "thing.yaml")
 
 
-def test_the_line_of_a_missing_field_is_that_of_its_surroundings(tmp_path: Path) -> None:
+def test_the_line_of_a_missing_field_is_that_of_its_surroundings(tmp_path):
     path = written(tmp_path, "a: 1\nb:\n  - c: 2\n    d: 3\n")
     assert YamlFile(path).line_of(("b", 0, "nothing")) == 3
     assert YamlFile(path).line_of(("nothing",)) is None
@@ -88,12 +85,12 @@ TREES = st.recursive(
 
 
 @given(st.dictionaries(st.text("xyz", min_size=1), TREES, max_size=4))
-def test_what_is_dumped_reads_back(tree: dict[str, object]) -> None:
+def test_what_is_dumped_reads_back(tree):
     assert YAML(typ="safe").load(dump(tree)) == tree
 
 
 @given(st.floats(-10, 10), st.sampled_from(["m", "mm", "cm", "in"]))
-def test_every_length_and_angle_of_a_tree_is_converted_once(number: float, unit: str) -> None:
+def test_every_length_and_angle_of_a_tree_is_converted_once(number, unit):
     data, length, angle = take_units(
         {"units": {"length": unit, "angle": "deg"}, "radius": number, "b": [{"euler": [number]}]}
     )

@@ -179,9 +179,7 @@ def posed(model: mujoco.MjModel, bend: float) -> mujoco.MjData:
 
 
 @pytest.mark.parametrize("bend", [0.0, 0.2])
-def test_a_ray_meets_the_triangle_that_a_slow_search_finds(
-    model: mujoco.MjModel, bend: float
-) -> None:
+def test_a_ray_meets_the_triangle_that_a_slow_search_finds(model, bend):
     data, skins = posed(model, bend), skins_of(model)
     columns, rows = np.meshgrid(np.arange(0, 160, 5) + 0.5, np.arange(0, 120, 5) + 0.5)
     rays = CAMERA.rays(columns, rows, *SKINS_SIZE).reshape(-1, 3)
@@ -211,7 +209,7 @@ def test_a_ray_meets_the_triangle_that_a_slow_search_finds(
     assert [result[k] for k in target] == pytest.approx(list(target.values()))
 
 
-def test_what_stands_in_front_hides_the_skin(model: mujoco.MjModel) -> None:
+def test_what_stands_in_front_hides_the_skin(model):
     data, skins = posed(model, 0.1), skins_of(model)
     rays = CAMERA.rays(np.arange(160) + 0.5, np.full(160, 75.5), *SKINS_SIZE)
     caster = SkinCaster(skins, data, CAMERA.position, CAMERA.axes())
@@ -222,9 +220,7 @@ def test_what_stands_in_front_hides_the_skin(model: mujoco.MjModel) -> None:
     assert (np.einsum("nx,nx->n", seen.normal, rays[seen.ray]) < 0.3).all()
 
 
-def test_the_links_under_a_skin_are_not_drawn_and_an_image_is_the_same_twice(
-    model: mujoco.MjModel,
-) -> None:
+def test_the_links_under_a_skin_are_not_drawn_and_an_image_is_the_same_twice(model):
     data = posed(model, 0.15)
     with open_renderer(model, *SKINS_SIZE, "raycast") as renderer:
         first = renderer.draw(data, CAMERA)
@@ -239,7 +235,7 @@ def test_the_links_under_a_skin_are_not_drawn_and_an_image_is_the_same_twice(
 
 @pytest.mark.gl
 @pytest.mark.parametrize("bend", [0.0, 0.2])
-def test_both_renderers_see_the_same_outline(model: mujoco.MjModel, bend: float) -> None:
+def test_both_renderers_see_the_same_outline(model, bend):
     if not (gl.gl_available("egl") or gl.gl_available("osmesa")):
         pytest.skip("needs OpenGL")
     data, masks = posed(model, bend), []
@@ -262,9 +258,7 @@ def test_both_renderers_see_the_same_outline(model: mujoco.MjModel, bend: float)
         ("raycast", 0),
     ],
 )
-def test_the_colour_of_a_link_is_that_of_its_skin_for_one_image(
-    model: mujoco.MjModel, kind: str, noise: int
-) -> None:
+def test_the_colour_of_a_link_is_that_of_its_skin_for_one_image(model, kind, noise):
     if kind == "gl" and not (gl.gl_available("egl") or gl.gl_available("osmesa")):
         pytest.skip("needs OpenGL")
     green = (0.0, 1.0, 0.0, 1.0)

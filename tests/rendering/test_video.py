@@ -38,7 +38,7 @@ from softgrasp.rendering.video import (
     render_video,
 )
 from softgrasp.report import write_report
-from tests.conftest import Golden, usual_ctrl_c
+from tests.conftest import usual_ctrl_c
 from tests.support.scenes import pinch
 
 
@@ -188,9 +188,7 @@ def test_an_ffmpeg_that_fails_is_reported(tmp_path, monkeypatch):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 @pytest.mark.parametrize("silent", [False, True], ids=["reported", "no space for its report"])
 @pytest.mark.parametrize("count", [1, 40], ids=["at the end", "while frames are written"])
-def test_a_full_disk_is_one_sentence(
-    silent: bool, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
-) -> None:
+def test_a_full_disk_is_one_sentence(silent, count, tmp_path, monkeypatch, golden):
     from softgrasp.rendering import encoding as film
 
     @contextlib.contextmanager
@@ -207,9 +205,7 @@ def test_a_full_disk_is_one_sentence(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell of POSIX")
-def test_an_older_ffmpeg_that_reports_a_full_disk_is_understood(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_older_ffmpeg_that_reports_a_full_disk_is_understood(tmp_path, monkeypatch):
     program = tmp_path / "ffmpeg"
     program.write_text(
         "#!/bin/sh\ncat > /dev/null\necho 'av_write_frame: No space left on device' >&2\n"
@@ -285,7 +281,7 @@ def body_pose(playback: Playback, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("mount", ["free", "fixed", "planar"])
-def test_a_pose_is_the_recorded_one(mount: str):
+def test_a_pose_is_the_recorded_one(mount):
     rotated = pinch(
         object_mount=mount, object_euler=(0.3, 0.2, -0.4), object_position=(0, 0, -0.08)
     )
@@ -300,7 +296,7 @@ def test_a_pose_is_the_recorded_one(mount: str):
         assert abs(quaternion @ result.object_quat_wxyz[row]) == pytest.approx(1.0, abs=1e-9)
 
 
-def test_poses_between_samples_are_interpolated(untouched: sg.GraspResult):
+def test_poses_between_samples_are_interpolated(untouched):
     half = np.sqrt(0.5)
     rows = len(untouched.time)
     track = np.linspace([0.0, 0.0, -0.085], [0.0, 0.0, -0.095], rows)
@@ -318,14 +314,14 @@ def test_poses_between_samples_are_interpolated(untouched: sg.GraspResult):
     np.testing.assert_allclose(joints, 0.75 * first + 0.25 * second, atol=1e-12)
 
 
-def test_times_outside_the_run_are_its_ends(held: sg.GraspResult):
+def test_times_outside_the_run_are_its_ends(held):
     playback = Playback(held)
     ends = [playback.pose(time).qpos.copy() for time in (-1.0, 0.0, held.simulated_time, 99.0)]
     np.testing.assert_array_equal(ends[0], ends[1])
     np.testing.assert_array_equal(ends[2], ends[3])
 
 
-def test_arrows_are_normal_forces_on_the_object(held: sg.GraspResult):
+def test_arrows_are_normal_forces_on_the_object(held):
     playback = Playback(held)
     camera, end = framing([playback], SMALL), float(held.time[-1])
     center = playback.pose(end).body("object").xpos.copy()
@@ -339,7 +335,7 @@ def test_arrows_are_normal_forces_on_the_object(held: sg.GraspResult):
         assert cosine == pytest.approx(1.0, abs=1e-3)
 
 
-def test_contacts_behind_the_object_are_faint(held: sg.GraspResult):
+def test_contacts_behind_the_object_are_faint(held):
     playback, end = Playback(held), float(held.time[-1])
     center = playback.pose(end).body("object").xpos.copy()
     first, alphas = framing([playback], SMALL), set()
@@ -367,9 +363,7 @@ def test_the_camera_shows_the_handle_of_a_mug():
 
 
 @pytest.mark.parametrize(("factor", "grows"), [(0.5, 0.5), (1.0, 1.0), (1e6, 1.4)])
-def test_arrows_are_as_long_as_the_force_up_to_a_limit(
-    held: sg.GraspResult, factor: float, grows: float
-):
+def test_arrows_are_as_long_as_the_force_up_to_a_limit(held, factor, grows):
     camera, end = framing([Playback(held)], SMALL), float(held.time[-1])
     forces = np.where(held.in_contact, 5.0, 0.0)
     forces[-1] *= factor
@@ -385,7 +379,7 @@ def test_arrows_are_as_long_as_the_force_up_to_a_limit(
         assert lengths[1] / lengths[0] == pytest.approx(grows)
 
 
-def test_established_contact_changes_the_colour(held: sg.GraspResult):
+def test_established_contact_changes_the_colour(held):
     playback = Playback(held)
     established = next(e.time_s for e in held.events if e.kind == "established")
     tips = {playback.model.geom(f"F{k}_P3").id for k in (1, 2, 3, 4)}
@@ -393,7 +387,7 @@ def test_established_contact_changes_the_colour(held: sg.GraspResult):
     assert playback.colors(established + 1e-6) == dict.fromkeys(tips, IN_CONTACT_RGBA)
 
 
-def test_the_camera_has_the_whole_run_in_its_image(held: sg.GraspResult):
+def test_the_camera_has_the_whole_run_in_its_image(held):
     playback = Playback(held)
     pixels = framing([playback], (320, 240)).project(playback.cloud(), 320, 240)
     assert (pixels[:, 2] > 0).all()
@@ -401,7 +395,7 @@ def test_the_camera_has_the_whole_run_in_its_image(held: sg.GraspResult):
     assert (pixels[:, :2] <= (320, 240)).all()
 
 
-def test_an_object_that_flies_away_does_not_shrink_the_hand(held: sg.GraspResult):
+def test_an_object_that_flies_away_does_not_shrink_the_hand(held):
     far = held.object_position.copy()
     far[len(far) // 2 :] += (5.0, 0.0, 0.0)
     gone = replace(held, object_position=far)
@@ -409,7 +403,7 @@ def test_an_object_that_flies_away_does_not_shrink_the_hand(held: sg.GraspResult
     assert away < 1.5 * near
 
 
-def test_a_video_has_the_frames_and_the_length_it_reports(held: sg.GraspResult, tmp_path: Path):
+def test_a_video_has_the_frames_and_the_length_it_reports(held, tmp_path):
     done: list[float] = []
     info = render_video(
         held, tmp_path / "a.mp4", renderer="raycast", size=SMALL, fps=5, progress=done.append
@@ -424,14 +418,14 @@ def test_a_video_has_the_frames_and_the_length_it_reports(held: sg.GraspResult, 
     assert np.ptp(frames[0].astype(int)) > 100  # something is drawn
 
 
-def test_a_video_of_a_specified_length(held: sg.GraspResult, tmp_path: Path):
+def test_a_video_of_a_specified_length(held, tmp_path):
     info = render_video(
         held, tmp_path / "a.mp4", renderer="raycast", size=SMALL, fps=10, seconds=1.0
     )
     assert info.frames == len(played(info.path)) == 10
 
 
-def test_equal_images_are_drawn_once(held: sg.GraspResult):
+def test_equal_images_are_drawn_once(held):
     class Drawer:
         drawn, threads = 0, 1
 
@@ -447,7 +441,7 @@ def test_equal_images_are_drawn_once(held: sg.GraspResult):
     assert drawer.drawn <= len(frames) - standing + 2
 
 
-def test_frames_do_not_depend_on_how_many_are_drawn_at_once(held: sg.GraspResult):
+def test_frames_do_not_depend_on_how_many_are_drawn_at_once(held):
     playback, times = Playback(held), pace(held, 4).times
     camera = framing([playback], SMALL)
     videos = []
@@ -459,7 +453,7 @@ def test_frames_do_not_depend_on_how_many_are_drawn_at_once(held: sg.GraspResult
         np.testing.assert_array_equal(alone, together)
 
 
-def test_key_frames_are_images_from_one_position(held: sg.GraspResult):
+def test_key_frames_are_images_from_one_position(held):
     times = [0.0, held.simulated_time]
     first, last = render_key_frames(held, times, renderer="raycast", size=SMALL)
     assert first.shape == last.shape == (72, 96, 3)
@@ -478,9 +472,7 @@ def test_key_frames_are_images_from_one_position(held: sg.GraspResult):
         ({"size": (0, 72)}, "size: expected .* found 0 x 72"),
     ],
 )
-def test_a_wrong_option_gets_a_sentence_and_leaves_no_file(
-    untouched: sg.GraspResult, tmp_path: Path, options: dict[str, object], sentence: str
-):
+def test_a_wrong_option_gets_a_sentence_and_leaves_no_file(untouched, tmp_path, options, sentence):
     with pytest.raises(sg.DescriptionError, match=sentence):
         render_video(untouched, tmp_path / "a.mp4", **options)
     assert list(tmp_path.iterdir()) == []
@@ -488,7 +480,7 @@ def test_a_wrong_option_gets_a_sentence_and_leaves_no_file(
 
 @given(fps=st.integers(1, 60), seconds=st.none() | st.floats(0.1, 20.0))
 @settings(max_examples=30, deadline=None)
-def test_a_video_goes_from_start_to_end(held: sg.GraspResult, fps: int, seconds: float | None):
+def test_a_video_goes_from_start_to_end(held, fps, seconds):
     pacing = pace(held, fps, seconds)
     assert (np.diff(pacing.times) >= 0.0).all()
     assert pacing.times[-1] == held.time[-1]
@@ -498,7 +490,7 @@ def test_a_video_goes_from_start_to_end(held: sg.GraspResult, fps: int, seconds:
         assert len(pacing.times) == max(round(seconds * fps), 1)
 
 
-def test_the_speed_is_the_one_that_is_reported(held: sg.GraspResult):
+def test_the_speed_is_the_one_that_is_reported(held):
     pacing = pace(held, 30)
     closing = pacing.times[(pacing.times > 0.0) & (pacing.times < pacing.closing_end)]
     np.testing.assert_allclose(np.diff(closing), 1.0 / 30 / pacing.slowdown, rtol=1e-6)
@@ -506,7 +498,7 @@ def test_the_speed_is_the_one_that_is_reported(held: sg.GraspResult):
     assert pacing.label(held.simulated_time).endswith("hold test")
 
 
-def test_a_run_of_one_sample_is_a_standing_image(untouched: sg.GraspResult):
+def test_a_run_of_one_sample_is_a_standing_image(untouched):
     arrays = {name: values[:1] for name, values in untouched.trajectory().items()}
     names = ("joint_names", "actuator_names", "contact_bodies")
     one = replace(untouched, **{k: v for k, v in arrays.items() if k not in names})
@@ -518,7 +510,7 @@ def test_a_run_of_one_sample_is_a_standing_image(untouched: sg.GraspResult):
     assert [time for time, _ in key_frames(one)] == [one.time[0]]
 
 
-def test_five_key_frames_of_a_grasp(held: sg.GraspResult):
+def test_five_key_frames_of_a_grasp(held):
     touch = next(e.time_s for e in held.events if e.kind == "touching")
     last = max(e.time_s for e in held.events if e.kind == "established")
     weight = f"{held.hold.weight_N:.2g}"
@@ -531,7 +523,7 @@ def test_five_key_frames_of_a_grasp(held: sg.GraspResult):
     )
 
 
-def test_five_key_frames_without_contact(untouched: sg.GraspResult):
+def test_five_key_frames_without_contact(untouched):
     end = untouched.simulated_time
     times, captions = zip(*key_frames(untouched), strict=True)
     assert times == pytest.approx([0.0, end / 4, end / 2, 3 * end / 4, end])
@@ -545,9 +537,7 @@ KINDS = ("touching", "established", "lost")
     st.lists(st.tuples(st.integers(0, 50), st.sampled_from(KINDS), st.integers(1, 4)), max_size=12)
 )
 @settings(max_examples=60, deadline=None)
-def test_key_frames_are_always_five_in_order(
-    untouched: sg.GraspResult, log: list[tuple[int, str, int]]
-):
+def test_key_frames_are_always_five_in_order(untouched, log):
     events = tuple(
         sg.sim.ContactEvent(
             time_s=tick * 1e-3, body=f"F{k}_P3", finger=f"F{k}", phalanx="P3", kind=kind

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -22,9 +21,7 @@ def sample(quaternion: object, time: float = 0.0) -> sg.twin.FlangeSample:
 
 
 @given(st.tuples(PART, PART, PART, PART), st.floats(-0.99e-3, 0.99e-3))
-def test_a_nearly_unit_quaternion_is_normalised(
-    parts: tuple[float, float, float, float], off: float
-) -> None:
+def test_a_nearly_unit_quaternion_is_normalised(parts, off):
     norm = math.hypot(*parts)
     if norm < 0.1:
         return
@@ -33,7 +30,7 @@ def test_a_nearly_unit_quaternion_is_normalised(
 
 
 @pytest.mark.parametrize("norm", [0.0, 0.9, 0.9989, 1.0011, 2.0])
-def test_a_quaternion_farther_from_unit_is_refused_with_its_norm(norm: float) -> None:
+def test_a_quaternion_farther_from_unit_is_refused_with_its_norm(norm):
     with pytest.raises(sg.DescriptionError) as message:
         sample((norm, 0.0, 0.0, 0.0))
     assert str(message.value) == (
@@ -44,7 +41,7 @@ def test_a_quaternion_farther_from_unit_is_refused_with_its_norm(norm: float) ->
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, 1e300, "0", None, True])
 @pytest.mark.parametrize("field", ["time", "position", "quaternion"])
-def test_only_finite_numbers(field: str, wrong: object) -> None:
+def test_only_finite_numbers(field, wrong):
     fields = {"time": 0.0, "position": [0.0, 0.0, 0.0], "quaternion": [1.0, 0.0, 0.0, 0.0]}
     fields[field] = wrong if field == "time" else [wrong, *fields[field][1:]]  # type: ignore[index]
     with pytest.raises(sg.DescriptionError, match=rf"{field}.*expected a .*number"):
@@ -55,7 +52,7 @@ def test_only_finite_numbers(field: str, wrong: object) -> None:
     "url", ["", "127.0.0.1", "ftp://a/b", "http://", "http://a:b/", "http://a:0/", "http://a/ü",
             "http://a/b c", "http://a/\r\nX: y", "http://[::1/"],
 )  # fmt: skip
-def test_invalid_addresses_are_refused(url: str) -> None:
+def test_invalid_addresses_are_refused(url):
     with pytest.raises(sg.DescriptionError) as message:
         HttpFlange(url=url)
     assert str(message.value).startswith(
@@ -64,7 +61,7 @@ def test_invalid_addresses_are_refused(url: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.2", "example.org", "::", ""])
-def test_other_addresses_are_no_loopback(host: str) -> None:
+def test_other_addresses_are_no_loopback(host):
     assert not is_loopback(host)
 
 
@@ -76,7 +73,7 @@ postures: [[0, 20, 0, 0, 70, 0], [30, 20, 0, 0, 70, 0]]
 """
 
 
-def test_a_program_of_a_file(tmp_path: Path) -> None:
+def test_a_program_of_a_file(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(PROGRAM, encoding="utf-8")
     mine = load_robot_program(path)
@@ -84,7 +81,7 @@ def test_a_program_of_a_file(tmp_path: Path) -> None:
     assert mine.period == pytest.approx(5.0)
 
 
-def test_an_arm_beside_its_program(tmp_path: Path) -> None:
+def test_an_arm_beside_its_program(tmp_path):
     own = (sg.assets.directory("arms") / "irb120.yaml").read_text("utf-8")
     (tmp_path / "arm.yaml").write_text(own.replace("name: irb120", "name: own"), encoding="utf-8")
     path = tmp_path / "mine.yaml"
@@ -105,7 +102,7 @@ def test_an_arm_beside_its_program(tmp_path: Path) -> None:
         ("postures", "move_time: 0\npostures", "expected a number above 0, found 0"),
     ],
 )  # fmt: skip
-def test_invalid_programs_are_refused(tmp_path: Path, old: str, new: str, sentence: str) -> None:
+def test_invalid_programs_are_refused(tmp_path, old, new, sentence):
     path = tmp_path / "mine.yaml"
     path.write_text(PROGRAM.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(sg.DescriptionError) as message:

@@ -39,11 +39,11 @@ CAMERA = PinholeCamera(
 )
 
 
-def test_a_camera_round_trips(tmp_path: Path) -> None:
+def test_a_camera_round_trips(tmp_path):
     assert load_camera(save_camera(CAMERA, tmp_path / "cam.yaml")) == CAMERA
 
 
-def test_errors_name_the_line(tmp_path: Path) -> None:
+def test_errors_name_the_line(tmp_path):
     path = tmp_path / "cam.yaml"
     path.write_text("fx: 690\nfy: -690\ncx: 640\ncy: 360\nwidth: 1280\nheight: 720\n")
     with pytest.raises(DescriptionError, match=r"cam\.yaml:2: fy: expected .*, found -690"):
@@ -74,7 +74,7 @@ def written(directory: Path, text: str = TEXT) -> Path:
     return path
 
 
-def test_parts_have_names_and_dimensions_have_units(tmp_path: Path) -> None:
+def test_parts_have_names_and_dimensions_have_units(tmp_path):
     twin = load_twin(written(tmp_path))
     assert twin.name == "mine"
     assert twin.finger == load_pressure_fit("four_piece")
@@ -88,21 +88,21 @@ def test_parts_have_names_and_dimensions_have_units(tmp_path: Path) -> None:
     assert twin.controller.port == 5021
 
 
-def test_a_part_may_be_a_file_beside_it(tmp_path: Path) -> None:
+def test_a_part_may_be_a_file_beside_it(tmp_path):
     fit = load_pressure_fit("four_piece").replace(name="own")
     save_pressure_fit(fit, tmp_path / "own.yaml")
     twin = load_twin(written(tmp_path, TEXT.replace("four_piece", "own.yaml")))
     assert twin.finger == fit
 
 
-def test_fingers_may_have_individual_poses(tmp_path: Path) -> None:
+def test_fingers_may_have_individual_poses(tmp_path):
     poses = "fingers: [{position: [10, 0, 0]}, {position: [-10, 0, 0], euler: [0, 0, 180]}]"
     circle = "fingers: {count: 3, radius: 30, height: 40, tilt: 5}"
     twin = load_twin(written(tmp_path, TEXT.replace(circle, poses)))
     assert [finger.position[0] for finger in twin.gripper.fingers] == [0.01, -0.01]
 
 
-def test_the_shipped_twin_round_trips_through_json() -> None:
+def test_the_shipped_twin_round_trips_through_json():
     twin = load_twin()
     assert Twin.model_validate_json(twin.model_dump_json()) == twin
 
@@ -127,7 +127,7 @@ def test_the_shipped_twin_round_trips_through_json() -> None:
         ("controller:", "rate: 0\ncontroller:", "8: rate: expected a number at least 1, found 0"),
     ],
 )  # fmt: skip
-def test_errors_name_the_field(tmp_path: Path, old: str, new: str, sentence: str) -> None:
+def test_errors_name_the_field(tmp_path, old, new, sentence):
     with pytest.raises(DescriptionError) as message:
         load_twin(written(tmp_path, TEXT.replace(old, new)))
     assert sentence in str(message.value)
@@ -138,14 +138,14 @@ MAKER = assets.root() / "assets" / "pressure_fits" / "make_four_piece.py"
 HEAD = "pressure_kpa,angle_1_deg,angle_2_deg"
 
 
-def test_a_fit_round_trips(tmp_path: Path) -> None:
+def test_a_fit_round_trips(tmp_path):
     fit = load_pressure_fit("four_piece")
     path = save_pressure_fit(fit, tmp_path / "fit.yaml", comment="two\nlines")
     assert load_pressure_fit(path) == fit
     assert path.read_text("utf-8").startswith("# two\n# lines\n")
 
 
-def test_a_fit_may_have_the_units_of_the_paper(tmp_path: Path) -> None:
+def test_a_fit_may_have_the_units_of_the_paper(tmp_path):
     path = tmp_path / "fit.yaml"
     path.write_text(
         "units: {length: mm, angle: deg, pressure: kPa}\nlengths: [14]\nscale: 1\n"
@@ -175,9 +175,7 @@ def test_a_fit_may_have_the_units_of_the_paper(tmp_path: Path) -> None:
          "coefficients, lengths, name, pressures, residuals, scale, source"),
     ],
 )  # fmt: skip
-def test_invalid_fits_are_refused(
-    text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_fits_are_refused(text, sentence, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("f.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(DescriptionError) as refused:
@@ -185,7 +183,7 @@ def test_invalid_fits_are_refused(
     assert str(refused.value) == sentence
 
 
-def test_missing_fits() -> None:
+def test_missing_fits():
     with pytest.raises(DescriptionError, match=r"no pressure fit 'four'; .*four_piece"):
         load_pressure_fit("four")
     with pytest.raises(DescriptionError, match=r"expected a \.yaml file, found 'fit\.txt'"):
@@ -194,7 +192,7 @@ def test_missing_fits() -> None:
         load_piece_angles("for_piece")
 
 
-def test_measured_angles_round_trip(tmp_path: Path) -> None:
+def test_measured_angles_round_trip(tmp_path):
     random = np.random.default_rng(0)
     table = PieceAngles(random.uniform(-9e4, 1e5, 7), random.normal(0.0, 0.4, (7, 3)))
     path = save_piece_angles(table, tmp_path / "t.csv", remarks="a remark")
@@ -221,9 +219,7 @@ def test_measured_angles_round_trip(tmp_path: Path) -> None:
         (f"{HEAD}\n0,1", "t.csv:2: expected 3 cells, found 2"),
     ],
 )  # fmt: skip
-def test_invalid_tables_of_angles_are_refused(
-    text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_tables_of_angles_are_refused(text, sentence, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text(text, encoding="utf-8")
     with pytest.raises(DescriptionError) as refused:
@@ -232,7 +228,7 @@ def test_invalid_tables_of_angles_are_refused(
 
 
 @pytest.mark.skipif(not MAKER.exists(), reason="the scripts of assets are not in a wheel")
-def test_the_shipped_fit_is_made_by_its_script(tmp_path: Path) -> None:
+def test_the_shipped_fit_is_made_by_its_script(tmp_path):
     """And its curves are nearer than 0.4 σ to the finger without noise."""
     made = runpy.run_path(str(MAKER))
     made["make"](tmp_path)
@@ -262,7 +258,7 @@ OBJECT = dict(zip(COLUMNS, (0.0, 100.0, 0.0, 500.0, 1.0, 0.0, 0.0, 0.0), strict=
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_a_record_round_trips(tmp_path: Path, suffix: str) -> None:
+def test_a_record_round_trips(tmp_path, suffix):
     samples = [robot().sample_at(0.02 * index) for index in range(200)]
     path = sg.twin.save_flange_samples(samples, tmp_path / f"record{suffix}")
     result = sg.twin.load_flange_samples(path)
@@ -273,7 +269,7 @@ def test_a_record_round_trips(tmp_path: Path, suffix: str) -> None:
     assert sg.twin.load_flange_samples(again) == pytest.approx(result)
 
 
-def test_csv_in_another_order_with_remarks(tmp_path: Path) -> None:
+def test_csv_in_another_order_with_remarks(tmp_path):
     path = tmp_path / "record.csv"
     path.write_text("# mine\nqw,qx,qy,qz, z_mm,y_mm,x_mm,time_s\n1,0,0,0,500,0,100,0\n\n", "utf-8")
     assert sg.twin.load_flange_samples(path)[0].position == pytest.approx((0.1, 0.0, 0.5))
@@ -308,20 +304,20 @@ def test_csv_in_another_order_with_remarks(tmp_path: Path) -> None:
         ("a.txt", "", "expected a file of flange poses that ends in .csv or .jsonl, found 'a.txt'"),
     ],
 )  # fmt: skip
-def test_mistakes(tmp_path: Path, name: str, text: str, sentence: str) -> None:
+def test_mistakes(tmp_path, name, text, sentence):
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(sg.DescriptionError) as message:
         sg.twin.load_flange_samples(tmp_path / name)
     assert sentence in str(message.value)
 
 
-def test_a_missing_file(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path):
     for suffix in ("csv", "jsonl"):
         with pytest.raises(sg.DescriptionError, match=rf"none\.{suffix}: .*, found: no such file"):
             sg.twin.load_flange_samples(tmp_path / f"none.{suffix}")
 
 
-def test_nothing_is_written_under_a_wrong_name(tmp_path: Path) -> None:
+def test_nothing_is_written_under_a_wrong_name(tmp_path):
     with pytest.raises(sg.DescriptionError, match=r"ends in \.csv or \.jsonl"):
         sg.twin.save_flange_samples([robot().sample_at(0.0)], tmp_path / "record.dat")
     assert list(tmp_path.iterdir()) == []
@@ -344,7 +340,7 @@ def message(make: Callable[[], object]) -> object:
 
 @settings(max_examples=30)
 @given(st.dictionaries(st.sampled_from(COLUMNS), JSON, max_size=8))
-def test_any_values_give_a_sample_or_an_error(values: dict[str, object]) -> None:
+def test_any_values_give_a_sample_or_an_error(values):
     result = message(lambda: sample_from(OBJECT | values))
     if isinstance(result, sg.twin.FlangeSample):
         assert sample_from(row_of(result)).time == result.time
@@ -353,21 +349,19 @@ def test_any_values_give_a_sample_or_an_error(values: dict[str, object]) -> None
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200))
-def test_any_text_gives_an_object_or_an_error(text: str | bytes) -> None:
+def test_any_text_gives_an_object_or_an_error(text):
     result = message(lambda: json_object(text))
     assert isinstance(result, dict) or str(result).startswith("expected a JSON object, found")
 
 
 @given(st.text(max_size=120))
-def test_any_csv_gives_samples_or_an_error(
-    tmp_path_factory: pytest.TempPathFactory, text: str
-) -> None:
+def test_any_csv_gives_samples_or_an_error(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "any.csv"
     path.write_bytes(FLANGE_HEAD.encode() + text.encode("utf-8", "surrogatepass"))
     with pytest.raises(sg.DescriptionError):
         sg.twin.load_flange_samples(path)
 
 
-def test_deeply_nested_json_is_refused() -> None:
+def test_deeply_nested_json_is_refused():
     with pytest.raises(sg.DescriptionError, match="expected a JSON object"):
         json_object("[" * 100_000)

@@ -103,6 +103,6 @@ def check(rig: Bench, link: BadLink, rotations: int) -> None:
 
 
 @pytest.mark.slow
-def test_one_hour(tmp_path: Path) -> None:
+def test_one_hour(tmp_path):
     rig, link = an_hour(tmp_path, TURNS_OF_AN_HOUR, 1)
     check(rig, link, TURNS_OF_AN_HOUR)

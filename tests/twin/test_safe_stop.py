@@ -23,7 +23,6 @@ from softgrasp.twin.modbus import Refusal
 from softgrasp.twin.pneumatic_controller import SimulatedController, Valve
 from softgrasp.twin.record import TwinRow, read_twin_record
 from softgrasp.twin.viewer import VentButton
-from tests.conftest import Run
 from tests.twin.clock import ManualClock
 from tests.twin.serving import PATIENCE, ROOT, serving
 from tests.twin.twins import Bench, is_stop, light_twin
@@ -58,9 +57,7 @@ GARBLED = BadAnswerError("pressure (holding 4): expected -100000 to 130000 Pa, f
 
 @pytest.mark.parametrize("error", [LOST, BUSY, GARBLED], ids=["lost", "busy", "garbled"])
 @pytest.mark.parametrize("requests", [is_stop, lambda pdu: True], ids=["writing", "everything"])
-def test_a_fault_at_the_end_is_outlasted(
-    error: Exception, requests: Callable[[bytes], bool]
-) -> None:
+def test_a_fault_at_the_end_is_outlasted(error, requests):
     rig = Bench()
     closed_after_five(rig)
     spoil(rig, lambda pdu, time: error if requests(pdu) and 0.99 < time < 4.0 else None)
@@ -72,7 +69,7 @@ def test_a_fault_at_the_end_is_outlasted(
     assert "Confirmed at" in rig.events[-2]
 
 
-def test_a_connection_lost_for_good_is_an_error_with_its_reason() -> None:
+def test_a_connection_lost_for_good_is_an_error_with_its_reason():
     rig = Bench(broken=lambda time: time > 1.0)
     closed_after_five(rig)
     with pytest.raises(SafeStopError, match="triggers off and an ambient pressure within 5 s"):
@@ -91,7 +88,7 @@ def test_a_connection_lost_for_good_is_an_error_with_its_reason() -> None:
     ],
     ids=["ignored", "stuck"],
 )
-def test_an_accepted_command_without_effect_is_an_error(attribute: str, sentence: str) -> None:
+def test_an_accepted_command_without_effect_is_an_error(attribute, sentence):
     rig = Bench()
     closed_after_five(rig)
     broken: Any = {"command": lambda **_: None, "valve": Valve(time_constant=1e9)}[attribute]
@@ -102,7 +99,7 @@ def test_an_accepted_command_without_effect_is_an_error(attribute: str, sentence
         asyncio.run(rig.run(2 * SECOND))
 
 
-def test_a_sensor_with_an_offset_needs_a_wider_limit() -> None:
+def test_a_sensor_with_an_offset_needs_a_wider_limit():
     valve = Valve(lowest=0.0, noise=0.0)
     for within, error in ((2e3, True), (4e3, False)):
         rig = Bench(light_twin().replace(ambient_within=within), valve=valve)
@@ -115,14 +112,14 @@ def test_a_sensor_with_an_offset_needs_a_wider_limit() -> None:
             asyncio.run(rig.run(SECOND))
 
 
-def test_a_controller_that_never_answered_may_be_under_pressure() -> None:
+def test_a_controller_that_never_answered_may_be_under_pressure():
     rig = Bench(broken=lambda time: True)
     with pytest.raises(SafeStopError, match="found after 1 attempts: memory: expected an answer"):
         asyncio.run(rig.run(2 * SECOND))
     assert rig.rows[-1].events[-1] == "End."
 
 
-def test_an_error_in_the_cycle_of_a_command_includes_a_safe_stop() -> None:
+def test_an_error_in_the_cycle_of_a_command_includes_a_safe_stop():
     rig = Bench()
     rig.loop.box.put(CLOSE)
     rig.controller._clock = rig.clock.now
@@ -138,7 +135,7 @@ def test_an_error_in_the_cycle_of_a_command_includes_a_safe_stop() -> None:
     assert not rig.controller.state().positive_on
 
 
-def test_a_command_that_broke_off_is_followed_by_stops_until_one_succeeds() -> None:
+def test_a_command_that_broke_off_is_followed_by_stops_until_one_succeeds():
     rig = Bench()
     closed_after_five(rig)
     tried: list[float] = []
@@ -160,9 +157,7 @@ def test_a_command_that_broke_off_is_followed_by_stops_until_one_succeeds() -> N
 
 @pytest.mark.parametrize("at", [0.5, 1.5], ids=["while it is cut", "on the line that is cut"])
 @pytest.mark.parametrize("after", [(), (CLOSE,)], ids=["alone", "behind another"])
-def test_a_vent_command_outlasts_a_lost_connection_where_the_twin_holds(
-    at: float, after: tuple[Command, ...]
-) -> None:
+def test_a_vent_command_outlasts_a_lost_connection_where_the_twin_holds(at, after):
     cut = (0.9, 1.8) if at < 1.0 else (1.5, 2.5)
     rig = Bench(light_twin().replace(safe_stop="hold"))
     closed_after_five(rig)
@@ -185,7 +180,7 @@ def test_a_vent_command_outlasts_a_lost_connection_where_the_twin_holds(
     assert rig.events[-2] == "No safe stop: the twin is set to hold."
 
 
-def test_a_vent_command_that_never_left_is_an_error() -> None:
+def test_a_vent_command_that_never_left_is_an_error():
     rig = Bench(light_twin().replace(safe_stop="hold"), broken=lambda time: True)
     rig.loop.keep(lambda row: rig.loop.box.put(VENT) if row.number == 60 else None)
     with pytest.raises(SafeStopError, match="the wire is cut; the gripper may be under pressure"):
@@ -193,7 +188,7 @@ def test_a_vent_command_that_never_left_is_an_error() -> None:
     assert "Vent is written until the controller answers." in rig.events
 
 
-def test_a_command_that_vents_is_queued_in_every_state() -> None:
+def test_a_command_that_vents_is_queued_in_every_state():
     box = CommandBox()
     queue = CommandQueue(box, lambda: "the controller is not connected")
     assert queue.send({"positive_on": True}) == "the controller is not connected"
@@ -223,9 +218,7 @@ def controller_port() -> Iterator[int]:
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
-def test_a_signal_ends_in_a_safe_stop(
-    name: str, controller_port: int, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_signal_ends_in_a_safe_stop(name, controller_port, run, monkeypatch, tmp_path):
     number = getattr(signal, name)
     before = signal.signal(number, lambda *_: None)  # so that no failure ends the tests
 
@@ -250,9 +243,7 @@ def test_a_signal_ends_in_a_safe_stop(
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_the_end_of_the_terminal_is_a_safe_stop_of_the_process(
-    controller_port: int, tmp_path: Path
-) -> None:
+def test_the_end_of_the_terminal_is_a_safe_stop_of_the_process(controller_port, tmp_path):
     process = run_twin(controller_port, tmp_path)
     journal = tmp_path / "record.jsonl"
     while not journal.exists() or len(journal.read_text().splitlines()) < 3:
@@ -263,9 +254,7 @@ def test_the_end_of_the_terminal_is_a_safe_stop_of_the_process(
     assert "Confirmed at" in read_twin_record(tmp_path).rows[-1]["events"]
 
 
-def test_a_failed_stop_is_an_exit_code_and_a_line(
-    controller_port: int, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_failed_stop_is_an_exit_code_and_a_line(controller_port, run, monkeypatch, tmp_path):
     # after the sixth row nothing is answered; the duration ends when that row was put
     mute = Bench(broken=lambda _: True).client._link.ask
 
@@ -289,8 +278,8 @@ def test_a_failed_stop_is_an_exit_code_and_a_line(
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("a bug")])
 def test_a_full_disk_and_an_internal_error_end_in_a_safe_stop(
-    error: Exception, controller_port: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    error, controller_port, monkeypatch, tmp_path
+):
     def fail(self: TwinRow) -> dict[str, Any]:
         if self.number < 5:
             return document(self)
@@ -324,7 +313,7 @@ def beating() -> RegisterMap:
     return light_twin().controller.map
 
 
-def test_without_heartbeats_the_controller_vents_although_others_read() -> None:
+def test_without_heartbeats_the_controller_vents_although_others_read():
     clock = ManualClock()
     controller = SimulatedController(beating(), watchdog=2.0, clock=clock.now)
     controller.command(positive_target=80e3, positive_on=True)
@@ -339,7 +328,7 @@ def test_without_heartbeats_the_controller_vents_although_others_read() -> None:
     assert not controller.state().positive_on
 
 
-def test_a_client_that_never_beats_keeps_the_gripper_by_its_requests() -> None:
+def test_a_client_that_never_beats_keeps_the_gripper_by_its_requests():
     clock = ManualClock()
     controller = SimulatedController(beating(), watchdog=2.0, clock=clock.now)
     controller.command(positive_target=80e3, positive_on=True)
@@ -351,7 +340,7 @@ def test_a_client_that_never_beats_keeps_the_gripper_by_its_requests() -> None:
     assert not controller.state().positive_on
 
 
-def test_the_loop_beats_ten_times_a_second_and_no_longer_after_its_end() -> None:
+def test_the_loop_beats_ten_times_a_second_and_no_longer_after_its_end():
     rig = Bench(watchdog=2.0)
     closed_after_five(rig)
     beats: list[float] = []
@@ -361,7 +350,7 @@ def test_the_loop_beats_ten_times_a_second_and_no_longer_after_its_end() -> None
     assert rig.controller._heartbeat == len(beats)
 
 
-def test_a_map_without_heartbeat_is_not_written_to() -> None:
+def test_a_map_without_heartbeat_is_not_written_to():
     twin = light_twin()
     registers = twin.controller.map
     silent = registers.replace(writes=registers.writes.replace(heartbeat=None))
@@ -374,7 +363,7 @@ def test_a_map_without_heartbeat_is_not_written_to() -> None:
 # Vent button
 
 
-def test_the_vent_button_needs_no_key_and_reports_a_refusal() -> None:
+def test_the_vent_button_needs_no_key_and_reports_a_refusal():
     class Gui:
         """Makes widgets that hold what they show."""
 

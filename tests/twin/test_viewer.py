@@ -32,7 +32,7 @@ def view(rig: Bench) -> Iterator[TwinView]:
         shown.close()
 
 
-def test_the_page_shows_the_row(view: TwinView, rig: Bench) -> None:
+def test_the_page_shows_the_row(view, rig):
     row = rig.rows[59]
     for one in rig.rows[:60]:
         view(one)
@@ -51,7 +51,7 @@ def test_the_page_shows_the_row(view: TwinView, rig: Bench) -> None:
     assert measured[-1] == pytest.approx(80.0, abs=0.2)
 
 
-def test_a_row_without_a_reading_is_shown_so(view: TwinView, rig: Bench) -> None:
+def test_a_row_without_a_reading_is_shown_so(view, rig):
     view.show(rig.rows[-1], [])
     assert "no reading" in view._words.content
 
@@ -70,9 +70,7 @@ class Tray:
         return ""
 
 
-def test_a_command_needs_the_key_and_a_confirmation_in_the_same_browser(
-    view: TwinView, rig: Bench
-) -> None:
+def test_a_command_needs_the_key_and_a_confirmation_in_the_same_browser(view, rig):
     tray, now = Tray(), [0.0]
     gui = view._page.server.gui
     one, other = (
@@ -104,7 +102,7 @@ def test_a_command_needs_the_key_and_a_confirmation_in_the_same_browser(
     assert len(tray.sent) == 1
 
 
-def test_sliders_have_the_limits_of_the_map(view: TwinView, rig: Bench) -> None:
+def test_sliders_have_the_limits_of_the_map(view, rig):
     position = rig.twin.controller
     target = position.map.writes.positive_target.replace(limits=(70e3, 120e3))
     writes = position.map.writes.replace(positive_target=target)
@@ -113,7 +111,7 @@ def test_sliders_have_the_limits_of_the_map(view: TwinView, rig: Bench) -> None:
     assert panel.positive.value == 95.0
 
 
-def test_the_vent_button_is_the_first_element_of_the_page(view: TwinView) -> None:
+def test_the_vent_button_is_the_first_element_of_the_page(view):
     gui = view._page.server.gui
     root = list(gui._container_handle_from_uuid["root"]._children.values())
     button = view.vent.button
@@ -122,7 +120,7 @@ def test_the_vent_button_is_the_first_element_of_the_page(view: TwinView) -> Non
     assert not button.disabled
 
 
-def test_texts_of_devices_are_shown_as_they_are(view: TwinView, rig: Bench) -> None:
+def test_texts_of_devices_are_shown_as_they_are(view, rig):
     view.show(rig.rows[59], ["<img src=x onerror=alert(1)> [a](javascript:1)\n\n`b` {c} 1 & 2"])
     assert view._events.content == (
         r"\<img src=x onerror=alert(1)\> \[a\](javascript:1)  \`b\` \{c\} 1 \& 2"

@@ -10,7 +10,7 @@ from softgrasp.rendering.camera import Camera
 from softgrasp.viewer.native import aim
 
 
-def test_the_viewer_is_where_the_camera_stands() -> None:
+def test_the_viewer_is_where_the_camera_stands():
     camera, free = Camera((0.1, -0.2, 0.3), 0.7, 33.0, -12.0, 40.0), mujoco.MjvCamera()
     aim(free, camera)
     model = mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>")

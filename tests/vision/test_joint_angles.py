@@ -60,7 +60,7 @@ def errors(load: float, width: int, **faults: object) -> np.ndarray:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", LIMIT_DEG)
-def test_angles_of_clean_photographs(width: int):
+def test_angles_of_clean_photographs(width):
     result = np.array([errors(load, width) for load in LOADS])
     assert rms_deg(result) < LIMIT_DEG[width]
     # what was measured when this was written, and a little more: 0.17 and 0.20
@@ -69,7 +69,7 @@ def test_angles_of_clean_photographs(width: int):
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_angles_under_other_light_and_through_a_worse_camera(name: str):
+def test_angles_under_other_light_and_through_a_worse_camera(name):
     for width, loads in ((1280, (0.1,)), (640, (0.0, 0.1))):
         result = np.array([errors(load, width, **FAULTS[name]) for load in loads])
         assert rms_deg(result) < LIMIT_DEG[width], width
@@ -126,7 +126,7 @@ def test_valleys_above_are_those_of_the_image_upside_down():
 
 
 @pytest.mark.parametrize("tilt_deg", [-6.0, 4.0])
-def test_a_tilted_camera(tilt_deg: float):
+def test_a_tilted_camera(tilt_deg):
     seen = photo(0.04)
     height, width = seen.image.shape[:2]
     rotation = cv2.getRotationMatrix2D((0.35 * width, 0.4 * height), -tilt_deg, 0.92)

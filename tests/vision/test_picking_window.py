@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from matplotlib.backend_bases import KeyEvent, MouseEvent, NavigationToolbar2
@@ -54,7 +52,7 @@ class Hand:
             self.canvas.callbacks.process(event.name, event)
 
 
-def test_clicks_become_picks_in_pixels_of_the_image() -> None:
+def test_clicks_become_picks_in_pixels_of_the_image():
     hand = Hand()
     # the outer corner of the first pixel is (0, 0)
     assert hand.canvas.figure.axes[0].images[0].get_extent() == [0.0, 320.0, 240.0, 0.0]
@@ -69,7 +67,7 @@ def test_clicks_become_picks_in_pixels_of_the_image() -> None:
 
 
 @pytest.mark.parametrize("edges", [False, True])
-def test_the_title_has_the_angles_of_the_pieces_so_far(edges: bool) -> None:
+def test_the_title_has_the_angles_of_the_pieces_so_far(edges):
     hand = Hand(edges)
     cuts = EDGES if edges else CUTS
     hand.click(*LINE, *cuts[:1].reshape(-1, 2))
@@ -80,7 +78,7 @@ def test_the_title_has_the_angles_of_the_pieces_so_far(edges: bool) -> None:
     assert angles_text(measure(Picks(cuts, LINE))) in hand.window.title
 
 
-def test_the_right_button_and_backspace_remove_the_last_point() -> None:
+def test_the_right_button_and_backspace_remove_the_last_point():
     hand = Hand()
     hand.press("backspace")  # nothing is there
     hand.click(*LINE, CUTS[0], CUTS[2], CUTS[2])
@@ -92,7 +90,7 @@ def test_the_right_button_and_backspace_remove_the_last_point() -> None:
     np.testing.assert_allclose(hand.window.picks.cuts, CUTS, atol=1e-9)
 
 
-def test_further_points_and_clicks_beside_the_image_do_not_count() -> None:
+def test_further_points_and_clicks_beside_the_image_do_not_count():
     hand = Hand()
     hand.click(np.array([-60.0, 10.0]), *LINE, *CUTS, np.array([5.0, 5.0]))
     hand.press("enter")
@@ -101,7 +99,7 @@ def test_further_points_and_clicks_beside_the_image_do_not_count() -> None:
     np.testing.assert_allclose(hand.window.picks.cuts, CUTS, atol=1e-9)
 
 
-def test_a_click_that_zooms_is_no_pick() -> None:
+def test_a_click_that_zooms_is_no_pick():
     hand = Hand()
     hand.canvas.toolbar = NavigationToolbar2(hand.canvas)
     hand.canvas.toolbar.zoom()
@@ -109,7 +107,7 @@ def test_a_click_that_zooms_is_no_pick() -> None:
     assert "click its start" in hand.window.title
 
 
-def test_a_zoomed_view_stays_when_points_are_added() -> None:
+def test_a_zoomed_view_stays_when_points_are_added():
     hand = Hand()
     axes = hand.canvas.figure.axes[0]
     axes.set(xlim=(10.0, 90.0), ylim=(130.0, 70.0))
@@ -119,7 +117,7 @@ def test_a_zoomed_view_stays_when_points_are_added() -> None:
     assert axes.get_ylim() == (130.0, 70.0)
 
 
-def test_enter_needs_all_points_and_escape_cancels() -> None:
+def test_enter_needs_all_points_and_escape_cancels():
     hand = Hand()
     hand.click(*LINE, *CUTS[:2])
     hand.press("enter")
@@ -129,7 +127,7 @@ def test_enter_needs_all_points_and_escape_cancels() -> None:
     assert hand.window.picks is None
 
 
-def test_the_title_has_the_next_point_and_the_error() -> None:
+def test_the_title_has_the_next_point_and_the_error():
     hand = Hand()
     assert hand.window.title.startswith("Reference line: click its start, away from the tip.")
     hand.click(LINE[0])
@@ -141,7 +139,7 @@ def test_the_title_has_the_next_point_and_the_error() -> None:
     assert hand.window.title.startswith("Click the tip")
 
 
-def test_the_window_is_shown_until_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_window_is_shown_until_it_is_closed(monkeypatch):
     hand = Hand()
     figure = FigureCanvasAgg(Figure()).figure
 
@@ -158,7 +156,7 @@ def test_the_window_is_shown_until_it_is_closed(monkeypatch: pytest.MonkeyPatch)
     assert hand.closed == 1
 
 
-def test_the_overlay_is_blue_along_the_line_and_green_along_chords(tmp_path: Path) -> None:
+def test_the_overlay_is_blue_along_the_line_and_green_along_chords(tmp_path):
     path = save_overlay(IMAGE, measure(Picks(CUTS, LINE)), tmp_path / "overlay.png")
     with Image.open(path) as opened:
         drawn = np.asarray(opened.convert("RGB")).astype(int)

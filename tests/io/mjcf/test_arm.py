@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import mujoco
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ import pytest
 import softgrasp as sg
 from softgrasp.io.arm import load_arm
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
-from tests.conftest import Golden
 from tests.support.mjcf_hands import LOOP, TENDON, written
 
 ARM = """<mujoco model="crane">
@@ -49,7 +46,7 @@ ARM = """<mujoco model="crane">
 """
 
 
-def test_the_chain_is_that_of_the_model(tmp_path: Path) -> None:
+def test_the_chain_is_that_of_the_model(tmp_path):
     file = written(tmp_path, ARM, "arm.xml")
     arm, own = load_arm(file), mujoco.MjModel.from_xml_path(str(file))
     assert [row.joint_name for row in arm.chain.phalanges] == [
@@ -69,7 +66,7 @@ def test_the_chain_is_that_of_the_model(tmp_path: Path) -> None:
     assert sum(masses) == pytest.approx(own.body_mass[2:].sum(), rel=1e-9)
 
 
-def test_its_servos_and_start_are_kept(tmp_path: Path) -> None:
+def test_its_servos_and_start_are_kept(tmp_path):
     arm = load_arm(written(tmp_path, ARM, "arm.xml"))
     rotation, shoulder, *others = arm.chain.phalanges
     assert (rotation.servo_stiffness, rotation.force_limit) == (2000.0, 50.0)
@@ -84,7 +81,7 @@ def _mass_from(arm: object, first: int) -> float:
     return sum(row.inertial.mass for row in rows if row.inertial is not None)
 
 
-def test_branches_are_refused(tmp_path: Path, golden: Golden) -> None:
+def test_branches_are_refused(tmp_path, golden):
     file = written(tmp_path, LOOP, "arm.xml")
     with pytest.raises(sg.DescriptionError) as refused:
         load_arm(file)
@@ -93,7 +90,7 @@ def test_branches_are_refused(tmp_path: Path, golden: Golden) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
-def test_an_arm_of_mjcf_lifts_a_hand_of_mjcf(tmp_path: Path) -> None:
+def test_an_arm_of_mjcf_lifts_a_hand_of_mjcf(tmp_path):
     post = sg.GraspObject(
         name="post", shape=sg.Cylinder(radius=0.034, height=0.2), density=100.0, upright=True
     )

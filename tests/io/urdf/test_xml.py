@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from softgrasp.assets import ROBOT_SUFFIXES
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning
 from softgrasp.io.urdf import read_robot
-from tests.conftest import Golden
 from tests.support.robots import ARM, HINGE, needs_xacro, written
 
 FIRST, SECOND = "bendable 'first'", "bendable 'second'"
@@ -105,7 +104,7 @@ def changed(text: str, old: str, new: str) -> str:
         ('<robot name="arm">', "<robot>", "2: robot.name"),
     ],
 )  # fmt: skip
-def test_ucrdf(old: str, new: str, sentence: str, tmp_path: Path, golden: Golden) -> None:
+def test_ucrdf(old, new, sentence, tmp_path, golden):
     golden(refused(tmp_path, changed(ARM, old, new)), sentence)
 
 
@@ -145,7 +144,7 @@ def test_ucrdf(old: str, new: str, sentence: str, tmp_path: Path, golden: Golden
          "3: expected plain XML, found <xacro:link>"),
     ],
 )  # fmt: skip
-def test_urdf(old: str, new: str, sentence: str, tmp_path: Path, golden: Golden) -> None:
+def test_urdf(old, new, sentence, tmp_path, golden):
     result = refused(tmp_path, changed(HINGE, old, new), "robot.urdf")
     golden(result, sentence)
 
@@ -159,17 +158,17 @@ def test_urdf(old: str, new: str, sentence: str, tmp_path: Path, golden: Golden)
         ("words", "1: expected XML, found: Start tag expected, '<' not found"),
     ],
 )
-def test_other_files(text: str, sentence: str, tmp_path: Path) -> None:
+def test_other_files(text, sentence, tmp_path):
     assert refused(tmp_path, text) == sentence
 
 
 @pytest.mark.parametrize("name", ["gone.ucrdf", "gone.urdf", "gone.xacro"])
-def test_no_file(name: str, tmp_path: Path, golden: Golden) -> None:
+def test_no_file(name, tmp_path, golden):
     needs_xacro(name)
     golden.refused(lambda: read_robot(tmp_path / name), "expected a readable XML file, found")
 
 
-def test_a_file_of_another_kind(tmp_path: Path) -> None:
+def test_a_file_of_another_kind(tmp_path):
     result = refused(tmp_path, ARM, "robot.sdf")
     assert result == f"expected a robot as {', '.join(ROBOT_SUFFIXES)}, found '.sdf'"
 
@@ -182,9 +181,7 @@ WORDS = st.sampled_from(
 
 @settings(max_examples=200, deadline=None)
 @given(st.sampled_from([ARM, HINGE]), st.data())
-def test_any_damage_is_a_sentence_with_a_file(
-    tmp_path_factory: pytest.TempPathFactory, text: str, data: st.DataObject
-) -> None:
+def test_any_damage_is_a_sentence_with_a_file(tmp_path_factory, text, data):
     """Or still a robot; never another exception."""
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, min(len(text), start + 30)))
@@ -206,9 +203,7 @@ DOCTYPE = "2: expected no document type, found a <!DOCTYPE>"
 
 @pytest.mark.parametrize("position", ["name", "text", "unused"])
 @pytest.mark.parametrize("suffix", ROBOT_SUFFIXES)
-def test_a_document_that_would_grow_without_bound_is_refused(
-    position: str, suffix: str, tmp_path: Path
-) -> None:
+def test_a_document_that_would_grow_without_bound_is_refused(position, suffix, tmp_path):
     name, text = {"name": ("&e11;", ""), "text": ("r", "&e11;"), "unused": ("r", "")}[position]
     bomb = (
         f'<?xml version="1.0"?>\n<!DOCTYPE r [<!ENTITY e0 "ha">{BOMB}]>\n'
@@ -220,13 +215,13 @@ def test_a_document_that_would_grow_without_bound_is_refused(
 @pytest.mark.parametrize(
     "declared", ['r SYSTEM "other.dtd"', 'r [<!ENTITY e SYSTEM "other.txt">]', "r"]
 )
-def test_no_other_file_is_fetched(declared: str, tmp_path: Path) -> None:
+def test_no_other_file_is_fetched(declared, tmp_path):
     written(tmp_path, "secret", "other.txt")
     text = f'<!-- <!DOCTYPE> -->\n<!DOCTYPE {declared}>\n<robot name="&e;"><link name="a"/></robot>'
     assert refused(tmp_path, text) == DOCTYPE
 
 
-def test_a_document_type_in_another_encoding_is_refused_too(tmp_path: Path) -> None:
+def test_a_document_type_in_another_encoding_is_refused_too(tmp_path):
     text = '<?xml version="1.0" encoding="utf-16"?><!DOCTYPE r><robot name="r"><link name="a"/>'
     result = refused(tmp_path, f"{text}</robot>".encode("utf-16"))
     assert result == DOCTYPE.removeprefix("2: ")
@@ -257,19 +252,17 @@ MACRO = """<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="r">
         ("</joint>", "", "9: expected </joint>, opened in line 5"),
     ],
 )  # fmt: skip
-def test_xacro(old: str, new: str, sentence: str, tmp_path: Path, golden: Golden) -> None:
+def test_xacro(old, new, sentence, tmp_path, golden):
     golden(refused(tmp_path, changed(MACRO, old, new), "robot.urdf.xacro"), sentence)
 
 
-def test_macros_without_end_are_refused(tmp_path: Path) -> None:
+def test_macros_without_end_are_refused(tmp_path):
     text = changed(MACRO, "    <link", '<xacro:segment name="${name}a"/>\n    <link')
     result = refused(tmp_path, text, "robot.xacro")
     assert re.match("macro 'segment': expected macros that end, found .*recursion", result)
 
 
-def test_without_xacro_a_message_states_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
-) -> None:
+def test_without_xacro_a_message_states_what_to_install(tmp_path, monkeypatch, golden):
     monkeypatch.setitem(sys.modules, "xacro", None)
     path = written(tmp_path, MACRO, "robot.ucrdf.xacro")
     with pytest.raises(BackendUnavailable) as caught:
