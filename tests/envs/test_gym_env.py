@@ -173,16 +173,13 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others():
     assert at_rest["object_position"] == pytest.approx([0.0, 0.0, -0.085], abs=1e-7)
 
 
-def test_noise_has_its_standard_deviation_and_starts_clear_of_the_hand():
+def test_noise_has_its_standard_deviation_and_starts_clear_of_the_hand(golden):
     env = sg.make_env(quick(), noise=sg.description.PoseNoise(position=1e-3))
     positions = [env.reset(seed=seed)[0]["object_position"] for seed in range(200)]
     assert np.std(positions, axis=0) == pytest.approx([1e-3] * 3, rel=0.2)
     env.simulation._is_clear = lambda offset: False
-    with pytest.raises(sg.SimulationError) as refused:
-        env.reset(seed=0)
-    assert str(refused.value) == (
-        "noise: expected a start of the object clear of the hand, found none in 100 draws with "
-        "0.001 m and 0 rad"
+    golden.refused(
+        lambda: env.reset(seed=0), "noise: expected a start of the object cl", sg.SimulationError
     )
 
 
@@ -277,7 +274,7 @@ def test_shaping_adds_up_to_nothing():
     assert max(rewards[:-1]) == pytest.approx(0.5 * 0.7 * 1.0, abs=0.2)
 
 
-def test_an_object_that_leaves_the_hand_ends_the_episode():
+def test_an_object_that_leaves_the_hand_ends_the_episode(golden):
     env = sg.make_env(quick(gravity=(0.0, 0.0, -50.0), duration=2.0))
     env.reset()
     still = np.zeros(12, dtype=np.float32)
@@ -288,11 +285,7 @@ def test_an_object_that_leaves_the_hand_ends_the_episode():
     assert not end[3]
     assert not end[4]["in_test"]
     assert steps == pytest.approx(np.sqrt(2 * 0.06 / 50.0) / 0.02, abs=1.0)
-    with pytest.raises(sg.SimulationError) as refused:
-        env.step(still)
-    assert str(refused.value) == (
-        "expected an episode to go on, found one that has ended: call reset()"
-    )
+    golden.refused(lambda: env.step(still), "expected an episode to go on,", sg.SimulationError)
 
 
 def test_time_limits_truncate():
@@ -346,35 +339,27 @@ def test_a_scene_file_is_enough(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"decision_period": 0.0015}, "decision_period: expected a whole number of control periods "
-         "of 0.001 s, found 0.0015 s"),
-        ({"render_mode": "human"}, "render_mode: expected a render mode, found 'human'; known: "
-         "rgb_array"),
-        ({"scene": {"object_mount": "fixed", "success": None}}, "success: expected an object that "
-         "can move for a hold test, found a fixed one"),
+        ({"decision_period": 0.0015}, "decision_period"),
+        ({"render_mode": "human"}, "render_mode"),
+        ({"scene": {"object_mount": "fixed", "success": None}}, "success"),
         ({"scene": {"closure": sg.PositionIncrementClosure(active=(False,) * 12)}},
-         "closure.rates: expected an actuator with a closing rate, which an agent could move, "
-         "found none"),
+         "closure.rates"),
     ],
     ids=["period", "render mode", "fixed", "no actuator"],
 )  # fmt: skip
-def test_what_does_not_fit_is_refused(options, sentence):
+def test_what_does_not_fit_is_refused(options, sentence, golden):
     changes = options.pop("scene", {})
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.make_env(quick(**changes), **options)
-    assert str(refused.value) == sentence
+    golden.refused(lambda: sg.make_env(quick(**changes), **options), sentence)
 
 
-def test_unknown_settings_and_options_are_refused():
+def test_unknown_settings_and_options_are_refused(golden):
     with pytest.raises(sg.DescriptionError, match="did you mean 'speed'"):
         sg.make_env(quick(), sped=2.0)
     env = sg.make_env(quick())
     with pytest.raises(sg.SimulationError) as early:
         env.step(np.zeros(12, dtype=np.float32))
     assert str(early.value) == "expected an episode to go on, found none: call reset()"
-    with pytest.raises(sg.DescriptionError) as refused:
-        env.reset(options={"place": 1})
-    assert str(refused.value) == "expected no options, found place"
+    golden.refused(lambda: env.reset(options={"place": 1}), "expected no options,")
     env.reset()
     for action, result in ((np.zeros(3), "an array of shape (3,)"), (np.full(12, np.nan), "NaN")):
         with pytest.raises(sg.DescriptionError) as wrong:
@@ -393,14 +378,10 @@ def test_a_missing_gymnasium_states_what_to_install(monkeypatch):
     ("change", "sentence"),
     [
         ({"sequence": ("close", "hold")},
-         "sequence: expected a closure with a ramp of gravity or a lift behind it in an "
-         "environment, found a sequence"),
+         "sequence"),
         ({"success": sg.io.load_criterion("dexgraspbench")},
-         "success: expected a closure with a ramp of gravity or a lift behind it in an "
-         "environment, found a criterion with more than that"),
+         "success: expected a closure with a ramp "),
     ],
 )  # fmt: skip
-def test_what_environments_leave_out_is_refused(change, sentence):
-    with pytest.raises(sg.DescriptionError) as message:
-        envs.make_env(pinch().replace(**change))
-    assert str(message.value) == sentence
+def test_what_environments_leave_out_is_refused(change, sentence, golden):
+    golden.refused(lambda: envs.make_env(pinch().replace(**change)), sentence)

@@ -69,12 +69,10 @@ def test_what_is_usual_is_not_written(tmp_path):
         assert word not in text
 
 
-def test_only_yaml_is_written(tmp_path):
+def test_only_yaml_is_written(tmp_path, golden):
     finger = sg.rld.discretise(0.1, 2e-3, 0.02)
     path = tmp_path / "finger.json"
-    with pytest.raises(sg.DescriptionError) as refused:
-        save_finger(finger, path)
-    assert str(refused.value) == f"path: expected a .yaml file, found '{path}'"
+    golden.refused(lambda: save_finger(finger, path), "path: expected a .yaml file, found '")
     assert not path.exists()
 
 

@@ -163,24 +163,19 @@ def test_a_fit_may_have_the_units_of_the_paper(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("units: {pressure: torr}", "f.yaml:1: units.pressure: no unit of pressure 'torr'; known: "
-         "MPa, Pa, bar, hPa, kPa, mbar"),
-        ("lengths: [0.01]\npressures: [0, 1]", "f.yaml: coefficients: this field is missing; "
-         "expected a list: One row per piece, from the constant to the cubic coefficient [rad]"),
+        ("units: {pressure: torr}", "f.yaml:1: units.pressure"),
+        ("lengths: [0.01]\npressures: [0, 1]", "f.yaml: coefficients"),
         ("lengths: [0.01, 0.02]\npressures: [0, 1]\ncoefficients: [[0, 1, 0, 0]]",
-         "f.yaml:3: coefficients: expected one for each of the 2 lengths, found 1"),
+         "f.yaml:3: coefficients"),
         ("lengths: [0.01]\npressures: [1, 0]\ncoefficients: [[0, 1, 0, 0]]",
-         "f.yaml:2: pressures: expected the lowest before the highest, found 1 and 0 Pa"),
-        ("lenghts: [0.01]", "f.yaml:1: lenghts: no such field; did you mean 'lengths'? known: "
-         "coefficients, lengths, name, pressures, residuals, scale, source"),
+         "f.yaml:2: pressures"),
+        ("lenghts: [0.01]", "f.yaml:1: lenghts"),
     ],
 )  # fmt: skip
-def test_invalid_fits_are_refused(text, sentence, tmp_path, monkeypatch):
+def test_invalid_fits_are_refused(text, sentence, tmp_path, monkeypatch, golden):
     monkeypatch.chdir(tmp_path)
     Path("f.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(DescriptionError) as refused:
-        load_pressure_fit("f.yaml")
-    assert str(refused.value) == sentence
+    golden.refused(lambda: load_pressure_fit("f.yaml"), sentence)
 
 
 def test_missing_fits():
@@ -208,23 +203,19 @@ def test_measured_angles_round_trip(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("pressure,angle_1_deg\n0,0", "t.csv:1: no column 'pressure'; did you mean 'pressure_kpa'? "
-         "known: angle_1_deg, pressure_kpa"),
-        ("pressure_kpa\n0", "t.csv:1: expected the columns pressure_kpa, angle_1_deg, "
-         "angle_2_deg, …, found pressure_kpa"),
-        (HEAD, "t.csv: expected lines of numbers, found only names"),
-        (f"{HEAD}\n0,1,x", "t.csv:2: angle_2_deg: expected a finite number, found 'x'"),
+        ("pressure,angle_1_deg\n0,0", "t.csv:1: no column 'pressure'"),
+        ("pressure_kpa\n0", "t.csv:1: expected the columns pressure_k"),
+        (HEAD, "t.csv: expected lines of numbers, found "),
+        (f"{HEAD}\n0,1,x", "t.csv:2: angle_2_deg"),
         (f"{HEAD}\n# gap\n0,,1",
-         "t.csv:3: angle_1_deg: expected a finite number, found an empty cell"),
+         "t.csv:3: angle_1_deg"),
         (f"{HEAD}\n0,1", "t.csv:2: expected 3 cells, found 2"),
     ],
 )  # fmt: skip
-def test_invalid_tables_of_angles_are_refused(text, sentence, tmp_path, monkeypatch):
+def test_invalid_tables_of_angles_are_refused(text, sentence, tmp_path, monkeypatch, golden):
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text(text, encoding="utf-8")
-    with pytest.raises(DescriptionError) as refused:
-        load_piece_angles("t.csv")
-    assert str(refused.value) == sentence
+    golden.refused(lambda: load_piece_angles("t.csv"), sentence)
 
 
 @pytest.mark.skipif(not MAKER.exists(), reason="the scripts of assets are not in a wheel")
@@ -304,11 +295,9 @@ def test_csv_in_another_order_with_remarks(tmp_path):
         ("a.txt", "", "expected a file of flange poses that ends in .csv or .jsonl, found 'a.txt'"),
     ],
 )  # fmt: skip
-def test_mistakes(tmp_path, name, text, sentence):
+def test_mistakes(tmp_path, name, text, sentence, golden):
     (tmp_path / name).write_text(text, encoding="utf-8")
-    with pytest.raises(sg.DescriptionError) as message:
-        sg.twin.load_flange_samples(tmp_path / name)
-    assert sentence in str(message.value)
+    golden.refused(lambda: sg.twin.load_flange_samples(tmp_path / name), sentence)
 
 
 def test_a_missing_file(tmp_path):

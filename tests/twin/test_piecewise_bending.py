@@ -216,16 +216,11 @@ def test_an_unreachable_bend_is_refused_with_the_range():
         pressure_for(TRUTH, 0.1, piece=4)
 
 
-def test_several_pressures_of_one_bend_are_reported():
+def test_several_pressures_of_one_bend_are_reported(golden):
     fit = one_piece(0.0, -0.25, 0.0, 1.0 / 3.0)
     edge = 1e5 * np.sqrt(0.75)
     assert pressures_for(fit, 0.0) == pytest.approx((-edge, 0.0, edge), abs=1e-6)
-    with pytest.raises(DescriptionError) as refused:
-        pressure_for(fit, 0.0)
-    assert str(refused.value) == (
-        "bend: expected a bend of all pieces together that one pressure gives, found 0°, which 3 "
-        "give: -86.6, 0, 86.6 kPa; specify near"
-    )
+    golden.refused(lambda: pressure_for(fit, 0.0), "bend: expected a bend of all pieces toge")
     assert pressure_for(fit, 0.0, near=7e4) == pytest.approx(edge)
     # at the turning point two become one
     assert pressures_for(one_piece(0.0, 0.0, 1.0, 0.0), 0.0) == pytest.approx((0.0,), abs=1e-6)
@@ -234,22 +229,17 @@ def test_several_pressures_of_one_bend_are_reported():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"angles": np.zeros((43, 3))}, "angles: expected angles of shape (pressures, lengths), "
-         "found (43, 3) for (43,) pressures and (4,) lengths"),
-        ({"angles": np.full((43, 4), np.nan)}, "angles: expected finite numbers, found others"),
-        ({"pressures": np.repeat([0.0, 1e4, 2e4], [20, 20, 3])}, "pressures: expected at least 5 "
-         "samples at 4 different pressures, found 43 at 3"),
-        ({"sigma": 0.0}, "sigma: expected a number above 0, found 0"),
-        ({"scale": -1.0}, "scale: expected a number above 0, found -1"),
-        ({"lengths": (0.01, 0.01, -0.01, 0.01)}, "lengths[2]: expected a number above 0, "
-         "found -0.01"),
+        ({"angles": np.zeros((43, 3))}, "angles: expected angles of shape (pressu"),
+        ({"angles": np.full((43, 4), np.nan)}, "angles: expected finite numbers, found o"),
+        ({"pressures": np.repeat([0.0, 1e4, 2e4], [20, 20, 3])}, "pressures"),
+        ({"sigma": 0.0}, "sigma: expected a number above 0, found "),
+        ({"scale": -1.0}, "scale: expected a number above 0, found "),
+        ({"lengths": (0.01, 0.01, -0.01, 0.01)}, "lengths[2]"),
     ],
 )  # fmt: skip
-def test_invalid_data_are_refused(change, sentence):
+def test_invalid_data_are_refused(change, sentence, golden):
     given = {"pressures": PRESSURES, "angles": np.zeros((43, 4)), "lengths": LENGTHS} | change
-    with pytest.raises(DescriptionError) as refused:
-        fit_pressures(**given)
-    assert str(refused.value) == sentence
+    golden.refused(lambda: fit_pressures(**given), sentence)
 
 
 def test_an_inconsistent_description_is_refused():

@@ -34,9 +34,9 @@ def sentence(*arguments: object, **options: object) -> str:
 
 def test_without_opencv(monkeypatch, golden):
     monkeypatch.setitem(sys.modules, "cv2", None)
-    with pytest.raises(BackendUnavailable) as message:
-        opencv()
-    golden(message.value, "photographs and videos are measured with OpenCV, which")
+    golden.refused(
+        opencv, "photographs and videos are measured with OpenCV, which", BackendUnavailable
+    )
 
 
 def test_files_that_are_not_images(tmp_path, golden):

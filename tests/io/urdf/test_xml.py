@@ -265,6 +265,6 @@ def test_macros_without_end_are_refused(tmp_path):
 def test_without_xacro_a_message_states_what_to_install(tmp_path, monkeypatch, golden):
     monkeypatch.setitem(sys.modules, "xacro", None)
     path = written(tmp_path, MACRO, "robot.ucrdf.xacro")
-    with pytest.raises(BackendUnavailable) as caught:
-        read_robot(path)
-    golden(caught.value, "a .xacro file needs the package xacro")
+    golden.refused(
+        lambda: read_robot(path), "a .xacro file needs the package xacro", BackendUnavailable
+    )
