@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import mujoco
 import numpy as np
 import pytest
+import trimesh
 
 import softgrasp as sg
 from softgrasp.model.hand import build_hand_spec
@@ -49,27 +50,11 @@ def _model(vertices, faces):
     return model, data
 
 
-def _ball(rings=12, slices=20, squeeze=(0.5, 0.4, 0.3)):
-    polar = np.pi * (np.arange(rings) + 0.5) / rings
-    rotation = 2 * np.pi * np.arange(slices) / slices
-    flat = np.stack([np.cos(rotation), np.sin(rotation)], axis=1)
-    ring = np.sin(polar)[:, None, None] * flat
-    height = np.broadcast_to(np.cos(polar)[:, None, None], (rings, slices, 1))
-    vertices = np.concatenate([ring, height], axis=-1).reshape(-1, 3)
-    vertices = np.vstack([vertices, [[0, 0, 1], [0, 0, -1]]]) * squeeze
-    i, j = np.meshgrid(np.arange(rings - 1), np.arange(slices), indexing="ij")
-    a, b = i * slices + j, i * slices + (j + 1) % slices
-    side = np.stack([a, a + slices, b, b, a + slices, b + slices], axis=-1).reshape(-1, 3)
-    around, ahead, last = np.arange(slices), (np.arange(slices) + 1) % slices, (rings - 1) * slices
-    north = np.stack([np.full(slices, rings * slices), around, ahead], axis=1)
-    south = np.stack([np.full(slices, rings * slices + 1), last + ahead, last + around], axis=1)
-    return vertices, np.vstack([side, north, south])
-
-
 def test_normals_of_a_round_mesh_follow_the_shape_not_the_triangles():
-    model, data = _model(*_ball())
+    ball, squeeze = trimesh.creation.icosphere(2), np.array([0.5, 0.4, 0.3])
+    model, data = _model(ball.vertices * squeeze, ball.faces)
     points, flat, local, local_flat, frame = _hits(model, data)
-    true = points / np.array([0.5, 0.4, 0.3]) ** 2
+    true = points / squeeze**2
     true /= np.linalg.norm(true, axis=1, keepdims=True)
     smooth = smooth_mesh(model, 0).at(local, local_flat) @ frame.T
     assert np.allclose(np.linalg.norm(smooth, axis=1), 1.0)
@@ -80,20 +65,8 @@ def test_normals_of_a_round_mesh_follow_the_shape_not_the_triangles():
 
 
 def test_a_flat_side_of_many_triangles_keeps_its_normal():
-    rotation = 2 * np.pi * np.arange(24) / 24
-    ring = np.stack([0.3 * np.cos(rotation), 0.3 * np.sin(rotation)], axis=1)
-    vertices = np.vstack(
-        [np.column_stack([ring, np.full(24, z)]) for z in (-0.2, 0.2)]
-        + [[[0, 0, -0.2], [0, 0, 0.2]]]
-    )
-    near, far = np.arange(24), (np.arange(24) + 1) % 24
-    faces = [
-        np.stack([near, far, far + 24], axis=1),
-        np.stack([near, far + 24, near + 24], axis=1),
-        np.stack([np.full(24, 49), near + 24, far + 24], axis=1),
-        np.stack([np.full(24, 48), far, near], axis=1),
-    ]
-    model, data = _model(vertices, np.vstack(faces))
+    tube = trimesh.creation.cylinder(radius=0.3, height=0.4, sections=24)
+    model, data = _model(tube.vertices, tube.faces)
     points, _, local, local_flat, frame = _hits(model, data)
     smooth = smooth_mesh(model, 0).at(local, local_flat) @ frame.T
     top = (points[:, 2] > 0.2 - 1e-6) & (np.hypot(points[:, 0], points[:, 1]) < 0.29)
