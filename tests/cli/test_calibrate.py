@@ -60,26 +60,6 @@ def test_json_is_one_document(run, tables):
     assert message["evaluations"] >= 12
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ((), "expected a problem, or --finger with --photos,"),
-        (("--finger", "paper000"), "found no measurements"),
-        (("paper000", "--finger", "paper000"), "expected a problem or --finger with measurements"),
-        (("paper00",), "no problem 'paper00'"),
-        (("paper000", "--set", "gain=uniform"), "--set gain=uniform"),
-        (("paper000", "--set", "force_objective=eq7"), "force_objective"),
-        (("--finger", "paper000", "--hung", "gone.csv"), "gone.csv"),
-    ],
-)
-def test_odd_words_are_reported_in_a_line(run, tmp_path, words, sentence, golden):
-    ran = run("calibrate", *words, "--out", str(tmp_path / "out"))
-    assert ran.code == 2
-    golden(ran.err, sentence)
-    assert "Traceback" not in ran.err
-    assert not (tmp_path / "out").exists()
-
-
 def test_an_empty_directory_of_photographs_is_reported(run, tmp_path):
     pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
     photos = tmp_path / "photos"
@@ -153,23 +133,6 @@ def test_nothing_of_an_earlier_calibration_stays(run, tables):
 
 def files_of(directory: Path) -> set[str]:
     return {path.name for path in directory.iterdir() if not path.name.startswith(".")}
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("--tilt", "steep", "--photos", "."), "--tilt: expected an angle in degrees or base, fou"),
-        (("--zero", "gone.png", "--photos", "."), "--zero: expected design, unloaded or a file, f"),
-        (("--empty", "gone.png", "--photos", "."), "--empty: expected a file, found none at"),
-        (("--flip",), "expected --photos with --flip, found none"),
-        (("--board", "6x9x25"), "expected --camera with --board, found none"),
-    ],
-)
-def test_options_of_photographs_are_checked_before_anything_is_read(run, tmp_path, words, sentence):
-    ran = run("calibrate", "--finger", "paper000", *words, "--out", str(tmp_path / "out"))
-    assert ran.code == 2
-    assert sentence in " ".join(ran.err.split())
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow

@@ -96,27 +96,6 @@ def test_an_interrupted_search_reports_how_it_goes_on(run, tmp_path, monkeypatch
     assert count_finished(tmp_path / "out") == 0
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("--rank-by", "epsilon"), "rank_by"),
-        (("--rank-by", "final_force_N"), "best"),
-        (("--preshape", "opne"), "expected a preshape of hand 'four_finger'"),
-        (("--candidates", "0"), "candidates"),
-        (("--cone-deg", "200"), "--cone-deg"),
-        (("--roll-deg", "-1"), "--roll-deg"),
-        (("--test", "shake"), "no criterion 'shake'"),
-        (("--workers", "0"), "workers"),
-        (("--rank-by", "perturbation", "--criterion", "hold"), "rank_by"),
-    ],
-)
-def test_mistakes_are_sentences(run, words, sentence, golden):
-    ran = run(*SHORT, *words)
-    assert ran.code == 2
-    golden(" ".join(ran.err.split()), sentence)
-    assert "Traceback" not in ran.err
-
-
 @pytest.mark.slow
 def test_grasps_are_exported_and_imported(run, tmp_path):
     words = ("plan", "four_finger", "sphere", "--mass", "0.1", "--workers", "1", "--no-report")

@@ -218,25 +218,6 @@ def test_self_contact_can_be_left_out(run):
     assert forces == [5, 9]  # the middle phalanges of opposite fingers pass through each other
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("--object", "sphere"), "--object"),
-        (("--object", "sphere@1,2"), "--object"),
-        (("--wall", "1,2,3"), "--wall"),
-        (("--object", "sphere_25@0,0.05,-0.085"), "expected a start without overlaps"),
-        (
-            ("--wall", "0,0.015,-0.085,0,-1,0", "--set", "surroundings[0].size=[0.02,0.02]"),
-            "expected a start without overlaps",
-        ),
-    ],
-)
-def test_mistakes_end_with_2_and_one_sentence(run, words, sentence, golden):
-    ran = run(*SHORT, *words)
-    assert ran.code == 2
-    golden(ran.err, sentence)
-
-
 def test_the_summary_names_further_objects_and_surroundings(run):
     ran = run("grasp", "beside", *QUICK)
     lines = {line.split()[0]: line for line in ran.out.splitlines()}
@@ -276,20 +257,6 @@ def test_sensors_by_name(run):
         "force_F1_P1",
     ]
     assert result.scene.sensors[4].noise == 0.1
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--contact-model", "natve"), "no contact model 'natve'"),
-        (("--sensor", "tactil"), "--sensor"),
-        (("--sensor", "wrist:palm"), "--sensor"),
-    ],
-)
-def test_wrong_names_are_reported(run, words, message, golden):
-    done = run("grasp", "four_finger", "sphere", *words, *QUICK)
-    assert done.code == 2
-    golden(" ".join(done.err.split()), message)
 
 
 def test_the_same_grasp_again_has_the_same_hash(run):

@@ -129,19 +129,6 @@ def test_a_grasp_from_the_mesh_of_a_finger(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("finger.stl", "sphere"), "finger.stl: the mesh of a finger makes a hand with"),
-        (("soft_gripper", "sphere", "--fingers", "3"), "--fingers"),
-        (("four_finger", "sphere", "--pressure", "auto"), "--pressure auto"),
-        (("soft_gripper", "sphere", "--pressure", "60psi"), "Invalid value for '--pressure'"),
-    ],
-)
-def test_options_of_hands_from_meshes(words, sentence, run, golden):
-    golden(run("grasp", *words).err, sentence)
-
-
-@pytest.mark.parametrize(
     ("text", "pascals"), [("60kPa", 6e4), ("0.6 bar", 6e4), ("0.06MPa", 6e4), ("6e4", 6e4)]
 )
 def test_pressures_have_units(text, pascals):

@@ -58,18 +58,6 @@ def test_meshes_are_made_coarser_only_when_that_is_requested(run, tmp_path):
     assert run("check", "few.wbt").code == 0
 
 
-def test_only_worlds_have_coarser_meshes(run, golden):
-    ran = run("convert", "demo", "demo.xml", "--max-faces", "200")
-    assert ran.code == 2
-    golden(ran.err, "--max-faces")
-
-
-def test_a_scene_that_samples_faster_than_webots_steps_is_refused(run, golden):
-    ran = run("convert", "paper004_power_sphere", "ball.wbt")
-    assert ran.code == 2
-    golden(ran.err, "control_period")
-
-
 def test_problems_of_a_world_have_their_lines(run, tmp_path, golden):
     run("convert", "soft_gripper", "soft.wbt")
     text = (tmp_path / "soft.wbt").read_text("utf-8")
