@@ -41,13 +41,7 @@ sys.exit(main())
 def interrupted(
     words: tuple[str, ...], directory: Path, when: Callable[[], bool]
 ) -> tuple[int, str]:
-    """Exit code and standard error of a process that gets a real SIGINT.
-
-    Args:
-        words: Of the command line.
-        directory: Where it runs.
-        when: It gets it when its simulation is under way and this holds.
-    """
+    """Exit code and standard error of a process that gets a real SIGINT."""
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *words],
         cwd=directory,

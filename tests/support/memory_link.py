@@ -10,11 +10,7 @@ from softgrasp.twin.pneumatic_controller import SimulatedController
 
 
 class MemoryLink:
-    """A device in this process, without any wire: for time that runs faster than ours.
-
-    Args:
-        controller: The device.
-    """
+    """A device in this process, without any wire: for time that runs faster than ours."""
 
     def __init__(self, controller: SimulatedController) -> None:
         self.counts = LinkCounts()

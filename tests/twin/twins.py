@@ -38,13 +38,7 @@ def is_stop(pdu: bytes) -> bool:
 
 
 class Bench:
-    """A loop and what stands around it.
-
-    Args:
-        twin: The twin; the shipped one without dynamics where none is given.
-        broken: Tells when the wire is cut.
-        settling: Fingers in an engine.
-    """
+    """A loop and what stands around it."""
 
     def __init__(
         self,
