@@ -20,23 +20,17 @@ from softgrasp.io.files import listening
 from softgrasp.io.mesh import load_mesh
 from softgrasp.io.mesh_repair import hull_of, signed_volume
 from tests.support.outside import outside_file
+from tests.support.solids import l_solid
 
 needs_coacd = pytest.mark.skipif(
     importlib.util.find_spec("coacd") is None, reason="coacd is not installed (extra 'mesh')"
 )
 BOX = trimesh.creation.box((0.04, 0.05, 0.06))
-L_RIM = np.array([[0, 0], [3, 0], [3, 1], [1, 1], [1, 3], [0, 3]]) * 0.02
 
 
 def l_surface() -> tuple[np.ndarray, np.ndarray]:
-    """An L of five cubes of 20 mm."""
-    vertices = np.vstack([np.column_stack([L_RIM, np.full(6, z)]) for z in (0, 0.02)])
-    lid = [(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)]
-    faces = [t[::-1] for t in lid] + [(a + 6, b + 6, c + 6) for a, b, c in lid]
-    for i in range(6):
-        j = (i + 1) % 6
-        faces += [(i, j, j + 6), (i, j + 6, i + 6)]
-    return vertices, np.array(faces)
+    solid = l_solid()
+    return np.asarray(solid.vertices), np.asarray(solid.faces)
 
 
 def volume(parts: tuple[np.ndarray, ...]) -> float:

@@ -11,6 +11,7 @@ from softgrasp.io.hand_sanity import millimetres_doubt, range_doubt
 from softgrasp.io.urdf.length_unit import robot_units
 from tests.support.gripper_urdf import gripper_urdf
 from tests.support.robots import written
+from tests.support.solids import prism
 
 DEGREES = (
     "expected a range of at most 6.283 rad (one rotation), found -30 … 90 rad; are the limits in "
@@ -78,13 +79,10 @@ def test_a_unit_changes_no_robot_that_is_plausible_in_metres(tmp_path):
 def hook_of(reach: float) -> trimesh.Trimesh:
     """A finger of 10 x 20 x 80 mm whose end extends sideways by a length [m]."""
     end = 0.01 + reach
-    profile = [(0.0, 0.0), (0.01, 0.0), (0.01, 0.07), (end, 0.07), (end, 0.08), (0.0, 0.08)]
-    points = np.array([(x, y, z) for y in (0.02, 0.0) for x, z in profile])
-    sides = [(i, (i + 1) % 6) for i in range(6)]
-    faces = [(a, b, b + 6) for a, b in sides] + [(a, b + 6, a + 6) for a, b in sides]
-    caps = [(0, 1, 2), (0, 2, 5), (2, 3, 4), (2, 4, 5)]
-    faces += [(c, b, a) for a, b, c in caps] + [(a + 6, b + 6, c + 6) for a, b, c in caps]
-    return trimesh.Trimesh(points, faces)
+    rim = [(0.01, 0.07), (end, 0.07), (end, 0.08), (0.0, 0.08), (0.0, 0.0), (0.01, 0.0)]
+    hook = prism(rim, 0.02)
+    hook.vertices = hook.vertices[:, [0, 2, 1]] * [1.0, -1.0, 1.0] + [0.0, 0.02, 0.0]
+    return hook
 
 
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")

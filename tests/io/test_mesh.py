@@ -21,6 +21,7 @@ from softgrasp.io.convex_decomposition import union_volume
 from softgrasp.io.mesh import MeshBody, load_mesh
 from softgrasp.io.mesh_files import lacks_reader, read_groups
 from softgrasp.io.mesh_repair import hull_of, make_solid, signed_volume
+from tests.support.solids import l_solid
 
 READABLE = [name for name in MESH_SUFFIXES if not lacks_reader(f"mesh{name}")]
 BOX = trimesh.creation.box((0.04, 0.05, 0.06))
@@ -74,20 +75,6 @@ def test_a_box_has_the_volume_and_inertia_of_a_box(tmp_path, suffix):
     assert len(body.parts) == 1
     assert len(body.parts[0][0]) == 8
     assert body.warnings == ()
-
-
-L_SHAPE = np.array([[0, 0], [3, 0], [3, 1], [1, 1], [1, 3], [0, 3]]) * 0.02
-
-
-def l_solid() -> trimesh.Trimesh:
-    """An L of area 5 squares of 20 mm, 20 mm thick."""
-    vertices = np.vstack([np.column_stack([L_SHAPE, np.full(6, z)]) for z in (0, 0.02)])
-    lid = [(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)]
-    faces = [t[::-1] for t in lid] + [(a + 6, b + 6, c + 6) for a, b, c in lid]
-    for i in range(6):
-        j = (i + 1) % 6
-        faces += [(i, j, j + 6), (i, j + 6, i + 6)]
-    return raw(vertices, faces)
 
 
 finite = st.floats(-1, 1)
