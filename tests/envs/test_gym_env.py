@@ -336,19 +336,22 @@ def test_a_scene_file_is_enough(tmp_path):
     assert sg.make_env("demo").task.criterion == sg.load_scene("demo").success
 
 
+IDLE = sg.PositionIncrementClosure(active=(False,) * 12)
+
+
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("changes", "options", "sentence"),
     [
-        ({"decision_period": 0.0015}, "decision_period"),
-        ({"render_mode": "human"}, "render_mode"),
-        ({"scene": {"object_mount": "fixed", "success": None}}, "success"),
-        ({"scene": {"closure": sg.PositionIncrementClosure(active=(False,) * 12)}},
-         "closure.rates"),
+        ({}, {"decision_period": 0.0015}, "decision_period"),
+        ({}, {"render_mode": "human"}, "render_mode"),
+        ({"object_mount": "fixed", "success": None}, {}, "success"),
+        ({"closure": IDLE}, {}, "closure.rates"),
+        ({"sequence": ("close", "hold"), "success": None}, {}, "sequence"),
+        ({"success": sg.io.load_criterion("dexgraspbench")}, {}, "success: expected a closure"),
     ],
-    ids=["period", "render mode", "fixed", "no actuator"],
-)  # fmt: skip
-def test_what_does_not_fit_is_refused(options, sentence, golden):
-    changes = options.pop("scene", {})
+    ids=["period", "render mode", "fixed", "no actuator", "sequence", "criterion"],
+)
+def test_what_does_not_fit_is_refused(changes, options, sentence, golden):
     golden.refused(lambda: sg.make_env(quick(**changes), **options), sentence)
 
 
@@ -372,16 +375,3 @@ def test_a_missing_gymnasium_states_what_to_install(monkeypatch):
     with pytest.raises(sg.BackendUnavailable) as refused:
         sg.make_env(quick())
     assert str(refused.value) == ("gymnasium is not installed: pip install 'softgrasp[gym]'")
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"sequence": ("close", "hold")},
-         "sequence"),
-        ({"success": sg.io.load_criterion("dexgraspbench")},
-         "success: expected a closure with a ramp "),
-    ],
-)  # fmt: skip
-def test_what_environments_leave_out_is_refused(change, sentence, golden):
-    golden.refused(lambda: envs.make_env(pinch().replace(**change)), sentence)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -88,25 +86,12 @@ def test_tilted_fingers_lean_outwards():
     assert roots[:, 2, 2] == pytest.approx(np.full(4, np.cos(0.3)))
 
 
-def test_a_quaternion_near_one_is_normalised_another_refused():
-    result = MountedPose(quaternion=(1.0009, 0.0, 0.0, 0.0))
-    assert result.quaternion == (1.0, 0.0, 0.0, 0.0)
-    message = (
-        "quaternion: expected a quaternion (w, x, y, z) of norm 1 within 0.001, found "
-        "(1.0, 0.1, 0.0, 0.0) of norm 1.00499"
-    )
-    with pytest.raises(DescriptionError, match=re.escape(message)):
-        MountedPose(quaternion=(1.0, 0.1, 0.0, 0.0))
-    with pytest.raises(DescriptionError, match=re.escape(message)):
-        flange_transform((0, 0, 0), (1.0, 0.1, 0.0, 0.0))
-    for wrong in ((1.0, 0.0, 0.0), ("w", 0.0, 0.0, 0.0), (np.nan, 0.0, 0.0, 0.0)):
-        with pytest.raises(DescriptionError, match="quaternion"):
-            MountedPose(quaternion=wrong)
-
-
 def test_a_flange_without_numbers_is_refused():
     with pytest.raises(DescriptionError, match="expected a position of 3 and a quaternion of 4"):
         flange_transform((0, 0), (1, 0, 0, 0))
+    for refuse in (MountedPose, lambda quaternion: flange_transform((0, 0, 0), quaternion)):
+        with pytest.raises(DescriptionError, match=r"of norm 1 within 0\.001, found .* 1\.00499"):
+            refuse(quaternion=(1.0, 0.1, 0.0, 0.0))
     with pytest.raises(DescriptionError, match="expected 1 to 100 fingers, found 0"):
         GripperMount.around_axis(0, 0.03)
 

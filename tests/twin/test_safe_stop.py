@@ -22,7 +22,6 @@ from softgrasp.twin.loop import TwinLoop
 from softgrasp.twin.modbus import Refusal
 from softgrasp.twin.pneumatic_controller import SimulatedController, Valve
 from softgrasp.twin.record import TwinRow, read_twin_record
-from softgrasp.twin.viewer import VentButton
 from tests.twin.clock import ManualClock
 from tests.twin.serving import PATIENCE, ROOT, serving
 from tests.twin.twins import Bench, is_stop, light_twin
@@ -358,40 +357,3 @@ def test_a_map_without_heartbeat_is_not_written_to():
     asyncio.run(rig.run(SECOND))
     assert rig.controller._heartbeat is None
     assert rig.events[-1] == "End."
-
-
-# Vent button
-
-
-def test_the_vent_button_needs_no_key_and_reports_a_refusal():
-    class Gui:
-        """Makes widgets that hold what they show."""
-
-        def add_button(self, name: str, **_: Any) -> Any:
-            self.button = type("Button", (), {"on_click": lambda self, call: None, "name": name})()
-            return self.button
-
-        def add_markdown(self, content: str, **options: Any) -> Any:
-            return type("Text", (), {"content": content, **options})()
-
-    class Sink:
-        def __init__(self) -> None:
-            self.sent: list[Any] = []
-            self.refusal = ""
-
-        def words(self, values: Any) -> str:
-            return ""
-
-        def send(self, values: Any) -> str:
-            self.sent.append(values)
-            return self.refusal
-
-    sink = Sink()
-    button = VentButton(Gui(), sink)  # type: ignore[arg-type]
-    button.send()
-    assert sink.sent == [{"positive_on": False, "negative_on": False}]
-    assert not button.message.visible
-    sink.refusal = "the controller is not connected"
-    button.send()
-    assert button.message.visible
-    assert button.message.content == "**not vented: the controller is not connected**"

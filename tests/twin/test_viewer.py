@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from softgrasp.twin.commands import CommandQueue
-from softgrasp.twin.viewer import EXPIRES, CommandPanel, TwinView
+from softgrasp.twin.viewer import EXPIRES, CommandPanel, TwinView, VentButton
 from softgrasp.viewer.page import Page
 from tests.twin.test_loop import CLOSE, At
 from tests.twin.twins import Bench
@@ -61,13 +61,26 @@ class Tray:
 
     def __init__(self) -> None:
         self.sent: list[dict[str, float | bool]] = []
+        self.refusal = ""
 
     def words(self, values: dict[str, float | bool]) -> str:
         return " ".join(sorted(values))
 
     def send(self, values: dict[str, float | bool]) -> str:
         self.sent.append(values)
-        return ""
+        return self.refusal
+
+
+def test_the_vent_button_needs_no_key_and_reports_a_refusal(view):
+    tray = Tray()
+    button = VentButton(view._page.server.gui, tray)
+    button.send()
+    assert tray.sent == [{"positive_on": False, "negative_on": False}]
+    assert not button.message.visible
+    tray.refusal = "the controller is not connected"
+    button.send()
+    assert button.message.visible
+    assert button.message.content == "**not vented: the controller is not connected**"
 
 
 def test_a_command_needs_the_key_and_a_confirmation_in_the_same_browser(view, rig):

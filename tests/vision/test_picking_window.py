@@ -52,17 +52,16 @@ class Hand:
             self.canvas.callbacks.process(event.name, event)
 
 
-def test_clicks_become_picks_in_pixels_of_the_image():
-    hand = Hand()
+@pytest.mark.parametrize("edges", [False, True])
+def test_clicks_become_picks_in_pixels_of_the_image(edges):
+    hand, cuts = Hand(edges), EDGES if edges else CUTS
     # the outer corner of the first pixel is (0, 0)
     assert hand.canvas.figure.axes[0].images[0].get_extent() == [0.0, 320.0, 240.0, 0.0]
-    hand.click(*LINE, *CUTS)
+    hand.click(*LINE, *cuts.reshape(-1, 2))
     assert hand.window.picks is None
     hand.press("enter")
-    picks = hand.window.picks
-    assert picks is not None
-    np.testing.assert_allclose(picks.line, LINE, atol=1e-9)
-    np.testing.assert_allclose(picks.cuts, CUTS, atol=1e-9)
+    np.testing.assert_allclose(hand.window.picks.line, LINE, atol=1e-9)
+    np.testing.assert_allclose(hand.window.picks.cuts, cuts, atol=1e-9)
     assert hand.closed == 1
 
 
