@@ -1,7 +1,5 @@
 """Every mistake gets one clear sentence and exit code 2, and leaves no file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

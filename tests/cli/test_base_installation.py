@@ -1,7 +1,5 @@
 """Without the extras, a verb that needs one says what to install and ends with exit code 3."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``softgrasp calibrate``: files, sentences, exit codes."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """``softgrasp check``: checks, findings and verdict on the command line, and repairs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

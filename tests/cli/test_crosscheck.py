@@ -1,7 +1,5 @@
 """``softgrasp crosscheck``: files, sentences, exit codes."""
 
-from __future__ import annotations
-
 import html
 import json
 import shlex

@@ -1,7 +1,5 @@
 """``softgrasp explain`` prints the values that the other verbs take for the same words."""
 
-from __future__ import annotations
-
 import json
 
 from tests.conftest import QUICK

@@ -1,7 +1,5 @@
 """The mesh of a soft finger on the command line: check, hands in all verbs, parsers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``softgrasp grasp``: options, files, exit codes and what stands on standard output."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

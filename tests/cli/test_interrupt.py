@@ -1,7 +1,5 @@
 """Ctrl-C: exit code 130, and what was finished is valid on disk."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

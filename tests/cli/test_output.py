@@ -1,7 +1,5 @@
 """Output directories that are never overwritten, progress in files, and objects by directory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import trimesh

@@ -1,7 +1,5 @@
 """``softgrasp plan`` from the command line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``softgrasp report``: written from files, a report has the bytes of the direct one."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

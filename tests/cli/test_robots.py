@@ -1,7 +1,5 @@
 """Robots on the command line: check, convert, list."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scenes from command lines: options of closures, sequences, surroundings, contacts and sensors."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Soft fingers, tables and lifts from the command line."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path

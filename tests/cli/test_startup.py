@@ -1,7 +1,5 @@
 """What a start imports: nothing heavy for lists and wrong names, for a grasp only what it uses."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

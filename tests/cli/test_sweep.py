@@ -1,7 +1,5 @@
 """``softgrasp sweep`` from the command line."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

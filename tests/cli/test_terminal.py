@@ -1,7 +1,5 @@
 """Rate and time left of a sweep, by a clock that is set."""
 
-from __future__ import annotations
-
 import io
 import logging
 import sys

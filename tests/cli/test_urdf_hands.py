@@ -1,7 +1,5 @@
 """Hands of other people from the command line: no side file, and every grasp holds."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The small verbs: rerun, new, list, check, convert, bench, doctor, and everybody's help."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """softgrasp view: what it names, where the page is, what is wrong, and how it ends."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterator

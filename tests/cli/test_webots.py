@@ -1,7 +1,5 @@
 """Webots worlds on the command line: convert, check, and grasps in other engines."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """dm_control: the composed scene moves as ours does."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import mujoco

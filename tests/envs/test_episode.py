@@ -1,7 +1,5 @@
 """Contacts of an episode are those of the law, and its outcome is that of a single run."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The Gymnasium environment: our own runs bit for bit, the rules of the API, what it refuses."""
 
-from __future__ import annotations
-
 import warnings
 from functools import lru_cache
 from typing import Any

@@ -1,7 +1,5 @@
 """The vector environment of stable-baselines3: rules of its interface, seeds, hindsight replay."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

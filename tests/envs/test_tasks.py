@@ -1,7 +1,5 @@
 """Learning tasks: rules of Gymnasium, seeds, what is drawn, success by slip, reward, policies."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import subprocess

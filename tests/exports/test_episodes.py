@@ -1,7 +1,5 @@
 """Runs as episodes, and the datasets of LeRobot and Minari read back."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

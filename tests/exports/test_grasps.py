@@ -1,7 +1,5 @@
 """Grasps of results and of other programs: one value, one file, and what each format keeps."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Recordings of rerun, read back by its own library and verified by its own program."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any

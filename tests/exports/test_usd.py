@@ -1,7 +1,5 @@
 """Scenes and runs in USD, opened by its own library: poses, shapes, masses and joints."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

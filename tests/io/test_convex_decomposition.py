@@ -1,7 +1,5 @@
 """Convex decomposition: what is cut, what is kept on disk, what is said without CoACD."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import subprocess

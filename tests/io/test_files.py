@@ -1,7 +1,5 @@
 """Files of runs, full disks, and templates from which users start."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

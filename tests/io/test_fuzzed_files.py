@@ -1,7 +1,5 @@
 """Damaged files of every kind are read or refused in one sentence, within 2 s and 1 GB."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

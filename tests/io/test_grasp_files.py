@@ -1,7 +1,5 @@
 """Grasps of DexGraspBench, BODex and DexGraspNet: reading, writing, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Soft fingers in YAML files: round trips, and what is refused."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Units that a hand's file hardly means are asked about whenever it is read."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import trimesh

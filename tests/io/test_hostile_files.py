@@ -1,7 +1,5 @@
 """Files made to take the machine are refused within 5 s of processor time and 2 GB each."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

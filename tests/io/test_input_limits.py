@@ -1,7 +1,5 @@
 """Files that would take the machine are refused in a sentence, before memory is allocated."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -3,8 +3,6 @@
 A finger that bends, and an arm without a jaw, are one chain as before.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hands, objects and robots by name and by file."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

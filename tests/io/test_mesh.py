@@ -1,7 +1,5 @@
 """Meshes: laws of mass properties, every bad file's sentence, what is mended and said."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import warnings

@@ -1,7 +1,5 @@
 """Cross-sections and pieces of solids against closed forms."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import trimesh

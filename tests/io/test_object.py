@@ -1,7 +1,5 @@
 """Success criteria by name and by file, and in scenes."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Objects from URDF and MJCF files and from directories: mass, parts, names and refusals."""
 
-from __future__ import annotations
-
 import re
 import struct
 import warnings

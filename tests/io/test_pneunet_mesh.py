@@ -1,7 +1,5 @@
 """Pneumatic fingers of many shapes are read from meshes in any position."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import NamedTuple

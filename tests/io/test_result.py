@@ -1,7 +1,5 @@
 """Results on disk: round trips, damage, and files that appear whole or not at all."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass

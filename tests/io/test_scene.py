@@ -1,7 +1,5 @@
 """Releases in YAML: read, written, and told apart from scenes."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Laws of reading a finger from its mesh: rigid motion, mirror images, and scale."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

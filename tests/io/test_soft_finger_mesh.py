@@ -1,7 +1,5 @@
 """Soft fingers from meshes: axes, valleys, pieces, joints and links."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Hands of soft fingers from the mesh of one finger: gains of chambers, mounting, refusals."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

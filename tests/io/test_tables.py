@@ -1,7 +1,5 @@
 """CSV tables: read with column specifications, and written beside the figures."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """YAML with lines in its errors, units, and a writer that reads back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

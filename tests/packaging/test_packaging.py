@@ -1,7 +1,5 @@
 """What is published: names of extras, one version, and a wheel that works where nothing else is."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

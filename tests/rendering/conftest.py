@@ -1,7 +1,5 @@
 """A four-finger hand bent around an object, and helpers to compare images."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import mujoco

@@ -1,7 +1,5 @@
 """Smooth normals, soft shadows and skins of the ray caster."""
 
-from __future__ import annotations
-
 import copy
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """Images of several objects, walls and tables."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Video and image files, playback schedules and frames of a result."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

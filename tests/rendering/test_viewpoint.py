@@ -1,7 +1,5 @@
 """The camera of a film sees hand and object beside walls, and everything drawn is in its image."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The CSV table beside every figure: what was drawn, and what was recorded."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Report files: complete, self-contained, consistent with the result; embedded images."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """Texts and tables of a report: hold tests, phases, quality, summaries."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What notebooks show: tables of fields, pictures, summaries, tables of time series."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re

@@ -1,7 +1,5 @@
 """Figures and sentences of the report of a grasp search."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sensors in a report: figures, sentences and tables."""
 
-from __future__ import annotations
-
 import imageio.v3 as imageio
 import pytest
 

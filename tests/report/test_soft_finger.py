@@ -3,8 +3,6 @@
 ``SOFTGRASP_WRITE_DOCS=1`` writes the figures and their numbers into docs/images.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Reports with several objects and with surroundings."""
 
-from __future__ import annotations
-
 import imageio.v3
 import numpy as np
 import pytest

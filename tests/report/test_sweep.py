@@ -1,7 +1,5 @@
 """Sweep reports: lost objects, confidence intervals, example rows, captions."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Any

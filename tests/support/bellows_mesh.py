@@ -1,7 +1,5 @@
 """Bellows fingers as meshes whose valleys are known: a flat side, and round lobes above it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ is measured is the conversion of contacts alone. Closed forms of F = K·δ + D·
 Coulomb's law stand beside them.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from typing import Any, NamedTuple

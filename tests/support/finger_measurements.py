@@ -1,7 +1,5 @@
 """Simulated hung weights and releases of a finger with known constants."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ The finger is horizontal, clamped at the origin, along +x. Calibration solves th
 closed form.
 """
 
-from __future__ import annotations
-
 import mujoco
 import numpy as np
 

@@ -4,8 +4,6 @@
 the number of files, how many were accepted, and what went wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

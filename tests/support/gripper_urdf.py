@@ -1,7 +1,5 @@
 """URDF text of grippers whose fingers are images of one another, for tests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@
 JSON line for each: exit code, signal and output of the verb that read it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

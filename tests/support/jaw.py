@@ -1,7 +1,5 @@
 """A parallel jaw with stiff servos, whose grip on a box is known on paper."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

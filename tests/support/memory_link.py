@@ -1,7 +1,5 @@
 """A link without a wire."""
 
-from __future__ import annotations
-
 from pymodbus.pdu import DecodePDU
 
 from softgrasp.twin.modbus import LinkCounts, T, Take, pdu_bytes

@@ -1,7 +1,5 @@
 """Solids that are not convex."""
 
-from __future__ import annotations
-
 import numpy as np
 import trimesh
 from numpy.typing import ArrayLike

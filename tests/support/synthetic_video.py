@@ -1,7 +1,5 @@
 """Videos of fingers that move as is known: the test bench of the tracker."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Write frames as a video file or as a directory of PNG images, to test the tracker with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

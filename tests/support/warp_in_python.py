@@ -4,8 +4,6 @@ Only what ``backends.warp.kernels.control`` and the functions that it calls need
 types that Warp gives them, so the arithmetic is that of Warp's CPU device.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -5,8 +5,6 @@
 - mujoco issue 3328: creep of a pinched capsule of 45 g under gravity.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any, NamedTuple

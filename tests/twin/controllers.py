@@ -1,7 +1,5 @@
 """Controllers and clients for tests: on loopback, on free ports, on clocks that tests move."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any

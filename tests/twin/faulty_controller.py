@@ -3,8 +3,6 @@
 It shares no code with softgrasp: it makes frames by ``struct``, on a socket or in memory.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import random

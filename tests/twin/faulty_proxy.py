@@ -1,7 +1,5 @@
 """A wire that breaks: forwards Modbus frames between a client and a server, and spoils answers."""
 
-from __future__ import annotations
-
 import asyncio
 import struct
 from collections import Counter

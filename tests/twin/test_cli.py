@@ -1,7 +1,5 @@
 """Verbs of softgrasp twin: run, replay, serve and robot."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import socket

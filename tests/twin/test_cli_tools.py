@@ -1,7 +1,5 @@
 """Tools of softgrasp twin: fit and pick."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

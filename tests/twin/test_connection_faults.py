@@ -1,7 +1,5 @@
 """The Modbus client on a faulty connection: each fault alone, and an hour of all of them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Flange samples and their sources as values, and programs of robots."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Files of twins: cameras, twins, fits, angles, flange poses; round trips and errors."""
 
-from __future__ import annotations
-
 import json
 import runpy
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Shapes of fingers on a flange, against known laws."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

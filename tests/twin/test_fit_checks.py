@@ -1,7 +1,5 @@
 """Mistakes in tables of bending angles are named; correct tables raise no alarm."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The simulated robot and its HTTP server: poses, limits and malformed requests."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

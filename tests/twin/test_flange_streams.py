@@ -1,7 +1,5 @@
 """Streams of flange poses: HTTP, replays, ticks, quaternion signs and closing."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Hostile bytes move no value beyond its limits, and end no server; all on loopback."""
 
-from __future__ import annotations
-
 import asyncio
 from random import Random
 

@@ -1,7 +1,5 @@
 """One hour at 50 Hz on a faulty connection, in compressed time: no row is lost."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

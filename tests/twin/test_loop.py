@@ -1,7 +1,5 @@
 """The loop of a twin: rows without gaps, confirmed commands, safe stops, determinism."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

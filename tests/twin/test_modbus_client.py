@@ -1,7 +1,5 @@
 """Register maps: the shipped one, words of every type and order, and error messages."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Modbus client and server over a socket, and the simulated controller."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import sys

@@ -1,7 +1,5 @@
 """Bodies of a twin are at the positions of its shape."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Cubic fits of bends against pressure: recovery, noise, scale, range, reversals, inverse."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

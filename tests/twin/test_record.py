@@ -1,7 +1,5 @@
 """The record of a twin round trips, however the run ended."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import tracemalloc

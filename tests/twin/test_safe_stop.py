@@ -1,7 +1,5 @@
 """The end of a run under injected faults: the gripper is vented, or the failure is reported."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

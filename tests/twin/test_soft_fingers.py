@@ -1,7 +1,5 @@
 """Fingers of a twin in MuJoCo: arcs in the limit, sag of beams, repeatability."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

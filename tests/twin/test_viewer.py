@@ -1,7 +1,5 @@
 """A twin on a web page: bodies, events, and commands with confirmation."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 

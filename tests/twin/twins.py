@@ -1,7 +1,5 @@
 """A twin without wires and waiting: its controller in memory, its clock moved by the loop."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

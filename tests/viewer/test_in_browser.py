@@ -1,7 +1,5 @@
 """Viewer pages in a real browser, without console errors; saved scenes need no server."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import threading

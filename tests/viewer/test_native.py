@@ -1,7 +1,5 @@
 """Camera of the MuJoCo viewer."""
 
-from __future__ import annotations
-
 import mujoco
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Drawn models, posed hands, joint frames and limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import mujoco

@@ -1,7 +1,5 @@
 """Access checks of the browser page: admitted and refused requests."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import logging

@@ -1,7 +1,5 @@
 """Hand view, result view and workbench of the browser viewer."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Photographs of the finger of Hadi et al. (2025) under weights, each rendered once a process."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Intrinsics of a known camera from rendered photographs of a board."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from functools import cache

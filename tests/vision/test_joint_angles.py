@@ -1,7 +1,5 @@
 """Joint angles measured in synthetic photographs whose angles are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Photographs that cannot be measured, and the error message of each."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Parts of the photo measurement: angles, tip, colour, background, synthetic images, figure."""
 
-from __future__ import annotations
-
 import re
 import sys
 

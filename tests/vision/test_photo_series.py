@@ -3,8 +3,6 @@
 The bounds are about 1.5 times what was measured.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

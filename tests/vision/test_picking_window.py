@@ -1,7 +1,5 @@
 """Window for picking: clicks and keys are sent to a canvas without a display."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from matplotlib.backend_bases import KeyEvent, MouseEvent, NavigationToolbar2

@@ -1,7 +1,5 @@
 """Angles from picks, and depth images."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PIL import Image as Pillow

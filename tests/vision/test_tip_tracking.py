@@ -1,7 +1,5 @@
 """Track the tip of a finger in videos of a known motion; register rotated and shifted patches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from itertools import islice

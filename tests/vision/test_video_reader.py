@@ -1,7 +1,5 @@
 """Read videos and directories of frames; refuse other files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Arms in MJCF: their chain is the model's, and they lift what a hand holds."""
 
-from __future__ import annotations
-
 import mujoco
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """What is read from a hand in MJCF, what is assumed, and how mistakes are told."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Differences of MJCF files from what MuJoCo reads, each in a small hand."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

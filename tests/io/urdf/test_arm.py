@@ -1,7 +1,5 @@
 """Serial URDF robots as arms that carry hands."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import mujoco

@@ -1,7 +1,5 @@
 """URDF robots as hands: frames, masses, names, servos, and what cannot be true."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path

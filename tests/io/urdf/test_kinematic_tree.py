@@ -1,7 +1,5 @@
 """Joints that follow: couplings, chains of them, and ranges that do not fit."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bendables as chains of revolute joints: tips on the arcs, masses, mimics, what is refused."""
 
-from __future__ import annotations
-
 import math
 
 import mujoco

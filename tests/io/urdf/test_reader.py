@@ -1,7 +1,5 @@
 """Robots read from U(C)RDF, URDF and xacro files."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

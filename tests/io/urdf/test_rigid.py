@@ -1,7 +1,5 @@
 """Robots with bendables as plain URDF: poses by constant curvature, equal masses, limits."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """Files with several hands: two arms with a gripper each, and hands whose fingers branch."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

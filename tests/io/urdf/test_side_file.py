@@ -1,7 +1,5 @@
 """A side file: the model of a hand, and what is to be otherwise."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """U(C)RDF robots as hands: fingers where the robot has them, and what is no hand."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """Backbones of polynomial curvature: the constant case, closed forms, laws of curves."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

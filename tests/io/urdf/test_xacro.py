@@ -1,7 +1,5 @@
 """Expressions of xacro files are evaluated without running code of the file."""
 
-from __future__ import annotations
-
 import builtins
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every mistake in a robot's file is one sentence with file, line and element."""
 
-from __future__ import annotations
-
 import re
 import sys
 import warnings
