@@ -175,6 +175,12 @@ def test_convert_xacro_to_ucrdf(run):
     assert read_robot("arm.ucrdf") == read_robot(source)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_convert_to_a_model_that_loads(name, run):
+    assert run("convert", name, "arm.xml").code == 0
+    assert mujoco.MjModel.from_xml_path("arm.xml").nv > 0
+
+
 def test_a_robot_without_bendables_has_no_state(run, tmp_path, golden):
     written(tmp_path, HINGE, "hinge.urdf")
     golden(refused(run, tmp_path, "convert", "hinge.urdf", "arm.urdf", "--at", "kappa=1"), "--at")

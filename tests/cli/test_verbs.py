@@ -114,6 +114,12 @@ def test_new_writes_what_closes_as_it_stands_and_never_overwrites(
     assert (tmp_path / "mine.yaml").read_text("utf-8") == text
 
 
+def test_new_takes_a_directory_or_a_file(run, tmp_path):
+    assert run("new", "hand", "h", "--out", "hands", "--json").json == {"file": "hands/h.yaml"}
+    assert run("new", "hand", "h", "--out", "hands/other.yaml").code == 0
+    assert files_in(tmp_path) == ["hands", "hands/h.yaml", "hands/other.yaml"]
+
+
 @pytest.mark.parametrize("kind", ["hands", "objects", "scenes", "robots"])
 def test_list_names_everything_that_is_shipped(kind, run):
     ran = run("list", kind)
@@ -318,6 +324,22 @@ def test_doctor_knows_every_extra_that_brings_a_library(run):
                     "backend webots", "cache", "library"}  # fmt: skip
     few = {"all", "dev", "dist", "docs", "learn"}
     assert {extra for extra, _ in OPTIONAL.values()} == set(extras) - few
+
+
+def test_doctor_takes_another_opencv(run, monkeypatch):
+    from softgrasp.cli import doctor
+    from softgrasp.rendering import renderer as gl
+
+    monkeypatch.setattr(gl, "gl_available", lambda kind: True)
+    monkeypatch.setattr(doctor, "_version", {"opencv-python": "4.10"}.get)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    result = {row["what"]: row for row in run("doctor", "--json").json}
+    assert result["opencv-python-headless"]["value"] == "4.10, of opencv-python"
+    assert result["viser"]["value"] == "not installed; for scenes in the browser"
+    assert result["viser"]["cure"] == "pip install 'softgrasp[view]'"
+    assert result["threads"]["value"].endswith("usable, OMP_NUM_THREADS=3") or (
+        "OMP_NUM_THREADS=3, " in result["threads"]["value"]
+    )
 
 
 def test_doctor_sees_a_cache_that_cannot_be_written(run, tmp_path, monkeypatch):

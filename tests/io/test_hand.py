@@ -56,7 +56,7 @@ def test_a_finger_comes_back_equal(finger, tmp_path):
 @pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029", "a\nb", " ", "#", "'", '"'])
 def test_odd_words_come_back_equal(mark, tmp_path):
     finger = load_finger("paper000").replace(source=mark)
-    assert load_finger(save_finger(finger, tmp_path / "finger.yaml")) == finger
+    assert load_finger(save_finger(finger, tmp_path / "deep" / "finger.yml")) == finger
 
 
 def test_what_is_usual_is_not_written(tmp_path):

@@ -17,7 +17,7 @@ Plan = Callable[[], Fault]
 FINE = "fine"
 FAULTS = (
     *("drop", "swallow", "late", "twice", "cut", "garbled header", "garbled function"),
-    *("wrong transaction", "wrong unit", "wrong echo", "short", "out of range"),
+    *("wrong transaction", "wrong unit", "wrong echo", "short", "long", "out of range"),
 )
 """What can happen to an answer."""
 QUICK_FAULTS = tuple(fault for fault in FAULTS if fault not in ("swallow", "late"))
@@ -123,6 +123,8 @@ def spoilt(answer: Frame, fault: Fault) -> bytes:
             return answer._replace(pdu=answer.pdu[:-1] + bytes([answer.pdu[-1] ^ 1])).encoded()
         case "short":
             return answer._replace(pdu=answer.pdu[:-1]).encoded()
+        case "long":
+            return answer._replace(pdu=answer.pdu + b"\0\0").encoded()
         case "out of range" if answer.pdu[0] == 3:
             return answer._replace(pdu=answer.pdu[:-2] + struct.pack(">h", 0x7FFF)).encoded()
         case _:

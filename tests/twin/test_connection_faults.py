@@ -54,6 +54,7 @@ def outcome(*faults: str) -> tuple[dict[str, int], list[float], str]:
         ("wrong transaction", {"garbled": 1, "drops": 1, "connections": 2}),
         ("wrong unit", {"garbled": 1, "drops": 1, "connections": 2}),
         ("short", {"garbled": 1, "drops": 1, "connections": 2}),
+        ("long", {"garbled": 1, "drops": 1, "connections": 2}),
     ],
 )
 def test_one_fault_costs_one_attempt_and_no_reading(fault, target):

@@ -90,6 +90,10 @@ def test_a_flange_without_numbers_is_refused():
     for refuse in (MountedPose, lambda quaternion: flange_transform((0, 0, 0), quaternion)):
         with pytest.raises(DescriptionError, match=r"of norm 1 within 0\.001, found .* 1\.00499"):
             refuse(quaternion=(1.0, 0.1, 0.0, 0.0))
+    assert MountedPose(quaternion=(1.0009, 0.0, 0.0, 0.0)).quaternion == (1.0, 0.0, 0.0, 0.0)
+    for wrong in ((1.0, 0.0, 0.0), ("w", 0.0, 0.0, 0.0), (np.nan, 0.0, 0.0, 0.0)):
+        with pytest.raises(DescriptionError, match="quaternion"):
+            MountedPose(quaternion=wrong)
     with pytest.raises(DescriptionError, match="expected 1 to 100 fingers, found 0"):
         GripperMount.around_axis(0, 0.03)
 

@@ -29,7 +29,7 @@ class Hand:
 
     def __init__(self, edges: bool = False) -> None:
         self.closed = 0
-        figure = FigureCanvasAgg(Figure(figsize=(8, 6), layout="constrained")).figure
+        figure = FigureCanvasAgg(Figure(figsize=(8, 6), dpi=40, layout="constrained")).figure
         self.canvas = figure.canvas
         self.window = PickingWindow(figure, IMAGE, 2, edges, measure, self._close)
         self.canvas.draw()
