@@ -48,7 +48,6 @@ def interrupted(
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
     assert process.stdout.readline() == "simulating\n"
     end = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < end and not when():

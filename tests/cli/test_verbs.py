@@ -317,7 +317,7 @@ def test_doctor_knows_every_extra_that_brings_a_library(run):
     file = assets.root() / "pyproject.toml"
     extras = tomllib.loads(file.read_text("utf-8"))["project"]["optional-dependencies"]
     for name, (extra, _) in OPTIONAL.items():
-        brought = {re.match(r"[\w-]+", line)[0] for line in extras[extra]}  # type: ignore[index]
+        brought = {re.match(r"[\w-]+", line)[0] for line in extras[extra]}
         assert name in brought
     message = {row["what"] for row in run("doctor", "--json").json}
     assert message >= {*OPTIONAL, "system", "threads", "ffmpeg", "OpenGL", "backend ode",

@@ -310,21 +310,6 @@ def test_another_hand_lifts_and_pushes_are_drawn():
     assert np.abs(offset).max() < 0.03
 
 
-@pytest.mark.parametrize(
-    ("task", "options", "field"),
-    [
-        ("Lift", {"hand": "three_fingered"}, "hand"),
-        ("LiftAny", {"objects": ("cbe",)}, "objects"),
-        ("LiftAny", {"objects": "no_folder"}, "objects"),
-        ("Valve", {"objects": ("cube",)}, "objects"),
-    ],
-)
-def test_a_hand_or_objects_that_a_task_does_not_have_are_refused(task, options, field):
-    with pytest.raises(sg.DescriptionError) as caught:
-        TaskEnv(task, **options)
-    assert caught.value.field == field
-
-
 def test_noise_changes_what_is_observed_and_not_what_happens():
     clean, noisy = TaskEnv("Lift", noise=0.0), env_of("Lift")
     first, second = clean.reset(seed=5)[0], noisy.reset(seed=5)[0]
@@ -380,19 +365,27 @@ def test_a_pickled_environment_begins_the_same_episodes():
     np.testing.assert_array_equal(one.reset(seed=3)[0], TaskEnv("Lift").reset(seed=3)[0])
 
 
-def test_what_does_not_exist_is_refused():
-    for arguments, sentence in (
-        ({"task": "Lfit"}, "expected a task, found 'Lfit'; did you mean 'Lift'?"),
-        ({"task": "Lift", "observations": ("stat",)},
-         "observations: expected an observation, found 'stat'; did you mean 'state'?"),
-        ({"task": "Lift", "actions": "wrist"},
-         "actions: expected 'channels' or 'joints', found 'wrist'"),
-        ({"task": "Lift", "engine": "wrap"},
-         "engine: expected an engine, found 'wrap'; did you mean 'warp'?"),
-    ):  # fmt: skip
-        with pytest.raises(sg.DescriptionError) as refused:
-            TaskEnv(**arguments)
-        assert str(refused.value).startswith(sentence)
+@pytest.mark.parametrize(
+    ("task", "options", "field"),
+    [
+        ("Lfit", {}, None),
+        ("Lift", {"observations": ("stat",)}, "observations"),
+        ("Lift", {"actions": "wrist"}, "actions"),
+        ("Lift", {"engine": "wrap"}, "engine"),
+        ("Lift", {"hand": "three_fingered"}, "hand"),
+        ("LiftAny", {"objects": ("cbe",)}, "objects"),
+        ("LiftAny", {"objects": "no_folder"}, "objects"),
+        ("Valve", {"objects": ("cube",)}, "objects"),
+        *(("Lift", {"noise": noise}, "noise") for noise in (float("nan"), float("inf"), -1.0, "x")),
+        *(("Lift", {"num_envs": count}, "num_envs") for count in (0, -1, 1.5, True)),
+        *(("Lift", {"objects": objects}, "objects") for objects in ((), 3)),
+    ],
+)
+def test_what_no_task_has_is_refused(task, options, field, golden):
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.envs.make_task_env(task, **options)
+    assert refused.value.field == field
+    golden(refused.value, "expected")
 
 
 # Constants that solved a task before it had to be stopped at a drawn goal, or to press gently.
@@ -437,20 +430,6 @@ def test_stored_policies_reach_their_stored_scores(task):
 def test_a_stored_policy_succeeds_where_random_actions_fail():
     assert policies.evaluate("CloseAndHold", policies.load_policy("CloseAndHold"), 4, 0) == 1.0
     assert policies.evaluate("CloseAndHold", "random", 4, 0) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("field", "options"),
-    [
-        *(("noise", {"noise": noise}) for noise in (float("nan"), float("inf"), -1.0, "x")),
-        *(("num_envs", {"num_envs": count}) for count in (0, -1, 1.5, True)),
-        *(("objects", {"objects": objects}) for objects in ((), 3)),
-    ],
-)
-def test_numbers_and_objects_that_no_task_has_are_refused(field, options):
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.envs.make_task_env("Lift", **options)
-    assert refused.value.field == field
 
 
 def test_two_objects_of_one_name_are_refused(tmp_path):

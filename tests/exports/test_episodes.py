@@ -82,9 +82,6 @@ def test_targets_are_held_and_joints_are_interpolated():
 def test_a_run_has_its_last_sample_within_a_period():
     times = sample_times(np.array([0.5, 0.9, 1.24]), 10)
     np.testing.assert_allclose(times, 0.5 + 0.1 * np.arange(8))
-    with pytest.raises(sg.DescriptionError) as refused:
-        sample_times(np.array([0.0, 1.0]), 0)
-    assert refused.value.field == "fps"
 
 
 # LeRobot
@@ -250,7 +247,7 @@ def test_a_sweep_writes_episodes_for_lerobot(run, tmp_path):
 
 def test_an_unknown_dataset_is_refused_before_any_grasp(tmp_path):
     with pytest.raises(sg.DescriptionError) as refused:
-        sweep(plan(), tmp_path, dataset="lerobots")  # type: ignore[arg-type]
+        sweep(plan(), tmp_path, dataset="lerobots")
     assert refused.value.field == "dataset"
     assert "did you mean 'lerobot'" in refused.value.message
     assert not [*tmp_path.iterdir()]
@@ -266,7 +263,7 @@ def test_a_missing_library_is_reported_before_any_grasp(tmp_path, monkeypatch):
 @pytest.mark.parametrize("fps", [0, -1, 0.5, 2.5, float("nan"), float("inf"), None, "50"])
 def test_a_rate_is_a_whole_number(fps):
     with pytest.raises(sg.DescriptionError) as refused:
-        sample_times(np.array([0.0, 0.1]), fps)  # type: ignore[arg-type]
+        sample_times(np.array([0.0, 0.1]), fps)
     assert refused.value.field == "fps"
 
 

@@ -45,7 +45,6 @@ def test_the_pose_is_that_of_the_hand_in_the_frame_of_the_mesh(result, grasps):
     (grasp,) = grasps.grasps
     center = np.append(center_in_file(result.scene.object.shape), 1.0)
     in_model = transform(result.object_position[0], result.object_quat_wxyz[0])
-    assert grasp.pregrasp is not None
     in_world = matrix(result.scene.hand_pose) @ np.linalg.inv(matrix(grasp.pregrasp.pose)) @ center
     np.testing.assert_allclose(in_world[:3], in_model[:3, 3], atol=1e-9)
     assert grasp.object.mesh == result.scene.object.shape.file
@@ -67,7 +66,6 @@ def test_contacts_lie_where_the_run_ended(result, grasps):
 def test_the_targets_press_beyond_the_joints(grasps):
     (grasp,) = grasps.grasps
     assert grasp.pregrasp is not None
-    assert grasp.squeeze is not None
     assert list(grasp.squeeze.joints) == list(grasp.grasp.joints)
     opened, closed, pressed = (
         np.array(list(one.joints.values())) for one in (grasp.pregrasp, grasp.grasp, grasp.squeeze)
@@ -80,7 +78,6 @@ def test_the_targets_press_beyond_the_joints(grasps):
 
 def test_the_approach_is_that_of_the_fingers_where_the_hand_stands(grasps):
     (grasp,) = grasps.grasps
-    assert grasp.approach is not None
     assert grasp.approach.distance_m is None
     to_center = -np.array(grasp.grasp.pose.position)
     assert np.dot(grasp.approach.direction, to_center) > 0.9 * np.linalg.norm(to_center)
@@ -90,7 +87,6 @@ def test_the_approach_is_that_of_the_fingers_where_the_hand_stands(grasps):
 def test_a_hand_that_comes_to_the_object_states_its_direction_and_distance():
     moved = sg.simulate(sg.load_scene("sequence_strawberry"))
     (grasp,) = grasp_set({"moved": moved}).grasps
-    assert grasp.approach is not None
     assert grasp.approach.distance_m is not None
     assert grasp.approach.distance_m > 0.01
 
@@ -173,7 +169,6 @@ def test_the_planner_takes_the_grasp_as_it_was(name, grasps, result, tmp_path):
 def test_poses_and_joints_are_those_of_the_file_of_the_hand(tmp_path):
     """A forearm beside the frame of its file, in a scene that prefixes its names."""
     hand = sg.load_hand(written(tmp_path, WRIST))
-    assert hand.model is not None
     assert hand.model.prefix
     pose = sg.Pose(position=(0.1, -0.2, 0.4), quaternion=(0.8, 0.0, 0.6, 0.0))
     scene = sg.GraspScene(hand=hand, object=ball(0.02), duration=0.1, hand_pose=pose)
@@ -312,7 +307,7 @@ def test_only_a_failed_grasp_scores_nothing(quality, success, score, grasps):
 
 def test_an_unknown_format_is_not_written(grasps, tmp_path):
     with pytest.raises(sg.DescriptionError, match="found 'isac'; did you mean 'isaac'") as refused:
-        save_grasps(grasps, tmp_path / "grasps", "isac")  # type: ignore[arg-type]
+        save_grasps(grasps, tmp_path / "grasps", "isac")
     assert refused.value.field == "to"
     assert not [*tmp_path.iterdir()]
 

@@ -312,7 +312,7 @@ def test_frames_are_refused_or_repaired_by_how_far_they_are_off(error, row, colu
         ],
         "grasps": {k: {"center": [0, 0, 0], "rates": 1} for k in ("power", "precision")},
     }
-    tree["fingers"][0]["base"][row][column] += error  # type: ignore[index]
+    tree["fingers"][0]["base"][row][column] += error
     with pytest.raises(sg.DescriptionError, match="finger 'f': base: expected"):
         hand_from(tree)
 

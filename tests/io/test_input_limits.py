@@ -378,7 +378,7 @@ def test_any_other_exception_names_the_file_and_asks_for_a_report(golden):
 
     golden.refused(lambda: greedy("big.stl"), "big.stl: expected a file for which memory")
     with pytest.raises(TypeError):
-        load(1, 2, 3)  # type: ignore[call-arg]
+        load(1, 2, 3)
 
 
 # Names, meshes and copies

@@ -19,6 +19,7 @@ from softgrasp.io.convex_decomposition import union_volume
 from softgrasp.io.mesh import MeshBody, load_mesh
 from softgrasp.io.mesh_files import lacks_reader, read_groups
 from softgrasp.io.mesh_repair import hull_of, make_solid, signed_volume
+from softgrasp.units import LENGTH_UNITS
 from tests.support.solids import l_solid
 
 READABLE = [name for name in MESH_SUFFIXES if not lacks_reader(f"mesh{name}")]
@@ -198,17 +199,20 @@ def test_collada_is_the_same_mesh_in_its_unit(unit, up, tmp_path):
 # Units, scale, names
 
 
-@pytest.mark.parametrize("scale", [(-1.0, 1.0, 1.0), (-1e-3, -2e-3, -1e-3), (-1e-3, 1e-3, -1e-3)])
+@pytest.mark.parametrize(
+    ("units", "scale"),
+    [("m", (-1.0, 1.0, 1.0)), ("m", (-1e-3, -2e-3, -1e-3)), ("mm", (-1.0, 1.0, -1.0))],
+)
 @pytest.mark.parametrize("collision", ["link", "hull", "decompose"])
-def test_a_negative_scale_mirrors(scale, collision, tmp_path):
-    """A mesh scaled in the description is the mesh scaled in the file."""
-    mesh = l_solid()
-    mesh.apply_scale(1.0 / abs(scale[0]))
-    vertices, faces = np.asarray(mesh.vertices) * scale, np.asarray(mesh.faces)
-    baked = raw(vertices, faces[:, ::-1] if np.prod(scale) < 0.0 else faces)
+def test_a_negative_scale_mirrors(units, scale, collision, tmp_path):
+    """A mesh scaled in the description, and by its unit, is the mesh scaled in the file."""
+    mesh, factor = l_solid(), LENGTH_UNITS[units] * np.array(scale)
+    mesh.apply_scale(1.0 / abs(factor[0]))
+    vertices, faces = np.asarray(mesh.vertices) * factor, np.asarray(mesh.faces)
+    baked = raw(vertices, faces[:, ::-1] if np.prod(factor) < 0.0 else faces)
     options = {"collision": collision, "decomposition_threshold": 0.05}
     expected, theirs = quietly(written(baked, tmp_path, "baked.ply").replace(**options))
-    mirrored = written(mesh, tmp_path, "mesh.ply").replace(scale=scale, **options)
+    mirrored = written(mesh, tmp_path, "mesh.ply").replace(units=units, scale=scale, **options)
     body, sentences = quietly(mirrored)
     assert [one.replace("baked", "mesh") for one in theirs] == sentences
     assert body.volume == pytest.approx(expected.volume, rel=1e-6)

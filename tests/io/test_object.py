@@ -185,7 +185,6 @@ def test_an_object_is_loaded_by_any_of_its_names(ycb_directory, name):
     assert pear.name == "016_pear"
     assert pear.mass == 0.049
     assert pear.density is None
-    assert pear.material is not None
     assert pear.material.static_friction == 0.5
     assert "Calli et al. 2015" in pear.source
 

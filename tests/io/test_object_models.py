@@ -155,7 +155,6 @@ def test_what_pybullet_writes_is_read(tmp_path):
     with pytest.warns(SoftgraspWarning, match=r"left out: <visual> 'textured.obj' .*no such file"):
         obj = sg.load_object(folder)
     assert (obj.name, obj.mass) == ("YcbBanana", 0.066)
-    assert obj.material is not None
     assert obj.material.static_friction == 0.8
     (part,) = compound(obj).parts
     assert isinstance(part.shape, Mesh)
@@ -201,7 +200,6 @@ def test_an_mjcf_object_has_the_mass_and_inertia_of_mujoco(tmp_path):
     moments = np.linalg.eigvalsh(unit * obj.mass / volume)
     np.testing.assert_allclose(moments, np.sort(body.inertia), rtol=1e-9)
     assert (len(compound(obj).parts), len(compound(obj).visuals)) == (2, 1)
-    assert obj.material is not None
     assert obj.material.static_friction == 0.95
 
 

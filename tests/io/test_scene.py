@@ -50,11 +50,6 @@ def test_a_release_is_no_scene(tmp_path, golden):
     golden(refused.value, "expected a scene with a hand and an object")
 
 
-def test_a_release_is_written_as_yaml_only(tmp_path):
-    with pytest.raises(sg.DescriptionError, match=r"expected a \.yaml file"):
-        sg.io.save_release(sg.io.load_release("paper000_release"), tmp_path / "r.json")
-
-
 # Scenes in YAML: names, parts written out, round trips.
 
 

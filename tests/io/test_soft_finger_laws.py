@@ -84,7 +84,6 @@ def test_a_finger_is_cut_again_while_its_mesh_is_the_same(tmp_path):
     )  # fmt: skip
     assert finger.mesh is not None
     again = slice_again(finger.mesh)
-    assert again is not None
     np.testing.assert_allclose(again.joints, [joint.position for joint in finger.joints])
     trimesh.creation.box().export(path)
     assert slice_again(finger.mesh) is None

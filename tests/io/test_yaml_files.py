@@ -33,34 +33,27 @@ def test_lengths_are_converted(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "part"),
     [
-        (BALL.replace("mm", "mmm"),
-         "thing.yaml:3: units.length: no unit of length 'mmm'; did you mean 'mm'? "
-         "known: cm, dm, in, m, mm"),
-        (BALL.replace("radius", "raduis"),
-         "thing.yaml:2: shape.raduis: no such field; did you mean 'radius'? known: radius, type"),
-        (BALL.replace("density: 700", "density: -700"),
-         "thing.yaml:4: density: expected a number above 0, found -700"),
-        (BALL.replace("700", ".nan"), "thing.yaml:4: density: expected a finite number, found nan"),
-        (BALL.replace("700", ".inf"), "thing.yaml:4: density: expected a finite number, found inf"),
-        (BALL + "mass: 1\n", "thing.yaml: expected exactly one of mass and density, found both"),
-        (BALL.replace("density: 700", ""),
-         "thing.yaml: expected exactly one of mass and density, found neither"),
-        (BALL + "density: 800\n",
-         "thing.yaml:5: expected YAML, found: while constructing a mapping, found duplicate "
-         'key "density" with value "800" (original value: "700")'),
-        ("shape: [1, 2\n", None),
-        ("", "thing.yaml: expected a mapping of fields, found nothing"),
-        ("- 1\n- 2\n", "thing.yaml: expected a mapping of fields, found a list"),
+        (BALL.replace("mm", "mmm"), "thing.yaml:3: units.length"),
+        (BALL.replace("radius", "raduis"), "thing.yaml:2: shape.raduis"),
+        (BALL.replace("density: 700", "density: -700"), "thing.yaml:4: density"),
+        (BALL.replace("700", ".nan"), "thing.yaml:4: density: expected a finite number"),
+        (BALL.replace("700", ".inf"), "thing.yaml:4: density: expected a finite number"),
+        (BALL + "mass: 1\n", "thing.yaml: expected exactly one of mass and density"),
+        (BALL.replace("density: 700", ""), "thing.yaml: expected exactly one of mass and density"),
+        (BALL + "density: 800\n", "thing.yaml:5: expected YAML, found: while constructing"),
+        ("", "thing.yaml: expected a mapping of fields"),
+        ("- 1\n- 2\n", "thing.yaml: expected a mapping of fields"),
     ],
-)  # fmt: skip
-def test_mistakes_are_reported_with_file_line_and_field(tmp_path, text, sentence):
-    result = refusal(written(tmp_path, text))
-    if sentence is None:
-        assert result.startswith("thing.yaml:2: expected YAML, found:")
-    else:
-        assert result == sentence
+    ids=range(10),
+)
+def test_mistakes_are_reported_with_file_line_and_field(tmp_path, text, part, golden):
+    golden(refusal(written(tmp_path, text)), part)
+
+
+def test_what_is_no_yaml_has_its_line(tmp_path):
+    assert refusal(written(tmp_path, "shape: [1, 2\n")).startswith("thing.yaml:2: expected YAML")
 
 
 def test_a_missing_file_is_reported(tmp_path, golden):

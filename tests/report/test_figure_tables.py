@@ -83,5 +83,4 @@ def test_joints_object_and_quality_have_their_units(held, tmp_path):
     assert float(motion["ball z [mm]"]) == pytest.approx(
         1e3 * held.object.displacement_m[2], abs=1e-6
     )
-    assert held.quality_log is not None
     assert float(dict(heads["quality"])["ε"]) == pytest.approx(held.quality_log.epsilon[-1])

@@ -109,19 +109,19 @@ def test_figures_are_fine_enough_for_print(written):
         assert imageio.imread(written / name).shape[1] == style.WIDTH * COARSE
 
 
-def test_the_report_needs_no_other_file(written):
+def test_the_report_holds_its_files_and_needs_no_other(written):
     html = (written / "report.html").read_text(encoding="utf-8")
-    result = Page(html)
-    assert len(result.references) == 6
-    assert all(reference.startswith("data:") for reference in result.references)
+    page = Page(html)
+    assert len(page.references) == 6
+    assert all(reference.startswith("data:") for reference in page.references)
     assert not re.search(r"https?:|file:|url\(|@import|<script|<link", html)
-
-
-def test_the_report_holds_the_files_themselves(written):
-    references = Page((written / "report.html").read_text(encoding="utf-8")).references
-    contents = {base64.b64decode(reference.split(",", 1)[1]) for reference in references}
+    contents = {base64.b64decode(reference.split(",", 1)[1]) for reference in page.references}
     target = {(written / name).read_bytes() for name in FILES if name.endswith((".png", ".mp4"))}
     assert contents == target
+    for name in ("contacts", "joints", "object", "quality"):
+        assert f"{name}.png, {name}.csv" in page.text
+    assert "strip.png" in page.text
+    assert "strip.csv" not in page.text
 
 
 def test_the_report_states_what_the_result_holds(written, held):
@@ -133,9 +133,6 @@ def test_the_report_states_what_the_result_holds(written, held):
     assert "drawn by the built-in ray caster" in text
     for event in held.events:
         assert f"{event.time_s:.4f}" in text
-
-
-def test_the_result_in_the_directory_is_the_result(written, held):
     assert sg.load_result(written).trajectory_sha256 == held.trajectory_sha256
     assert json.loads((written / "result.json").read_text())["held"] is True
 
@@ -311,14 +308,6 @@ def test_the_style_knows_night_paper_and_phones():
     assert not re.search(r"https?:|url\(|@import", css)
     base = directory.joinpath("base.html.j2").read_text("utf-8")
     assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in base
-
-
-def test_the_report_names_the_files_of_its_figures(written):
-    text = Page((written / "report.html").read_text(encoding="utf-8")).text
-    for name in ("contacts", "joints", "object", "quality"):
-        assert f"{name}.png, {name}.csv" in text
-    assert "strip.png" in text
-    assert "strip.csv" not in text
 
 
 # Embedded images.

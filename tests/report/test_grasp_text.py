@@ -54,7 +54,6 @@ def pushed() -> sg.GraspResult:
 
 def test_a_carried_object():
     hold = carried().hold
-    assert hold is not None
     assert hold_clause(carried()) == (
         f"By 'kept': held the object without its weight, lifted by {1e3 * hold.lifted_m:.1f} mm, "
         f"with {1e3 * hold.drop_m:.3f} mm drift in the hand"
@@ -81,7 +80,6 @@ def test_what_has_left_a_moving_hand_was_dropped():
 
 def test_directions():
     hold = pushed().hold
-    assert hold is not None
     first, second = hold.directions
     assert (first.held, second.held, pushed().held) == (True, False, False)
     lost = f"dropped {1e3 * second.drop_m:.1f} mm"
@@ -156,7 +154,6 @@ def test_the_wrist_has_separate_rows():
     *_, slides, hinges = time_series.actuator_rows(carried())
     assert [panel.title for panel in slides] == ["wrist x", "wrist y", "wrist z"]
     assert [panel.title for panel in hinges] == ["wrist turn z", "wrist turn y", "wrist turn x"]
-    assert slides[2].target is not None
     assert slides[2].target[-1] == pytest.approx(20.0)
     assert slides[2].unit == " mm"
 
@@ -171,7 +168,7 @@ def test_the_summary_states_when_each_phase_was():
 @pytest.mark.parametrize("draw", [draw_contacts, draw_joints, draw_object])
 def test_figures_of_sequences_and_directions_are_drawn(draw, tmp_path):
     for number, run in enumerate((carried(), pushed())):
-        assert draw(run, tmp_path / f"{number}.png").stat().st_size > 10_000  # type: ignore[operator]
+        assert draw(run, tmp_path / f"{number}.png").stat().st_size > 10_000
 
 
 @pytest.mark.slow
@@ -192,7 +189,6 @@ def pinched() -> sg.GraspResult:
 
 def test_what_is_stated_is_what_was_computed():
     quality = pinched().quality
-    assert quality is not None
     assert quality_clause(pinched()) == (
         f"Force closure since {quality['force_closure_s']:.2f} s, with 4 contact points at the end"
         f": ε = {quality['epsilon']:.3g}"
@@ -210,7 +206,6 @@ def test_what_is_stated_is_what_was_computed():
 
 def test_an_open_grasp_states_why():
     result = sg.simulate(pads(2, solver=sg.description.Solver(contact_dimension=3)))
-    assert result.quality is not None
     assert quality_clause(result) == (
         f"No force closure at the end with 2 contact points: {result.quality['reason']}"
     )
@@ -232,8 +227,6 @@ def test_the_summary_of_a_held_grasp(held):
     touch = min(c.first_touch_s for c in tips if c.first_touch_s is not None)
     last = max(contact.established_s[-1] for contact in tips)
     hold = held.hold
-    assert hold is not None
-    assert held.quality_log is not None
     moved = 1e3 * np.linalg.norm(held.object.displacement_m)
     assert grasp_text.summary(held) == (
         f"Held. 4 of 12 phalanges in contact, first touch at {touch:.3f} s, all by {last:.3f} s, "
@@ -261,7 +254,6 @@ def test_the_summary_of_a_diverged_run(diverged):
 
 
 def test_a_dropped_object_is_reported_with_the_limits(held):
-    assert held.hold is not None
     hold = held.hold.replace(drop_m=0.0123, rotation_rad=0.5, weight_N=2.0)
     dropped = replace(held, held=False, hold=hold)
     assert hold_clause(dropped) == (
@@ -301,7 +293,6 @@ def test_a_fixed_object_does_not_move():
 
 
 def test_the_largest_force_is_named(held):
-    assert held.peak is not None
     peak = held.peak.replace(body="F2_P1", force_N=1234.5, time_s=0.1)
     clause = grasp_text.force_clause(replace(held, peaks=(peak,)))
     at_end, _, largest = clause.partition("; ")
@@ -454,7 +445,6 @@ def test_epsilon_of_many_contacts_is_reported_as_an_interval():
     )  # fmt: skip
     result = replace(carried(), quality_log=log)
     quality = result.quality
-    assert quality is not None
     whole = sg.quality.epsilon(points, -points, 0.5)
     assert quality["epsilon"] == pytest.approx(log.epsilon[0], rel=1e-6)
     assert log.epsilon[0] < whole

@@ -36,12 +36,6 @@ def test_the_report_has_a_section_for_sensors(felt, tmp_path):
     assert page.count("<img") == 6
 
 
-def test_a_run_without_sensors_has_none_of_it(held, tmp_path):
-    written = sg.write_report(held, tmp_path, renderer="none", video=False)
-    assert not {"sensors.png", "tactile.png"} & {path.name for path in written}
-    assert "<h2>Sensors</h2>" not in (tmp_path / "report.html").read_text("utf-8")
-
-
 @pytest.mark.parametrize("draw", [draw_sensors, draw_tactile])
 def test_figures_are_images(felt, tmp_path, draw):
     path = draw(felt, tmp_path / "figure.png")

@@ -241,18 +241,19 @@ def test_words_keep_the_order_of_the_plan(tmp_path):
     assert [row["object"] for row in drawn(tmp_path / "a.png")][:3] == ["sphere", "cube", "mug"]
 
 
+UNITS = {
+    "object.density": "kg/m³", "object.mass": "kg", "contact.friction": "–",
+    "contact.stiffness": "N/m", "contact.damping": "N·s/m",
+    "object.radius": "m",  # of its shape
+    "hand.fingers[*].phalanges[0].density": "kg/m³",
+    "hand.fingers[0].phalanges[0].stiffness": "",  # of a joint that turns or slides: both
+    "no.such[3].field": "",
+}  # fmt: skip
+
+
 def test_units_are_those_of_the_fields():
     scene = plan().scene
-    assert unit_of(scene, "object.density") == "kg/m³"
-    assert unit_of(scene, "object.mass") == "kg"
-    assert unit_of(scene, "contact.friction") == "–"
-    assert unit_of(scene, "contact.stiffness") == "N/m"
-    assert unit_of(scene, "contact.damping") == "N·s/m"
-    assert unit_of(scene, "object.radius") == "m"  # of its shape
-    assert unit_of(scene, "hand.fingers[*].phalanges[0].density") == "kg/m³"
-    # of a joint that turns or slides the text says both, so there is none
-    assert unit_of(scene, "hand.fingers[0].phalanges[0].stiffness") == ""
-    assert unit_of(scene, "no.such[3].field") == ""
+    assert {field: unit_of(scene, field) for field in UNITS} == UNITS
     assert axis_label(scene, "object.density") == "object.density [kg/m³]"
     assert axis_label(scene, "grasp") == "grasp"
 

@@ -70,7 +70,7 @@ class PhotoRig:
 
     def with_(self, **changes: object) -> PhotoRig:
         """Return a changed copy."""
-        return replace(self, **changes)  # type: ignore[arg-type]
+        return replace(self, **changes)
 
     def photo(self, angles: np.ndarray) -> Image:
         """Photograph the finger with these joint angles [rad]."""

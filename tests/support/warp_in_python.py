@@ -40,10 +40,10 @@ class Values:
         vars(self)[name] = kind(value) if isinstance(kind, type) else value
 
 
-class Array(np.ndarray):  # type: ignore[type-arg]
+class Array(np.ndarray):
     """An array with the methods of Warp's."""
 
-    def numpy(self) -> np.ndarray:  # type: ignore[type-arg]
+    def numpy(self) -> np.ndarray:
         """Return a copy on the host."""
         return np.array(self)
 

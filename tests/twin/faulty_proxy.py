@@ -52,11 +52,9 @@ class FaultyProxy:
 
     @property
     def port(self) -> int:
-        assert self._server is not None
         return int(self._server.sockets[0].getsockname()[1])
 
     async def close(self) -> None:
-        assert self._server is not None
         self._server.close()
         for task in self._tasks:
             task.cancel()

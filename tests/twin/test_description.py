@@ -41,7 +41,7 @@ def test_a_quaternion_farther_from_unit_is_refused_with_its_norm(norm):
 @pytest.mark.parametrize("field", ["time", "position", "quaternion"])
 def test_only_finite_numbers(field, wrong):
     fields = {"time": 0.0, "position": [0.0, 0.0, 0.0], "quaternion": [1.0, 0.0, 0.0, 0.0]}
-    fields[field] = wrong if field == "time" else [wrong, *fields[field][1:]]  # type: ignore[index]
+    fields[field] = wrong if field == "time" else [wrong, *fields[field][1:]]
     with pytest.raises(sg.DescriptionError, match=rf"{field}.*expected a .*number"):
         sg.twin.FlangeSample(**fields)
 

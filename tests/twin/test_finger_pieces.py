@@ -131,7 +131,6 @@ def test_the_arm_is_drawn_where_its_flange_is():
     for time in np.arange(0.0, TWIN.flange.program.period, 0.1).tolist():
         flange = ROBOT.sample_at(time).replace(joints=())
         joints = arm_joints(TWIN, flange, joints)
-        assert joints is not None
         np.testing.assert_allclose(joints, ROBOT.joints_at(time), atol=1e-5)
         result = forward_kinematics(TWIN.arm.chain, joints.tolist())[-1]
         target = flange_transform(flange.position, flange.quaternion)

@@ -149,7 +149,7 @@ def test_the_documents():
 
     pose, joints, health = (parts(answer) for answer in finished(run()))
     assert {pose[0], joints[0], health[0]} == {200}
-    (state,) = pose[2]["_embedded"]["_state"]  # type: ignore[index]
+    (state,) = pose[2]["_embedded"]["_state"]
     expected = robot().sample_at(1.0)
     assert state["_type"] == "ms-mechunit-cartesian"
     assert [float(state[key]) for key in "xyz"] == pytest.approx(
@@ -159,7 +159,7 @@ def test_the_documents():
         expected.quaternion, abs=1e-9
     )
     assert state["time"] == "1.000000"
-    (message,) = joints[2]["_embedded"]["_state"]  # type: ignore[index]
+    (message,) = joints[2]["_embedded"]["_state"]
     angles = [math.degrees(angle) for angle in robot().joints_at(1.0)]
     assert [float(message[f"rax_{n}"]) for n in range(1, 7)] == pytest.approx(angles, abs=1e-8)
     assert health[2] == {"status": "ok", "arm": "irb120", "program": "pick_and_place", "time": 1.0}

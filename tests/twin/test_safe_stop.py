@@ -44,7 +44,7 @@ def spoil(rig: Bench, fault: Callable[[bytes, float], Exception | None]) -> None
             raise error
         return await ask(unit, pdu, take)
 
-    rig.client._link.ask = faulty  # type: ignore[method-assign]
+    rig.client._link.ask = faulty
 
 
 LOST = ConnectionLostError("memory: expected an answer, found: the wire is cut")
@@ -258,7 +258,7 @@ def test_a_failed_stop_is_an_exit_code_and_a_line(controller_port, run, monkeypa
     def put_and_mute(loop: TwinLoop, row: TwinRow) -> None:
         put(loop, row)
         if row.number == 5:
-            loop._client._link.ask = mute  # type: ignore[method-assign]
+            loop._client._link.ask = mute
             loop.twin = loop.watchdog._twin = loop.twin.replace(stop_within=0.3)
             os.kill(os.getpid(), signal.SIGINT)
 

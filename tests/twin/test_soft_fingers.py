@@ -15,7 +15,6 @@ LEVEL = FlangeSample(time=0.0, position=(0.3, 0.0, 0.5), quaternion=(0.5**0.5, 0
 
 
 def with_dynamics(**changes: float) -> Twin:
-    assert TWIN.dynamics is not None
     return TWIN.replace(dynamics=TWIN.dynamics.replace(**changes))
 
 
@@ -50,7 +49,6 @@ def test_a_straight_level_finger_sags_as_a_beam():
     fit = twin.finger.replace(coefficients=((0.0,) * 4,) * 4)
     tips, arcs = settled(twin.replace(finger=fit), 0.0, weightless=False)
     length = sum(fit.lengths)
-    assert twin.dynamics is not None
     target = twin.dynamics.mass * 9.81 * length**3 / (8.0 * 2e-2)
     np.testing.assert_allclose((arcs - tips)[:, 2], target, rtol=0.02)
 

@@ -75,7 +75,7 @@ class Stage:
         return self
 
     async def run(self, client: ControllerClient, seconds: float) -> None:
-        self.loop = TwinLoop(self.twin, client, NoPose(), clock=self.clock)  # type: ignore[arg-type]
+        self.loop = TwinLoop(self.twin, client, NoPose(), clock=self.clock)
         go = Watchdog._go
 
         def watched(dog: Watchdog, state: State) -> None:

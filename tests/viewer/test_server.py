@@ -89,7 +89,6 @@ def test_a_site_that_points_to_this_machine_sees_nothing(host):
 def test_a_field_that_is_there_twice_is_refused(name):
     headers = Headers([("Host", "127.0.0.1"), (name, "127.0.0.1"), (name, "evil.org")])
     refusal = refusal_of(Request("/", headers))
-    assert refusal is not None
     assert refusal[0] == 400
 
 

@@ -132,7 +132,7 @@ def recorded(path: Path, shutter: int = 1, **rig: object) -> tuple[TipTrack, np.
     motion = release(40)
     time = np.arange(round(0.72 * VIDEO_RATE) * shutter) / (VIDEO_RATE * shutter)
     angles = np.stack([np.interp(time, motion.time, one) for one in motion.joint_angles.T], axis=1)
-    camera = PhotoRig(motion.finger, width=320, **rig)  # type: ignore[arg-type]
+    camera = PhotoRig(motion.finger, width=320, **rig)
     write_video(path, camera.film(angles, shutter), VIDEO_RATE)
     track = track_tip(path, finger_length=camera.length)
     heights = np.array([camera.points(one)[-1, 1] for one in angles])
@@ -151,7 +151,7 @@ def recorded(path: Path, shutter: int = 1, **rig: object) -> tuple[TipTrack, np.
     ],
 )
 def test_a_video_of_another_renderer_settles_as_the_finger_does(rig, tmp_path):
-    track, heights = recorded(tmp_path / "release.mp4", **rig)  # type: ignore[arg-type]
+    track, heights = recorded(tmp_path / "release.mp4", **rig)
     assert 1e3 * np.std(track.height - heights) < 0.3
     true = settling(release(40).time, release(40).tip_position[:, 2], "paper000")
     seen = settling(track.time, track.height, "paper000")
@@ -296,7 +296,7 @@ def test_a_missing_finger_is_reported(shot, sentence, video, tmp_path):
 )
 def test_invalid_arguments_are_reported(given, sentence, path):
     with pytest.raises(sg.DescriptionError, match=sentence):
-        track_tip(path, **({"pixel_size": 1e-4} | given))  # type: ignore[arg-type]
+        track_tip(path, **({"pixel_size": 1e-4} | given))
 
 
 def test_a_frame_shows_what_was_tracked(track, path, golden):

@@ -133,7 +133,6 @@ def test_words_that_do_not_fit(tmp_path, golden):
 def test_the_same_arm_written_as_urdf_lifts_alike(tmp_path):
     """The shipped UR3e, its table turned into joints with origins: same flange, and it holds."""
     scene = sg.load_scene("paper000_arm")
-    assert scene.arm is not None
     rows, frame, parts = scene.arm.chain.phalanges, np.eye(4), [link("l0", "")]
     for index, row in enumerate(rows):
         origin = origin_of(frame @ rotate_about("z", row.theta))
@@ -159,5 +158,4 @@ def test_the_same_arm_written_as_urdf_lifts_alike(tmp_path):
     assert ours == pytest.approx(theirs, abs=1e-9)
     result = sg.simulate(scene.replace(arm=arm))
     assert result.held
-    assert result.hold is not None
     assert result.hold.lifted_m == pytest.approx(0.1, abs=2e-3)

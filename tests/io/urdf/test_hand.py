@@ -91,7 +91,7 @@ def test_bodies_stand_where_mujocos_import_has_them(name, tmp_path):
             assert here.body(body).xmat.reshape(3, 3) == pytest.approx(frame, abs=1e-9)
 
 
-def read_quietly(path: Path) -> sg.description.robot.Robot:  # type: ignore[name-defined]
+def read_quietly(path: Path) -> sg.description.robot.Robot:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sg.SoftgraspWarning)
         return read_robot(path)
@@ -183,7 +183,6 @@ def test_a_wrist_stands_still(tmp_path):
         ("right", "base"),
     ]
     assert hand.grasps.power.rates[0] == 0.0
-    assert hand.grasps.power.start is not None
     assert hand.grasps.power.start[0] == 0.0
     assert hand.actuators[0].stops == (
         *("base", "left_near", "left_far", "right_near", "right_far"),

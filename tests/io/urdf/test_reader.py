@@ -29,7 +29,6 @@ def test_bendables(tmp_path):
     assert (first.backbone.length, first.backbone.radius) == (0.3, 0.02)
     assert (first.backbone.bending_stiffness, first.backbone.links) == (0.5, 8)
     assert first.actuation[1] == Chamber(angle=2.0, radius=0.01, area=1e-4)
-    assert first.inertial is not None
     assert (first.inertial.mass, first.inertial.inertia) == (0.2, None)
     assert (second.model, second.degree) == ("ppc", 2)
     assert second.kappa_max == pytest.approx(7.5)
@@ -56,7 +55,6 @@ def test_a_plain_urdf(tmp_path):
     robot = read(tmp_path, HINGE)
     assert robot.bendables == ()
     arm, elbow = robot.link("arm"), robot.joints[0]
-    assert arm.inertial is not None
     assert arm.inertial.inertia == (1e-3, 1e-3, 1e-4, 0.0, 0.0, 0.0)
     assert arm.visuals[0].shape == Cylinder(radius=0.02, height=0.3)
     assert arm.visuals[0].rgba == (0.5, 0.5, 0.5, 1.0)
