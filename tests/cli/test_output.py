@@ -71,6 +71,11 @@ def test_progress_in_a_file_is_limited_lines(monkeypatch, capsys):
     assert capsys.readouterr().err == "softgrasp: closing (25 %)\n"
 
 
+def test_files_are_listed_by_directory_and_reports_first(capsys):
+    terminal.put_files([Path("o", name) for name in ("a.csv", "a.png", "b.html")] + [Path("c.x")])
+    assert capsys.readouterr().out == "files     o/\n            b.html, a.csv/png\n          c.x\n"
+
+
 def test_the_directory_of_an_object_names_object_and_output(run, tmp_path):
     mesh = tmp_path / "ycb" / "025_mug" / "google_16k" / "textured.obj"
     mesh.parent.mkdir(parents=True)
