@@ -139,6 +139,7 @@ def test_wrong_viewpoints_are_refused(text, golden):
 def test_viewpoints_of_the_command_line():
     assert viewpoint_of("125,-20") == Viewpoint(125.0, -20.0)
     assert viewpoint_of("125,-20,0.5") == Viewpoint(125.0, -20.0, 0.5)
+    assert viewpoint_of("0,90").elevation_deg == 90.0
     assert viewpoint_of("top") is VIEWPOINTS["top"]
     assert viewpoint_of(None) is None
 
