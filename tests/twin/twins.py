@@ -1,7 +1,5 @@
 """A twin without wires and waiting: its controller in memory, its clock moved by the loop."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -37,13 +35,7 @@ def is_stop(pdu: bytes) -> bool:
 
 
 class Bench:
-    """A loop and what stands around it.
-
-    Args:
-        twin: The twin; the shipped one without dynamics where none is given.
-        broken: Tells when the wire is cut.
-        settling: Fingers in an engine.
-    """
+    """A loop and what stands around it."""
 
     def __init__(
         self,
@@ -56,10 +48,7 @@ class Bench:
         self.clock = ManualClock()
         self.commands: list[Any] = []
         self.controller = SimulatedController(
-            self.twin.controller.map,
-            clock=self.clock.now,
-            heard=self.commands.append,
-            **controller,
+            self.twin.controller.map, clock=self.clock.now, heard=self.commands.append, **controller
         )
         link = BreakingLink(self.controller, self.clock, broken)
         self.client = ControllerClient(self.twin.controller.map, link, clock=self.clock.now)
