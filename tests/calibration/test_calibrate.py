@@ -305,3 +305,19 @@ def test_damaged_evaluations_are_computed_again(
     assert journal.known("dampers", requests[0]) is None
     journal.record("springs", requests[1], 20.0 * np.ones((1, 1)))
     assert Journal(tmp_path, "problem").known("springs", requests[1]) == 20.0
+
+
+@pytest.mark.slow
+def test_a_swarm_depends_on_its_seed_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.random.seed(5)  # noqa: NPY002
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    one, same, other = (
+        calibrate(hung(), "pso", seed, swarm=SMALL, models=False) for seed in (1, 1, 2)
+    )
+    assert one.parameters == same.parameters != other.parameters
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+    assert list(tmp_path.iterdir()) == []  # pyswarms writes a log where it is started
+    assert [len(step.fitness) for step in one.history["springs"]] == [6] * 5
+    best = [step.best for step in one.history["springs"]]
+    assert best == sorted(best, reverse=True)

@@ -238,3 +238,9 @@ def test_a_rigid_object_rests_on_a_deformable_one_on_a_table() -> None:
         up = 1.0 if contact.second == "brick" else -1.0
         assert contact.normal[2] == pytest.approx(up, abs=1e-3)
         assert up * contact.force_N[2] == pytest.approx(weight[contact.second], rel=5e-3)
+
+
+@pytest.mark.slow
+def test_twice_the_modulus_is_twice_the_stiffness() -> None:
+    soft, stiff = (compression_stiffness(foam(young=young)) for young in (2e4, 4e4))
+    assert stiff / soft == pytest.approx(2.0, rel=0.03)

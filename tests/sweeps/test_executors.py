@@ -77,3 +77,11 @@ def test_dask_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, golden: 
         "the executor dask needs distributed",
         sg.BackendUnavailable,
     )
+
+
+@pytest.mark.slow
+def test_a_separate_cluster_gives_the_same_table() -> None:
+    table = sweep(plan(), executor="dask", workers=2)
+    pd.testing.assert_frame_equal(
+        without_wall(table), without_wall(sweep(plan(), workers=1)), check_exact=True
+    )
